@@ -1,0 +1,37 @@
+# Four commands: explore, test, check, venv. Each does the set-up it needs, once.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: explore test check format venv bench clean
+
+explore: venv  ## the program's main job
+	@$(BIN)/posenc show "我 爱 学习 AI"
+
+test: venv  ## every test, doctest and README example
+	$(BIN)/python -m pytest --numprocesses 2
+
+check: venv  ## format, lint, types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+
+format: venv
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: venv  ## speed, as ratios within one run
+	$(BIN)/posenc bench
+
+venv: .venv/installed
+
+# PyTorch comes first and by its exact version: what follows must not pull another build.
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "posenc needs Python 3.11 or later"'
+	$(PYTHON) -m venv .venv
+	$(INSTALL) torch==2.13.0
+	$(INSTALL) --editable '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf .venv dist build .pytest_cache .ruff_cache .hypothesis

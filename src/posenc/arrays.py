@@ -1,0 +1,143 @@
+"""Arrays of any library: which library they are from, what dtype goes out, what the host may read.
+
+NumPy (2.0 and later), JAX and array-api-strict speak the array API standard themselves; PyTorch
+speaks it through array-api-compat, which is imported when the first tensor comes in.
+"""
+
+import sys
+from types import ModuleType
+from typing import Any, TypeAlias
+
+import numpy as np
+
+Array: TypeAlias = Any
+"""An array of NumPy, PyTorch, JAX or another library of the array API standard."""
+
+Dtype: TypeAlias = Any
+"""A dtype of the library of the array that comes in."""
+
+
+def is_torch(array: Any) -> bool:
+    """Whether `array` is a PyTorch tensor, without importing PyTorch."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(array, torch.Tensor)
+
+
+def is_array(value: Any) -> bool:
+    """Whether `value` is an array of a library that we know how to speak to."""
+    return is_torch(value) or hasattr(value, "__array_namespace__")
+
+
+def namespace(**arrays: Array) -> ModuleType:
+    """The one library of all these arrays, as a namespace of the array API standard.
+
+    >>> namespace(x=np.zeros(2)).__name__
+    'numpy'
+    """
+    found: dict[str, ModuleType] = {}
+    for name, array in arrays.items():
+        if is_torch(array):
+            import array_api_compat.torch as xp
+        elif isinstance(array, np.ndarray):
+            xp = np
+        elif hasattr(array, "__array_namespace__"):
+            xp = array.__array_namespace__()
+        else:
+            raise TypeError(
+                f"{name} must be an array (NumPy, PyTorch, JAX, …); got {type(array).__name__}"
+            )
+        found[name] = xp
+    if len({xp.__name__ for xp in found.values()}) > 1:
+        listed = ", ".join(f"{name} of {library(array)}" for name, array in arrays.items())
+        raise TypeError(f"{' and '.join(arrays)} must come from one array library; got {listed}")
+    return next(iter(found.values()))
+
+
+def library(array: Array) -> str:
+    """The name of the library that `array` is from, for messages."""
+    return type(array).__module__.partition(".")[0].removesuffix("lib")
+
+
+def send(values: np.ndarray, like: Array, *, dtype: Dtype = None) -> Array:
+    """Host values as an array of the library and on the device of `like`."""
+    xp = namespace(like=like)
+    if xp is np:
+        return values if dtype is None else values.astype(dtype, copy=False)
+    if is_torch(like):
+        # from_numpy and not asarray: `with torch.device("meta")` must not swallow the values.
+        sent = sys.modules["torch"].from_numpy(values).to(like.device)
+        return sent if dtype is None else sent.to(dtype)
+    return xp.asarray(values, dtype=dtype, device=None if traced(like) else like.device)
+
+
+def cast(array: Array, dtype: Dtype) -> Array:
+    """`array` in `dtype`: itself where it is so already."""
+    return namespace(array=array).astype(array, dtype, copy=False)
+
+
+def traced(array: Array) -> bool:
+    """Whether JAX is tracing `array`, so that it has no values yet."""
+    jax = sys.modules.get("jax")
+    return jax is not None and isinstance(array, jax.core.Tracer)
+
+
+def host(array: Array) -> np.ndarray | None:
+    """The values of `array` where the host can read them at once, else None.
+
+    None means: on an accelerator (reading would wait for it), or being compiled, exported, traced.
+    """
+    if isinstance(array, np.ndarray):
+        return array
+    if is_torch(array):
+        torch = sys.modules["torch"]
+        plain = type(array) in (torch.Tensor, torch.nn.Parameter) and array.device.type == "cpu"
+        if torch.compiler.is_compiling() or not plain:
+            return None
+        try:
+            return array.detach().numpy()
+        except (RuntimeError, TypeError):  # functional transforms, bfloat16
+            return None
+    return None if traced(array) else np.asarray(array)
+
+
+def is_integer(array: Array) -> bool:
+    """Whether `array` holds whole numbers by its dtype (bool is not a number)."""
+    return namespace(array=array).isdtype(array.dtype, "integral")
+
+
+def is_half(dtype: Dtype) -> bool:
+    """Whether `dtype` has 16 bits or fewer: float16, bfloat16, float8."""
+    if isinstance(dtype, type):  # np.float16 and jnp.bfloat16 are classes, not dtypes
+        dtype = np.dtype(dtype)
+    # array-api-strict's dtypes have no itemsize, and it has no halves
+    return "float" in str(dtype) and getattr(dtype, "itemsize", 4) <= 2
+
+
+def default_float(like: Array) -> Dtype:
+    """The float dtype that the library of `like` makes from a Python float."""
+    return namespace(like=like).asarray(0.0).dtype
+
+
+def has_float64(like: Array) -> bool:
+    """Whether the library and device of `like` compute in float64 (JAX only when told to)."""
+    if is_torch(like):
+        return like.device.type != "mps"
+    xp = namespace(like=like)
+    return xp.__name__ != "jax.numpy" or default_float(like) == xp.float64
+
+
+def working(xp: ModuleType, dtype: Dtype) -> Dtype:
+    """The dtype to compute in for a result of `dtype`: at least float32."""
+    return xp.float32 if is_half(dtype) else dtype
+
+
+def float_dtype(name: str, dtype: Dtype, like: Array) -> Dtype:
+    """`dtype` as a floating dtype of the library of `like`, or a sentence that says it is none."""
+    xp = namespace(like=like)
+    try:
+        resolved = np.dtype(dtype) if xp.__name__ in ("numpy", "jax.numpy") else dtype
+        if xp.isdtype(resolved, "real floating") or is_half(resolved):
+            return resolved
+    except (TypeError, ValueError, AttributeError):
+        pass
+    raise TypeError(f"{name} must be a floating dtype of {library(like)}; got {name}={dtype!r}")

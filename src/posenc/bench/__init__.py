@@ -1,0 +1,1 @@
+"""Timings: ratios within one run, medians of interleaved rounds, correctness before speed."""

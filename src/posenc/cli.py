@@ -1,0 +1,139 @@
+"""The command line. Data goes to stdout, messages to stderr; 2 is the exit code of wrong usage."""
+
+import json
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, cast
+
+import click
+import numpy as np
+
+import posenc
+from posenc.text import tokens as tokenise
+
+MECHANISMS = (posenc.Additive, posenc.Rotary, posenc.Bias, posenc.Scores)
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(posenc.__version__)
+def main() -> None:
+    """Transformer positional encodings: use them, measure them, see them."""
+
+
+@main.command("list")
+@as_json
+def list_encodings(as_json: bool) -> None:
+    """List the encodings, where each acts, and its parameters."""
+    rows = {name: _described(encoding) for name, encoding in posenc.catalogue().items()}
+    if as_json:
+        click.echo(json.dumps({"encodings": rows}))
+        return
+    for name, row in rows.items():
+        click.echo(f"{name:<18} {row['acts']:<9} {', '.join(row['parameters'])}")
+
+
+@main.command()
+@click.argument("sentence")
+@click.option("--encoding", "name", default="sinusoidal", show_default=True, help="Its name.")
+@click.option("--dim", default=64, show_default=True, help="Channels of the encoding.")
+@click.option("--seed", default=0, show_default=True, help="For encodings that are learned.")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write: .png, .svg or .pdf. [default: posenc-NAME.png]",
+)
+@as_json
+def show(sentence: str, name: str, dim: int, seed: int, out: Path | None, as_json: bool) -> None:
+    r"""Draw the encoding of SENTENCE, a row for each token.
+
+    \b
+    posenc show "我 爱 学习 AI"
+    posenc show "the dog bit the man" --dim 128 --out dog.svg
+    """
+    from posenc.views import heatmap
+
+    words = tokenise(sentence)
+    if not words:
+        raise click.BadParameter("the sentence has no tokens", param_hint="SENTENCE")
+    encoding = _for_sentence(name, dim=dim, length=len(words))
+    params = encoding.init(np.random.default_rng(_usage(lambda: _whole_seed(seed))))
+    view = _usage(lambda: heatmap(encoding, words, params))
+    if as_json:
+        click.echo(json.dumps(view.to_json()))
+        return
+    path = out or Path(f"posenc-{name}.png")
+    if path.suffix not in (".png", ".svg", ".pdf"):
+        raise click.BadParameter(f"must end in .png, .svg or .pdf; got {path}", param_hint="--out")
+    try:
+        from posenc.figures import draw
+    except ModuleNotFoundError as error:
+        raise click.ClickException(
+            f'{error.name} is not installed; figures need: pip install "posenc[plot]"'
+        ) from error
+    try:
+        notes = draw(view, path)
+    except OSError as error:
+        raise click.BadParameter(
+            f"cannot write {path}: {error.strerror}", param_hint="--out"
+        ) from error
+    for note in notes:
+        click.echo(note, err=True)
+    click.echo(path)
+
+
+@main.command()
+@click.option("--rounds", default=9, show_default=True, help="Interleaved rounds; medians count.")
+@as_json
+def bench(rounds: int, as_json: bool) -> None:
+    """Time posenc against the straightforward form, after checking both for correctness."""
+    try:
+        from posenc.bench.tables import measure
+    except ModuleNotFoundError as error:
+        raise click.ClickException(
+            f'{error.name} is not installed; benchmarks need: pip install "posenc[torch]"'
+        ) from error
+    result = _usage(lambda: measure(rounds=rounds))
+    if as_json:
+        click.echo(json.dumps(result))
+        return
+    for name, row in result["rows"].items():
+        click.echo(
+            f"{name:<28} {row['seconds'] * 1e3:8.1f} ms {row['ratio']:6.2f}x  {row['error']}"
+        )
+
+
+def _described(encoding: type[posenc.Encoding]) -> dict[str, Any]:
+    mechanism = next(kind for kind in MECHANISMS if issubclass(encoding, kind))
+    names = [field.name for field in fields(cast(Any, encoding)) if field.init]
+    return {"acts": mechanism.__name__.lower(), "parameters": names}
+
+
+def _for_sentence(name: str, *, dim: int, length: int) -> posenc.Additive:
+    """The encoding of this name, made for a sentence of this length."""
+    known = posenc.catalogue()
+    if name not in known:
+        raise click.BadParameter(f"{name!r} is none of {', '.join(known)}", param_hint="--encoding")
+    encoding, names = known[name], _described(known[name])["parameters"]
+    if not issubclass(encoding, posenc.Additive) or "axes" in names:
+        raise click.BadParameter(
+            f"{name!r} does not encode the tokens of a sentence one by one", param_hint="--encoding"
+        )
+    wanted = {key: value for key, value in (("dim", dim), ("length", length)) if key in names}
+    return _usage(lambda: encoding(**wanted))
+
+
+def _whole_seed(seed: int) -> int:
+    if seed < 0:
+        raise ValueError(f"seed must be a whole number of at least 0; got seed={seed}")
+    return seed
+
+
+def _usage(work: Callable[[], Any]) -> Any:
+    """Run `work`; what the library says of a wrong argument is a usage error."""
+    try:
+        return work()
+    except (ValueError, TypeError) as error:
+        raise click.UsageError(str(error)) from error

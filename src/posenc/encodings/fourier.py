@@ -1,0 +1,146 @@
+"""Fourier features: sines and cosines of random or learned projections of the coordinates."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from posenc import rules
+from posenc.arrays import Array, Dtype, cast, namespace, working
+from posenc.encodings.learned import named
+from posenc.mechanisms import Additive, Params, Traits, result_dtype
+from posenc.positions import ranked
+
+Order = Literal["cos-sin", "sin-cos"]
+
+
+@dataclass(frozen=True)
+class FourierFeatures(Additive):
+    """Random directions: e(v) = [cos 2 pi v G | sin 2 pi v G] with G ~ N(0, sigma^2).
+
+    Tancik et al. (2020), "Fourier Features Let Networks Learn High Frequency Functions in Low
+    Dimensional Domains", for coordinates in [0, 1]. The matrix G is drawn once by `init` and kept.
+    `sam(dim)` is the variant of Segment Anything: sines first, coordinates moved to [-1, 1].
+
+    >>> pe = FourierFeatures(8, axes=2)
+    >>> pe.encode([[0.0, 0.0]], pe.init(np.random.default_rng(0)))
+    array([[1., 1., 1., 1., 0., 0., 0., 0.]])
+    """
+
+    dim: int
+    axes: int = 2  # pyright: ignore[reportIncompatibleVariableOverride] (fixed per value)
+    sigma: float = field(default=1.0, kw_only=True)
+    order: Order = field(default="cos-sin", kw_only=True)
+    centred: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        even("dim", self.dim)
+        rules.whole("axes", self.axes, least=1)
+        rules.real("sigma", self.sigma, above=0)
+        rules.one_of("order", self.order, ("cos-sin", "sin-cos"))
+        rules.flag("centred", self.centred)
+
+    @classmethod
+    def sam(cls, dim: int) -> "FourierFeatures":
+        """Kirillov et al. (2023), "Segment Anything": pixel centres in [0, 1], then 2v - 1."""
+        return cls(dim, 2, order="sin-cos", centred=True)
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(extrapolates=True, bounded=True, linear_shift=True)
+
+    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        matrix = rng.normal(scale=self.sigma, size=(self.axes, self.dim // 2))
+        return {"matrix": matrix.astype(np.float32)}
+
+    def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
+        matrix = named(params, "matrix", (self.axes, self.dim // 2))
+        points, dtype = _coordinates(positions, matrix, self.axes, dtype)
+        xp = namespace(points=points)
+        angles = (
+            2 * math.pi * (2 * points - 1 if self.centred else points) @ cast(matrix, points.dtype)
+        )
+        waves = [xp.cos(angles), xp.sin(angles)]
+        return cast(xp.concat(waves[:: 1 if self.order == "cos-sin" else -1], axis=-1), dtype)
+
+
+@dataclass(frozen=True)
+class LearnedFourier(Additive):
+    """Learned projections of the coordinates, through a small network.
+
+    f(v) = [cos v W_r^T | sin v W_r^T] / sqrt(features), e(v) = GELU(f W_1 + b_1) W_2 + b_2, with
+    W_r ~ N(0, gamma^-2) (a variance). Li et al. (2021), "Learnable Fourier Features for
+    Multi-Dimensional Spatial Positional Encoding", with one group of coordinates. GELU is taken in
+    its tanh form.
+
+    >>> pe = LearnedFourier(8, axes=2)
+    >>> pe.encode([[0.5, 0.25]], pe.init(np.random.default_rng(0))).shape
+    (1, 8)
+    """
+
+    dim: int
+    axes: int = 2  # pyright: ignore[reportIncompatibleVariableOverride] (fixed per value)
+    features: int = field(default=64, kw_only=True)
+    hidden: int = field(default=32, kw_only=True)
+    gamma: float = field(default=1.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        rules.whole("dim", self.dim, least=1)
+        rules.whole("axes", self.axes, least=1)
+        even("features", self.features)
+        rules.whole("hidden", self.hidden, least=1)
+        rules.real("gamma", self.gamma, above=0)
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(extrapolates=True, bounded=True)
+
+    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        def uniform(fan_in: int, *shape: int) -> np.ndarray:
+            return rng.uniform(-1, 1, shape) / math.sqrt(fan_in)
+
+        drawn = {
+            "w_r": rng.normal(scale=1 / self.gamma, size=(self.features // 2, self.axes)),
+            "w_1": uniform(self.features, self.features, self.hidden),
+            "b_1": uniform(self.features, self.hidden),
+            "w_2": uniform(self.hidden, self.hidden, self.dim),
+            "b_2": uniform(self.hidden, self.dim),
+        }
+        return {name: values.astype(np.float32) for name, values in drawn.items()}
+
+    def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
+        shapes = {
+            "w_r": (self.features // 2, self.axes),
+            "w_1": (self.features, self.hidden),
+            "b_1": (self.hidden,),
+            "w_2": (self.hidden, self.dim),
+            "b_2": (self.dim,),
+        }
+        weights = {name: named(params, name, shape) for name, shape in shapes.items()}
+        points, dtype = _coordinates(positions, weights["w_r"], self.axes, dtype)
+        xp = namespace(points=points)
+        w_r, w_1, b_1, w_2, b_2 = (cast(weights[name], points.dtype) for name in shapes)
+        angles = points @ xp.matrix_transpose(w_r)
+        waves = xp.concat([xp.cos(angles), xp.sin(angles)], axis=-1) / math.sqrt(self.features)
+        return cast(_gelu(waves @ w_1 + b_1) @ w_2 + b_2, dtype)
+
+
+def even(name: str, value: Any) -> None:
+    """Say that `name` must be a positive even number."""
+    if rules.whole(name, value, least=1) % 2:
+        raise ValueError(f"{name} must be a positive even number; got {name}={value}")
+
+
+def _coordinates(positions: Any, like: Array, axes: int, dtype: Dtype) -> tuple[Array, Dtype]:
+    """Coordinates in the dtype to compute in, and the dtype of the result."""
+    points = ranked(positions, axes=axes, like=like)
+    xp = namespace(positions=points, params=like)
+    dtype = result_dtype(points, dtype)
+    return cast(points, working(xp, dtype)), dtype
+
+
+def _gelu(x: Array) -> Array:
+    """Hendrycks and Gimpel (2016), the tanh form: the array API standard has no erf."""
+    tanh = namespace(x=x).tanh
+    return 0.5 * x * (1 + tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))

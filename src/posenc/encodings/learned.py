@@ -1,0 +1,185 @@
+"""The learned encoding: a table with a row for each position, and how to give it more rows."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from posenc import rules
+from posenc.arrays import (
+    Array,
+    Dtype,
+    cast,
+    float_dtype,
+    host,
+    is_integer,
+    namespace,
+    send,
+    working,
+)
+from posenc.mechanisms import Additive, Params, Traits
+from posenc.positions import ranked
+
+
+@dataclass(frozen=True)
+class Learned(Additive):
+    """A trained row for each of `length` positions: e(p) = table[p].
+
+    Gehring et al. (2017), "Convolutional Sequence to Sequence Learning"; BERT and GPT-2 draw the
+    rows from N(0, 0.02) at first. There is no row beyond the last: such a position is an error.
+
+    >>> pe = Learned(512, 4)
+    >>> params = pe.init(np.random.default_rng(0))
+    >>> pe.encode([0, 511], params).shape
+    (2, 4)
+    >>> pe.encode([512], params)
+    Traceback (most recent call last):
+    ValueError: positions must lie in the table, 0 .. 511; got position 512
+    """
+
+    length: int
+    dim: int
+    std: float = field(default=0.02, kw_only=True)
+
+    def __post_init__(self) -> None:
+        rules.whole("length", self.length, least=1)
+        rules.whole("dim", self.dim, least=1)
+        rules.real("std", self.std, least=0)
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(unique=True, bounded=True)
+
+    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        table = rng.normal(scale=self.std, size=(self.length, self.dim))
+        return {"table": table.astype(np.float32)}
+
+    def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
+        table = named(params, "table", (self.length, self.dim))
+        positions = ranked(positions, like=table)
+        xp = namespace(positions=positions, table=table)
+        if not is_integer(positions):
+            raise TypeError(
+                f"positions must be whole numbers to index a table; got {positions.dtype}"
+            )
+        values = host(positions)
+        if values is not None and values.size and (values.min() < 0 or values.max() >= self.length):
+            worst = values.max() if values.max() >= self.length else values.min()
+            raise ValueError(
+                f"positions must lie in the table, 0 .. {self.length - 1}; got position {worst}"
+            )
+        # Where the host cannot look, a negative index must fail like a large one, not wrap around.
+        index = xp.reshape(xp.where(positions < 0, self.length, positions), (-1,))
+        rows = xp.reshape(xp.take(table, index, axis=0), (*positions.shape, self.dim))
+        return rows if dtype is None else cast(rows, float_dtype("dtype", dtype, rows))
+
+    def resize(self, params: Params, new_length: int) -> dict[str, Array]:
+        """Parameters for `Learned(new_length, dim)`: rows interpolated linearly between centres.
+
+        >>> pe = Learned(2, 1)
+        >>> pe.resize({"table": np.array([[0.0], [1.0]])}, 4)["table"].ravel()
+        array([0.  , 0.25, 0.75, 1.  ])
+        """
+        table = named(params, "table", (self.length, self.dim))
+        new_length = rules.whole("new_length", new_length, least=1)
+        return {"table": _mixed(interpolation(self.length, new_length, kernel="linear"), table)}
+
+    def resize_grid(
+        self,
+        params: Params,
+        old: tuple[int, int],
+        new: tuple[int, int],
+        *,
+        antialias: bool,
+        prefix: int = 0,
+    ) -> dict[str, Array]:
+        """Parameters for an image of another size: the rows are a grid (height, width), bicubic.
+
+        The first `prefix` rows (class and register tokens) stay. `antialias=True` is what timm
+        does, False is what MAE and DeiT do: from one checkpoint they make different tables.
+
+        >>> pe = Learned(1 + 4 * 4, 8)
+        >>> params = pe.init(np.random.default_rng(0))
+        >>> pe.resize_grid(params, (4, 4), (7, 7), antialias=True, prefix=1)["table"].shape
+        (50, 8)
+        """
+        table = named(params, "table", (self.length, self.dim))
+        prefix = rules.whole("prefix", prefix, least=0)
+        rules.flag("antialias", antialias)
+        (old_height, old_width), (height, width) = _size("old", old), _size("new", new)
+        if prefix + old_height * old_width != self.length:
+            raise ValueError(
+                f"prefix + old height * width must be length={self.length}; "
+                f"got prefix={prefix}, old={old!r}"
+            )
+        xp = namespace(table=table)
+        rows = interpolation(old_height, height, kernel="cubic", antialias=antialias)
+        columns = interpolation(old_width, width, kernel="cubic", antialias=antialias)
+        # Two small matrices, one for each axis, and never their Kronecker product.
+        resized = _mixed(rows, xp.reshape(table[prefix:, :], (old_height, -1)))
+        resized = xp.reshape(resized, (height, old_width, self.dim))
+        resized = xp.reshape(xp.permute_dims(resized, (1, 0, 2)), (old_width, -1))
+        resized = xp.reshape(_mixed(columns, resized), (width, height, self.dim))
+        resized = xp.reshape(xp.permute_dims(resized, (1, 0, 2)), (height * width, self.dim))
+        return {"table": xp.concat([table[:prefix, :], resized], axis=0)}
+
+
+def interpolation(old: int, new: int, *, kernel: str, antialias: bool = False) -> np.ndarray:
+    """The matrix (new, old) that resamples `old` samples to `new`, aligned at the outer edges.
+
+    Sample j lies at (j + 1/2) / new of the whole. The kernel is the triangle or Keys' cubic, with
+    a = -3/4 (PyTorch, OpenCV) or, under antialias, a = -1/2 (PyTorch, Pillow); antialias widens the
+    kernel when samples get fewer and drops what falls outside, otherwise the edge is repeated.
+
+    >>> interpolation(2, 4, kernel="linear")
+    array([[1.  , 0.  ],
+           [0.75, 0.25],
+           [0.25, 0.75],
+           [0.  , 1.  ]])
+    """
+    scale = old / new
+    stretch = max(scale, 1.0) if antialias else 1.0
+    centre = (np.arange(new) + 0.5) * scale - 0.5
+    reach = int(np.ceil(2 * stretch)) + 1
+    taps = np.floor(centre)[:, None].astype(int) + np.arange(-reach, reach + 1)
+    distance = np.abs(centre[:, None] - taps) / stretch
+    weights = np.clip(1 - distance, 0, None) if kernel == "linear" else _keys(distance, antialias)
+    if antialias:
+        weights = np.where((taps >= 0) & (taps < old), weights, 0.0)
+    weights /= weights.sum(axis=1, keepdims=True)
+    matrix = np.zeros((new, old))
+    np.add.at(matrix, (np.arange(new)[:, None], np.clip(taps, 0, old - 1)), weights)
+    return matrix
+
+
+def named(params: Params | None, name: str, shape: tuple[int, ...]) -> Array:
+    """The parameter `name` of this shape, or a sentence that says what to pass."""
+    if params is None or name not in params:
+        got = "None" if params is None else f"the names {sorted(params)}"
+        raise ValueError(f"params must hold {name!r}, as init(rng) makes it; got {got}")
+    if tuple(params[name].shape) != shape:
+        raise ValueError(f"params[{name!r}] must be {shape}; got shape {tuple(params[name].shape)}")
+    return params[name]
+
+
+def _keys(distance: np.ndarray, antialias: bool) -> np.ndarray:
+    """Keys' cubic convolution kernel (1981), which is 0 from distance 2 on."""
+    a, x = (-0.5 if antialias else -0.75), distance
+    near = (a + 2) * x**3 - (a + 3) * x**2 + 1
+    far = a * (x**3 - 5 * x**2 + 8 * x - 4)
+    return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
+
+
+def _mixed(matrix: np.ndarray, rows: Array) -> Array:
+    """Matrix @ rows, in at least float32 and back."""
+    xp = namespace(rows=rows)
+    wide = working(xp, rows.dtype)
+    mixed = send(matrix, rows, dtype=wide) @ cast(rows, wide)
+    return cast(mixed, rows.dtype)
+
+
+def _size(name: str, size: Any) -> tuple[int, int]:
+    if not isinstance(size, tuple) or len(size) != 2:
+        raise TypeError(f"{name} must be (height, width); got {name}={size!r}")
+    height, width = (rules.whole(f"each of {name}", side, least=1) for side in size)
+    return height, width

@@ -1,0 +1,208 @@
+"""The sinusoidal encoding of the first Transformer, on one axis and on several."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from posenc import rules
+from posenc.arrays import Array, Dtype, namespace
+from posenc.frequencies import geometric, geometric_to_base
+from posenc.mechanisms import Additive, Params, Traits, result_dtype
+from posenc.positions import consecutive, ranked
+from posenc.rotation import sin_cos
+
+Layout = Literal["interleaved", "concat"]
+Spacing = Literal["paper", "t2t"]
+
+
+@dataclass(frozen=True)
+class Sinusoidal(Additive):
+    """Sines and cosines of geometrically spaced wavelengths, added to the embeddings.
+
+    e(p)[2i] = sin(p w_i), e(p)[2i+1] = cos(p w_i), w_i = base^(-2i/dim): Vaswani et al. (2017),
+    "Attention Is All You Need". `layout="concat"` puts all sines before all cosines and
+    `spacing="t2t"` spaces the frequencies from 1 to 1/base inclusive, as tensor2tensor and fairseq
+    do. With an odd dim the last sine has no partner (where tensor2tensor leaves a zero).
+
+    >>> Sinusoidal(4).encode([0, 1]).round(4)
+    array([[0.    , 1.    , 0.    , 1.    ],
+           [0.8415, 0.5403, 0.01  , 1.    ]])
+    """
+
+    dim: int
+    base: float = field(default=10_000.0, kw_only=True)
+    layout: Layout = field(default="interleaved", kw_only=True)
+    spacing: Spacing = field(default="paper", kw_only=True)
+    _frequencies: np.ndarray = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        rules.one_of("layout", self.layout, ("interleaved", "concat"))
+        rules.one_of("spacing", self.spacing, ("paper", "t2t"))
+        spaced = geometric if self.spacing == "paper" else geometric_to_base
+        object.__setattr__(self, "_frequencies", spaced(self.dim, base=self.base))
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(unique=True, extrapolates=True, bounded=True, linear_shift=self.dim % 2 == 0)
+
+    def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
+        positions = ranked(positions)
+        xp = namespace(positions=positions)
+        pairs = sin_cos(positions, self._frequencies, dtype=result_dtype(positions, dtype))
+        if self.layout == "interleaved":
+            channels = xp.reshape(pairs, (*pairs.shape[:-2], 2 * pairs.shape[-2]))
+        else:
+            channels = xp.concat([pairs[..., 0], pairs[..., 1]], axis=-1)
+        return channels[..., : self.dim]
+
+    def frequencies(self) -> np.ndarray:
+        """w_i of each sine, in radians per position: (ceil(dim/2),)."""
+        return self._frequencies.copy()
+
+    def wavelengths(self) -> np.ndarray:
+        """Positions per turn of each channel, 2 pi / w: (dim,).
+
+        >>> Sinusoidal(4).wavelengths().round(2)
+        array([  6.28,   6.28, 628.32, 628.32])
+        """
+        return (2 * np.pi / self._frequencies)[self._pair_of_channel()]
+
+    def shift(self, k: float) -> np.ndarray:
+        """The matrix M with e(p + k) = M e(p) at every p: one rotation for each pair.
+
+        >>> pe = Sinusoidal(8)
+        >>> np.allclose(pe.shift(5) @ pe.encode([2])[0], pe.encode([7])[0])
+        True
+        """
+        k = rules.real("k", k)
+        if self.dim % 2:
+            raise ValueError(
+                f"shift needs an even dim, because every sine needs its cosine; got dim={self.dim}"
+            )
+        sine = np.flatnonzero(self._is_sine())
+        cosine = np.flatnonzero(~self._is_sine())
+        (sin_k, cos_k) = np.moveaxis(
+            sin_cos(np.array([k]), self._frequencies, dtype=np.float64), -1, 0
+        )
+        matrix = np.zeros((self.dim, self.dim))
+        matrix[sine, sine] = matrix[cosine, cosine] = cos_k
+        matrix[sine, cosine] = sin_k
+        matrix[cosine, sine] = -sin_k
+        return matrix
+
+    def locate(self, vector: Any, candidates: Any = None) -> np.ndarray:
+        """The position whose encoding is nearest to each vector (…, dim), however noisy.
+
+        `candidates` are the positions to choose from: 0, 1, … through one turn of the slowest wave
+        (but at most 65,536) unless given.
+
+        >>> pe = Sinusoidal(64)
+        >>> noise = np.random.default_rng(0).normal(scale=0.3, size=(2, 64))
+        >>> pe.locate(pe.encode([42, 4321]) + noise)
+        array([  42, 4321])
+        """
+        vectors = np.asarray(vector, dtype=np.float64)
+        if vectors.ndim < 1 or vectors.shape[-1] != self.dim or not np.all(np.isfinite(vectors)):
+            raise ValueError(
+                f"vector must be finite and (…, {self.dim}); got shape {vectors.shape}"
+            )
+        if candidates is None:
+            candidates = consecutive(int(min(np.ceil(self.wavelengths().max()), 65_536)))
+        candidates = ranked(candidates)
+        if candidates.ndim != 1 or not len(candidates):
+            raise ValueError(f"candidates must be (seq,) and not empty; got {candidates.shape}")
+        best = np.full(vectors.shape[:-1], np.inf)
+        found = np.zeros(vectors.shape[:-1], dtype=candidates.dtype)
+        for block in np.split(candidates, range(4096, len(candidates), 4096)):
+            table = self.encode(block, dtype=np.float64)
+            # |v - e|^2 without |v|^2, which is the same for every candidate
+            loss = np.sum(table**2, axis=-1) - 2 * vectors @ table.T
+            nearest = np.argmin(loss, axis=-1)
+            lowest = np.min(loss, axis=-1)
+            found = np.where(lowest < best, block[nearest], found)
+            best = np.minimum(lowest, best)
+        return found
+
+    def _pair_of_channel(self) -> np.ndarray:
+        pairs, channel = len(self._frequencies), np.arange(self.dim)
+        return channel // 2 if self.layout == "interleaved" else channel % pairs
+
+    def _is_sine(self) -> np.ndarray:
+        pairs, channel = len(self._frequencies), np.arange(self.dim)
+        return channel % 2 == 0 if self.layout == "interleaved" else channel < pairs
+
+
+@dataclass(frozen=True)
+class AxialSinusoidal(Additive):
+    """A sinusoidal encoding of each axis of a grid, side by side in the channels.
+
+    e(p) = [s_1(p[order_1]) | s_2(p[order_2]) | …] for positions (…, seq, axis). Every axis gets a
+    block of at least one sine and cosine: an axis without channels is an error.
+
+    >>> AxialSinusoidal(8, axes=2).encode([[0, 1]]).round(3).tolist()
+    [[0.0, 1.0, 0.0, 1.0, 0.841, 0.54, 0.01, 1.0]]
+    """
+
+    dim: int
+    axes: int = 2  # pyright: ignore[reportIncompatibleVariableOverride] (fixed per value)
+    base: float = field(default=10_000.0, kw_only=True)
+    layout: Layout = field(default="interleaved", kw_only=True)
+    order: tuple[int, ...] | None = field(default=None, kw_only=True)
+    _blocks: tuple[tuple[int, Sinusoidal], ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        axes = rules.whole("axes", self.axes, least=1)
+        dim = rules.whole("dim", self.dim, least=1)
+        if dim % 2 or dim < 2 * axes:
+            raise ValueError(
+                "dim must be even and at least 2 * axes, so that every axis gets a sine and a "
+                f"cosine; got dim={dim}, axes={axes}"
+            )
+        order = tuple(range(axes)) if self.order is None else self.order
+        if not isinstance(order, tuple) or sorted(map(repr, order)) != sorted(
+            map(repr, range(axes))
+        ):
+            raise ValueError(f"order must name each axis 0 .. {axes - 1} once; got order={order!r}")
+        share, extra = divmod(dim // 2, axes)
+        blocks = tuple(
+            (axis, Sinusoidal(2 * (share + (i < extra)), base=self.base, layout=self.layout))
+            for i, axis in enumerate(order)
+        )
+        object.__setattr__(self, "order", order)
+        object.__setattr__(self, "_blocks", blocks)
+
+    @classmethod
+    def mae(cls, dim: int) -> "AxialSinusoidal":
+        """The image encoding of MAE and MoCo v3 for `grid(height, width)`: the column comes first.
+
+        He et al. (2021), "Masked Autoencoders Are Scalable Vision Learners", util/pos_embed.py,
+        where the first half is called emb_h but is made from the columns. Its class token is 0.
+        """
+        return cls(_quartered(dim), 2, layout="concat", order=(1, 0))
+
+    @classmethod
+    def detr(cls, dim: int) -> "AxialSinusoidal":
+        """The image encoding of DETR for `detr_grid(height, width)`: the row comes first.
+
+        Carion et al. (2020), "End-to-End Object Detection with Transformers".
+        """
+        return cls(_quartered(dim), 2)
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(unique=True, extrapolates=True, bounded=True, linear_shift=True)
+
+    def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
+        positions = ranked(positions, axes=self.axes)
+        xp = namespace(positions=positions)
+        return xp.concat(
+            [block.encode(positions[..., axis], dtype=dtype) for axis, block in self._blocks],
+            axis=-1,
+        )
+
+
+def _quartered(dim: int) -> int:
+    if rules.whole("dim", dim, least=4) % 4:
+        raise ValueError(f"dim must be a multiple of 4, two pairs for each axis; got dim={dim}")
+    return dim

@@ -1,0 +1,234 @@
+"""The four places where an encoding can act, and `logits`, the one function that tools consume.
+
+An encoding is a frozen dataclass that derives from one of the four mechanisms and fills in its one
+abstract method. That is all there is to an encoding of your own:
+
+>>> @dataclass(frozen=True)
+... class Recency(Bias):
+...     heads: int
+...
+...     def bias(self, q_pos, k_pos, params=None):
+...         return -abs(q_pos[..., None, :, None] - k_pos[..., None, None, :]) * 0.5
+>>> q = k = np.zeros((1, 2, 4))
+>>> logits(Recency(heads=1), q, k, np.arange(2), np.arange(2))
+array([[[ 0. , -0.5],
+        [-0.5,  0. ]]])
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from posenc.arrays import (
+    Array,
+    Dtype,
+    cast,
+    default_float,
+    float_dtype,
+    is_integer,
+    namespace,
+    working,
+)
+from posenc.positions import ranked
+from posenc.rotation import Pairing, rotate
+
+Params = Mapping[str, Array]
+"""Learned parameters by name, as `init` makes them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traits:
+    """What an encoding claims about itself: each claim is something that can be measured."""
+
+    unique: bool = False
+    """No two positions have the same encoding."""
+    extrapolates: bool = False
+    """Defined at every position, not only up to a length that was fixed beforehand."""
+    relative: bool = False
+    """Logits depend on the distance between query and key only."""
+    linear_shift: bool = False
+    """Moving by k is one matrix, the same at every position: e(p + k) = M_k e(p)."""
+    bounded: bool = False
+    """No entry grows with the position."""
+    norm_preserving: bool = False
+    """A rotated vector is as long as before."""
+
+    def claims(self) -> tuple[str, ...]:
+        """The names of what is claimed.
+
+        >>> Traits(unique=True, bounded=True).claims()
+        ('unique', 'bounded')
+        """
+        return tuple(field.name for field in fields(self) if getattr(self, field.name))
+
+
+class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
+    """A positional encoding: a value (equal fields mean equal encodings) that acts in one place."""
+
+    axes: int | None = None
+    """How many numbers make a position: None for a plain number, else the size of the last axis."""
+
+    @property
+    def traits(self) -> Traits:
+        """What this encoding claims; nothing, unless it says so."""
+        return Traits()
+
+    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        """Fresh learned parameters by name; none, unless the encoding has some."""
+        return {}
+
+
+class Additive(Encoding):
+    """Added to the token embeddings before the first layer: x + e(p)."""
+
+    dim: int
+
+    @abstractmethod
+    def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
+        """e(p): positions (…, seq) -> (…, seq, dim), in float64, float32 or rounded to a half."""
+
+    def add(self, x: Array, positions: Any, params: Params | None = None) -> Array:
+        """X + e(p) for x (…, seq, dim), in the dtype of x; 16-bit sums are rounded once."""
+        positions = matched("x", x, positions, axes=self.axes)
+        wide = working(namespace(x=x), x.dtype)
+        encoded = _aligned(self.encode(positions, params, dtype=wide), x)
+        if tuple(encoded.shape[-2:]) != tuple(x.shape[-2:]):
+            raise ValueError(
+                f"x must have the shape of its encoding, (…, seq, dim) = {tuple(encoded.shape)}; "
+                f"got shape {tuple(x.shape)}"
+            )
+        return cast(cast(x, wide) + encoded, x.dtype)
+
+
+class Rotary(Encoding):
+    """Turns queries and keys: R(p) q, R(p) k."""
+
+    pairing: Pairing = "interleaved"
+
+    @abstractmethod
+    def cos_sin(self, positions: Any, *, dtype: Dtype = None) -> tuple[Array, Array]:
+        """Cosines and sines of the angles: positions (…, seq) -> two arrays (…, seq, dim/2)."""
+
+    def rotate(self, x: Array, positions: Any, *, inverse: bool = False) -> Array:
+        """R(p) x for x (…, seq, dim), or R(p)^-1 x, in the dtype of x."""
+        positions = matched("x", x, positions, axes=self.axes)
+        cos, sin = self.cos_sin(positions, dtype=working(namespace(x=x), x.dtype))
+        cos, sin = _aligned(cos, x), _aligned(sin, x)
+        return rotate(x, cos, sin, pairing=self.pairing, inverse=inverse)
+
+
+class Bias(Encoding):
+    """Added to the attention logits: logits + b(p_q, p_k)."""
+
+    @abstractmethod
+    def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+        """b: positions (…, q) and (…, k) -> (…, head, q, k)."""
+
+
+class Scores(Encoding):
+    """Makes the logits itself, from queries, keys and positions."""
+
+    @abstractmethod
+    def scores(
+        self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
+    ) -> Array:
+        """Logits: q (…, head, q, dim), k (…, head, k, dim) -> (…, head, q, k)."""
+
+
+def logits(
+    encoding: Encoding,
+    q: Array,
+    k: Array,
+    q_pos: Any,
+    k_pos: Any,
+    params: Params | None = None,
+) -> Array:
+    """The attention logits that `encoding` makes of queries and keys: (…, head, q, k).
+
+    q is (…, head, q, dim) and k is (…, head, k, dim), the head axis being optional for all but
+    biases. Additive encodings act on what comes in, so here e(p) is added to q and k themselves, as
+    if the projections were the identity. The products are divided by sqrt(dim).
+
+    >>> rng = np.random.default_rng(0)
+    >>> q, k = rng.normal(size=(2, 5, 8))
+    >>> from posenc import Sinusoidal
+    >>> logits(Sinusoidal(8), q, k, range(5), range(5)).shape
+    (5, 5)
+    """
+    if not isinstance(encoding, Encoding):
+        raise TypeError(
+            f"encoding must be an Encoding (Additive, Rotary, Bias, Scores); got {encoding!r}"
+        )
+    namespace(q=q, k=k)
+    q_pos = matched("q", q, q_pos, axes=encoding.axes)
+    k_pos = matched("k", k, k_pos, axes=encoding.axes)
+    match encoding:
+        case Additive():
+            return _products(encoding.add(q, q_pos, params), encoding.add(k, k_pos, params))
+        case Rotary():
+            return _products(encoding.rotate(q, q_pos), encoding.rotate(k, k_pos))
+        case Bias():
+            return _biased(_products(q, k), encoding.bias(q_pos, k_pos, params))
+        case Scores():
+            return encoding.scores(q, k, q_pos, k_pos, params)
+        case _:
+            raise TypeError(
+                "encoding must derive from Additive, Rotary, Bias or Scores; "
+                f"got {type(encoding).__name__}"
+            )
+
+
+def result_dtype(positions: Array, dtype: Dtype) -> Dtype:
+    """The dtype that was asked for, else that of fractional positions, else the library's own."""
+    if dtype is not None:
+        return float_dtype("dtype", dtype, positions)
+    return default_float(positions) if is_integer(positions) else positions.dtype
+
+
+def matched(name: str, x: Array, positions: Any, *, axes: int | None = None) -> Array:
+    """The positions of x (…, seq, dim), as an array of its library; or a sentence why they are not.
+
+    (seq,) serves every row of x alike; (batch, seq) has a row for each of the first axis of x.
+    """
+    xp = namespace(**{name: x})
+    if not xp.isdtype(x.dtype, "real floating"):
+        raise TypeError(f"{name} must have a real floating dtype; got {x.dtype}")
+    positions = ranked(positions, axes=axes, like=x)
+    namespace(**{name: x, "positions": positions})
+    lengths = tuple(positions.shape if axes is None else positions.shape[:-1])
+    shape = tuple(x.shape)
+    batch_fits = len(lengths) == 1 or (x.ndim > 2 and lengths[0] in (1, shape[0]))
+    if x.ndim < 2 or lengths[-1] != shape[-2] or not batch_fits:
+        raise ValueError(
+            f"{name} (batch, …, seq, dim) and its positions (seq,) or (batch, seq) must agree; "
+            f"got shapes {shape} and {lengths}"
+        )
+    return positions
+
+
+def _aligned(table: Array, x: Array) -> Array:
+    """A table (batch, seq, channel) with axes for the heads of x (batch, head, seq, dim)."""
+    if table.ndim < 3 or table.ndim >= x.ndim:
+        return table
+    xp = namespace(table=table)
+    heads = (1,) * (x.ndim - table.ndim)
+    return xp.reshape(table, (table.shape[0], *heads, *table.shape[1:]))
+
+
+def _products(q: Array, k: Array) -> Array:
+    xp = namespace(q=q, k=k)
+    if q.shape[-1] != k.shape[-1]:
+        raise ValueError(f"q and k must have one dim; got {q.shape[-1]} and {k.shape[-1]}")
+    return (q @ xp.matrix_transpose(k)) / math.sqrt(q.shape[-1])
+
+
+def _biased(products: Array, bias: Array) -> Array:
+    if products.ndim > 2 and 1 != bias.shape[-3] != products.shape[-3]:
+        raise ValueError(
+            f"q and k must have the heads of the bias, {bias.shape[-3]}; got {products.shape[-3]}"
+        )
+    return products + bias

@@ -1,0 +1,227 @@
+"""Where the tokens are: consecutive, packed, padded, on a grid, drawn at random; and distances.
+
+A position is a number (a whole one, a fraction, a negative one) or, on a grid, one number per axis.
+Positions are always an argument; nothing in posenc assumes that a sequence starts at 0.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from posenc import rules
+from posenc.arrays import Array, host, is_array, is_half, is_integer, library, namespace, send
+
+LIMIT = 2**24
+"""Positions are exact below this distance from 0: 16,777,216."""
+
+
+def consecutive(length: int, *, start: int = 0, like: Array | None = None) -> Array:
+    """The positions start, start + 1, …, as an array of the library and on the device of `like`.
+
+    >>> consecutive(4, start=7)
+    array([ 7,  8,  9, 10])
+    """
+    length = rules.whole("length", length, least=0)
+    start = rules.whole("start", start)
+    return _given(np.arange(start, start + length, dtype=np.int64), like)
+
+
+def packed(lengths: Sequence[int], *, like: Array | None = None) -> Array:
+    """Positions of documents that share one row: each document starts again at 0.
+
+    >>> packed([3, 1, 2])
+    array([0, 1, 2, 0, 0, 1])
+    """
+    runs = [consecutive(rules.whole("each of lengths", length, least=0)) for length in lengths]
+    return _given(np.concatenate([consecutive(0), *runs]), like)
+
+
+def left_padded(mask: Array, /) -> Array:
+    """Positions of rows that are padded on the left, from their attention mask (batch, seq).
+
+    The first real token of a row is at 0; padding is at 0 too, where the mask hides it.
+
+    >>> left_padded(np.array([[0, 0, 1, 1], [1, 1, 1, 1]]))
+    array([[0, 0, 0, 1],
+           [0, 1, 2, 3]])
+    """
+    xp = namespace(mask=mask)
+    if mask.ndim != 2:
+        raise ValueError(f"mask must be (batch, seq); got shape {tuple(mask.shape)}")
+    real = xp.astype(mask != 0, xp.int64 if xp.__name__ != "jax.numpy" else xp.int32)
+    return xp.clip(xp.cumulative_sum(real, axis=1) - 1, min=0)
+
+
+def grid(*shape: int, like: Array | None = None) -> Array:
+    """Positions (prod(shape), axis) on a grid, the last axis fastest: row and column of an image.
+
+    >>> grid(2, 3).tolist()
+    [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
+    """
+    if not shape:
+        raise ValueError("shape must name at least one axis; got shape=()")
+    sizes = [rules.whole("each of shape", size, least=0) for size in shape]
+    axes = np.meshgrid(*[consecutive(size) for size in sizes], indexing="ij")
+    return _given(np.stack([axis.reshape(-1) for axis in axes], axis=-1), like)
+
+
+def detr_grid(height: int, width: int, /, *, like: Array | None = None) -> Array:
+    """Positions of DETR's pixels: row and column from 1, divided by the last one, in turns of 2 pi.
+
+    y = 2 pi (row + 1) / (height + 1e-6), x = 2 pi (column + 1) / (width + 1e-6): Carion et al.
+    (2020), whose sine encoding normalises so that every image spans the same range.
+
+    >>> detr_grid(1, 2).round(4).tolist()
+    [[6.2832, 3.1416], [6.2832, 6.2832]]
+    """
+    size = np.array([height, width])
+    return _given(2 * np.pi * (grid(height, width) + 1) / (size + 1e-6), like)
+
+
+def distances(q_pos: Array, k_pos: Array, /) -> Array:
+    """How far each key lies behind each query, q_pos - k_pos: (…, q), (…, k) -> (…, q, k).
+
+    >>> distances(np.array([2, 3]), np.array([0, 1, 2, 3]))
+    array([[ 2,  1,  0, -1],
+           [ 3,  2,  1,  0]])
+    """
+    namespace(q_pos=q_pos, k_pos=k_pos)
+    if q_pos.ndim < 1 or k_pos.ndim < 1:
+        raise ValueError(
+            "q_pos and k_pos must be (…, seq); "
+            f"got shapes {tuple(q_pos.shape)} and {tuple(k_pos.shape)}"
+        )
+    return _signed(q_pos)[..., :, None] - _signed(k_pos)[..., None, :]
+
+
+def randomised(length: int, *, limit: int, rng: np.random.Generator) -> np.ndarray:
+    """`length` different positions below `limit`, in order: training that has seen every distance.
+
+    Ruoss et al. (2023), "Randomized Positional Encodings": a sorted sample without replacement.
+
+    >>> randomised(4, limit=2048, rng=np.random.default_rng(0))
+    array([ 552, 1046, 1303, 1739])
+    """
+    length = rules.whole("length", length, least=0)
+    limit = rules.whole("limit", limit, least=1)
+    if length > limit:
+        raise ValueError(f"length must be at most limit; got length={length}, limit={limit}")
+    return np.sort(rng.choice(limit, size=length, replace=False))
+
+
+def cape(
+    positions: Array,
+    /,
+    *,
+    rng: np.random.Generator,
+    global_shift: float = 0.0,
+    local_shift: float = 0.0,
+    scale: float = 1.0,
+    centre: bool = True,
+) -> Array:
+    """Continuous augmented positions for training: p <- (p - mean + Delta + epsilon_p) * lambda.
+
+    Delta ~ U(-global_shift, global_shift) for each row, epsilon_p ~ U(-local_shift, local_shift)
+    for each token, log lambda ~ U(-log scale, log scale) for each row. Likhomanenko et al. (2021),
+    "CAPE". At test time only the centring stays, which is what the defaults do.
+
+    >>> cape(np.arange(3), rng=np.random.default_rng(0))
+    array([-1.,  0.,  1.])
+    """
+    global_shift = rules.real("global_shift", global_shift, least=0)
+    local_shift = rules.real("local_shift", local_shift, least=0)
+    scale = rules.real("scale", scale, least=1)
+    rules.flag("centre", centre)
+    positions = ranked(positions)
+    xp = namespace(positions=positions)
+    rows = (*positions.shape[:-1], 1)
+    shift = rng.uniform(-global_shift, global_shift, rows)
+    shift = shift + rng.uniform(-local_shift, local_shift, tuple(positions.shape))
+    stretch = np.exp(rng.uniform(-np.log(scale), np.log(scale), rows))
+    dtype = xp.float64 if is_integer(positions) else positions.dtype
+    if xp.__name__ == "jax.numpy" and is_integer(positions):
+        dtype = xp.asarray(0.0).dtype
+    moved = xp.astype(positions, dtype)
+    if centre:
+        moved = moved - xp.mean(moved, axis=-1, keepdims=True)
+    return (moved + send(shift, positions, dtype=dtype)) * send(stretch, positions, dtype=dtype)
+
+
+def ranked(positions: Any, *, axes: int | None = None, like: Array | None = None) -> Array:
+    """Positions as an array of the right rank and dtype, or a sentence that says what is wrong.
+
+    A list or range becomes an array of the library of `like` (NumPy without it). `axes=None` asks
+    for (seq,) or (batch, seq); a number of axes for (seq, axis) or (batch, seq, axis).
+    """
+    if not is_array(positions):
+        positions = _listed(positions, like)
+    xp = namespace(positions=positions)
+    if is_half(positions.dtype) or not (
+        is_integer(positions) or xp.isdtype(positions.dtype, "real floating")
+    ):
+        raise TypeError(
+            "positions must be whole numbers, float32 or float64 (16 bits cannot tell neighbours "
+            "apart: bfloat16 has 769 values below 4,096); "
+            f"got {positions.dtype} of {library(positions)}"
+        )
+    shape, wanted = tuple(positions.shape), "(seq,) or (batch, seq)"
+    right = positions.ndim in (1, 2)
+    if axes is not None:
+        wanted = f"(seq, {axes}) or (batch, seq, {axes})"
+        right = positions.ndim in (2, 3) and shape[-1] == axes
+    if not right:
+        raise ValueError(f"positions must be {wanted}; got shape {shape}")
+    values = host(positions)
+    if values is not None and not np.all(np.isfinite(values)):
+        raise ValueError(f"positions must be finite; got {_first(values, ~np.isfinite(values))}")
+    return positions
+
+
+def exact(positions: Array) -> Array:
+    """Positions closer to 0 than LIMIT, or a sentence (where the host can see them)."""
+    values = host(positions)
+    if values is not None and values.size and not _within(values):
+        outside = ~(np.abs(values.astype(np.float64)) < LIMIT)
+        raise ValueError(
+            f"positions must lie between -{LIMIT:,} and {LIMIT:,}, where they are exact; "
+            f"got {_first(values, outside)}"
+        )
+    return positions
+
+
+def _within(values: np.ndarray) -> bool:
+    return bool(values.max() < LIMIT and values.min() > -LIMIT)
+
+
+def _first(values: np.ndarray, wrong: np.ndarray) -> str:
+    index = tuple(int(i) for i in np.argwhere(wrong)[0])
+    return f"positions[{', '.join(map(str, index))}]={values[index]}"
+
+
+def _listed(positions: Any, like: Array | None) -> Array:
+    try:
+        values = np.asarray(positions)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"positions must be numbers; got {positions!r}") from error
+    if values.size == 0 and values.dtype == np.float64:
+        values = values.astype(np.int64)
+    if values.dtype.kind not in "iuf":
+        raise TypeError(f"positions must be numbers; got {positions!r}")
+    return _given(values, like)
+
+
+def _given(values: np.ndarray, like: Array | None) -> Array:
+    if like is None:
+        return values
+    if namespace(like=like).__name__ == "jax.numpy" and values.dtype == np.int64:
+        values = values.astype(np.int32)  # JAX's own whole numbers, unless told otherwise
+    return send(values, like)
+
+
+def _signed(positions: Array) -> Array:
+    """Unsigned numbers wrap below 0, so distances are taken in signed ones."""
+    xp = namespace(positions=positions)
+    if not xp.isdtype(positions.dtype, "unsigned integer"):
+        return positions
+    return xp.astype(positions, xp.int32 if xp.__name__ == "jax.numpy" else xp.int64)
