@@ -36,7 +36,7 @@ def cos_sin(positions: Array, frequencies: np.ndarray, *, dtype: Dtype) -> tuple
 
     >>> cos, sin = cos_sin(np.array([0, 16_777_215]), np.array([1.0]), dtype=np.float32)
     >>> cos.tolist(), sin.tolist()
-    ([[1.0], [-0.9749370813369751]], [[0.0], [-0.22248305380344391]])
+    ([[1.0], [-0.31757646799087524]], [[0.0], [-0.9482326507568359]])
     """
     xp = namespace(positions=exact(positions))
     values = host(positions)
