@@ -5,12 +5,23 @@ Positions are always an argument; nothing in posenc assumes that a sequence star
 """
 
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from posenc import rules
-from posenc.arrays import Array, host, is_array, is_half, is_integer, library, namespace, send
+from posenc.arrays import (
+    Array,
+    default_float,
+    host,
+    is_array,
+    is_half,
+    is_integer,
+    library,
+    namespace,
+    send,
+)
 
 LIMIT = 2**24
 """Positions are exact below this distance from 0: 16,777,216."""
@@ -49,7 +60,7 @@ def left_padded(mask: Array, /) -> Array:
     xp = namespace(mask=mask)
     if mask.ndim != 2:
         raise ValueError(f"mask must be (batch, seq); got shape {tuple(mask.shape)}")
-    real = xp.astype(mask != 0, xp.int64 if xp.__name__ != "jax.numpy" else xp.int32)
+    real = xp.astype(xp.astype(mask, xp.bool), _whole_dtype(xp))
     return xp.clip(xp.cumulative_sum(real, axis=1) - 1, min=0)
 
 
@@ -139,9 +150,7 @@ def cape(
     shift = rng.uniform(-global_shift, global_shift, rows)
     shift = shift + rng.uniform(-local_shift, local_shift, tuple(positions.shape))
     stretch = np.exp(rng.uniform(-np.log(scale), np.log(scale), rows))
-    dtype = xp.float64 if is_integer(positions) else positions.dtype
-    if xp.__name__ == "jax.numpy" and is_integer(positions):
-        dtype = xp.asarray(0.0).dtype
+    dtype = default_float(positions) if is_integer(positions) else positions.dtype
     moved = xp.astype(positions, dtype)
     if centre:
         moved = moved - xp.mean(moved, axis=-1, keepdims=True)
@@ -214,9 +223,12 @@ def _listed(positions: Any, like: Array | None) -> Array:
 def _given(values: np.ndarray, like: Array | None) -> Array:
     if like is None:
         return values
-    if namespace(like=like).__name__ == "jax.numpy" and values.dtype == np.int64:
-        values = values.astype(np.int32)  # JAX's own whole numbers, unless told otherwise
-    return send(values, like)
+    xp = namespace(like=like)
+    if xp.__name__ != "jax.numpy":
+        return send(values, like)
+    # JAX warns when it narrows a dtype, so it is given its own whole numbers and floats.
+    dtype = _whole_dtype(xp) if values.dtype.kind in "iu" else default_float(like)
+    return send(values, like, dtype=dtype)
 
 
 def _signed(positions: Array) -> Array:
@@ -224,4 +236,9 @@ def _signed(positions: Array) -> Array:
     xp = namespace(positions=positions)
     if not xp.isdtype(positions.dtype, "unsigned integer"):
         return positions
-    return xp.astype(positions, xp.int32 if xp.__name__ == "jax.numpy" else xp.int64)
+    return xp.astype(positions, _whole_dtype(xp))
+
+
+def _whole_dtype(xp: ModuleType) -> Any:
+    """int64, or what JAX has for it unless told otherwise."""
+    return xp.asarray(0).dtype if xp.__name__ == "jax.numpy" else xp.int64

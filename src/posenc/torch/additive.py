@@ -8,7 +8,6 @@ from torch import Tensor, nn
 
 from posenc import rules
 from posenc.mechanisms import Additive
-from posenc.positions import consecutive
 
 
 class AddPositions(nn.Module):
@@ -49,7 +48,7 @@ class AddPositions(nn.Module):
     def forward(self, x: Tensor, positions: Tensor | None = None) -> Tensor:
         """X + e(positions); positions are (seq,) or (batch, seq), 0, 1, … unless given."""
         if positions is None:
-            positions = consecutive(x.shape[-2], like=x)
+            positions = torch.arange(x.shape[-2], device=x.device)
         if self.scale_input:
             x = x * math.sqrt(x.shape[-1])
         params = {name: self.params[name] for name in self._names}

@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+
+import posenc as pe
+from tests.libraries import numpy_of
+from tests.oracles import additive as oracle
+
+
+@pytest.fixture
+def points(rng):
+    return rng.uniform(size=(7, 2)).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "convention"),
+    [
+        (pe.FourierFeatures(16, 2), {"order": "cos-sin", "centred": False}),
+        (pe.FourierFeatures.sam(16), {"order": "sin-cos", "centred": True}),
+    ],
+)
+def test_gaussian_features_equal_the_oracle(xp, rng, points, encoding, convention):
+    matrix = encoding.init(rng)["matrix"]
+    encoded = xp.call(lambda p, m: encoding.encode(p, {"matrix": m}), points, matrix)
+    truth = oracle.gaussian_fourier(points, matrix, **convention)
+    assert abs(numpy_of(encoded) - truth).max() < 5e-6
+    exact = encoding.encode(points.astype(float), {"matrix": matrix})
+    assert abs(exact - truth).max() < 1e-13
+
+
+def test_gaussian_matrix_has_the_deviation_asked_for(rng):
+    matrix = pe.FourierFeatures(4000, 2, sigma=3.0).init(rng)["matrix"]
+    assert matrix.shape == (2, 2000)
+    assert abs(matrix.std() - 3.0) < 0.15
+
+
+def test_learned_features_equal_the_oracle(xp, rng, points):
+    encoding = pe.LearnedFourier(6, 2, features=8, hidden=5, gamma=0.5)
+    params = encoding.init(rng)
+    names, values = list(params), list(params.values())
+    encoded = xp.call(
+        lambda p, *weights: encoding.encode(p, dict(zip(names, weights, strict=True))),
+        points,
+        *values,
+    )
+    truth = oracle.learnable_fourier(points, *values, gelu="tanh")
+    assert abs(numpy_of(encoded) - truth).max() < 1e-6
+    with_erf = oracle.learnable_fourier(points, *values, gelu="erf")
+    assert abs(truth - with_erf).max() < 2e-3  # what the tanh form costs
+
+
+def test_learned_directions_have_deviation_1_over_gamma(rng):
+    w_r = pe.LearnedFourier(4, 2, features=4000, gamma=10.0).init(rng)["w_r"]
+    assert abs(w_r.std() - 0.1) < 0.005
+
+
+def test_gradients_reach_every_learned_parameter(rng):
+    import torch
+
+    from posenc.torch import AddPositions
+
+    module = AddPositions(pe.LearnedFourier(6, 2)).double()
+    x, points = torch.zeros(1, 5, 6).double(), torch.from_numpy(rng.uniform(size=(5, 2)))
+    module(x, points).square().sum().backward()
+    assert all(parameter.grad.abs().max() > 0 for parameter in module.parameters())
+
+    names = list(module.params)
+
+    def encode(*weights):
+        params = dict(zip(names, weights, strict=True))
+        return module.encoding.encode(points, params, dtype=torch.float64)
+
+    assert torch.autograd.gradcheck(encode, [module.params[name] for name in names])

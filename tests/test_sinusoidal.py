@@ -1,0 +1,182 @@
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import posenc as pe
+from tests.libraries import libraries, numpy_of
+from tests.oracles import additive as oracle
+
+FAR = 2**24
+VARIANTS = [
+    {},
+    {"layout": "concat"},
+    {"spacing": "t2t"},
+    {"layout": "concat", "spacing": "t2t"},
+    {"base": 500_000.0},
+]
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@pytest.mark.parametrize("dim", [1, 2, 7, 8, 33])
+def test_every_entry_is_within_the_bound_of_50_digits(xp, rng, dim, variant):
+    positions = np.concatenate([rng.integers(-FAR + 1, FAR, 40), [0, 1, FAR - 1]]).astype(np.int32)
+    encoding, truth = pe.Sinusoidal(dim, **variant), oracle.sinusoidal(positions, dim, **variant)
+    for dtype, bound in (("float32", 1.5e-7), ("float64", 2e-9)):
+        if dtype in xp.dtypes:
+            ours = xp.call(lambda p, d=dtype: encoding.encode(p, dtype=xp.dtypes[d]), positions)
+            assert ours.dtype == xp.dtypes[dtype]
+            assert abs(numpy_of(ours) - truth).max() <= bound
+
+
+@pytest.mark.parametrize("length", [1, 63, 1000, 4097])
+@pytest.mark.parametrize("start", [0, -31, FAR - 4097])
+def test_the_libraries_agree_within_2_ulp(length, start):
+    """An ulp is that of 1, the size of the largest entries: 2^-23 in float32."""
+    positions, encoding = np.arange(start, start + length, dtype=np.int32), pe.Sinusoidal(12)
+    tables = [
+        numpy_of(
+            xp.call(lambda p, xp=xp: encoding.encode(p, dtype=xp.dtypes["float32"]), positions)
+        )
+        for xp in libraries()
+    ]
+    for table in tables[1:]:
+        assert abs(table - tables[0]).max() <= 2 * 2.0**-23
+
+
+def test_the_oracle_rejects_wrong_encodings(rng):
+    """The bound is tight enough to see each of these mutants."""
+    positions, dim = rng.integers(0, 5000, 50), 8
+    truth = oracle.sinusoidal(positions, dim)
+    w = 10_000.0 ** (-np.arange(0, dim, 2) / dim)
+    angles = positions[:, None] * w
+
+    def interleaved(sin, cos):
+        return np.stack([sin, cos], axis=-1).reshape(len(positions), dim)
+
+    mutants = {
+        "sine and cosine swapped": interleaved(np.cos(angles), np.sin(angles)),
+        "float32 angles": interleaved(np.sin(angles.astype("f")), np.cos(angles.astype("f"))),
+        "off by one": interleaved(np.sin(angles + w), np.cos(angles + w)),
+        "2i counted twice": interleaved(np.sin(positions[:, None] * w**2), np.cos(angles)),
+        "base 10001": pe.Sinusoidal(dim, base=10_001.0).encode(positions),
+        "concat": pe.Sinusoidal(dim, layout="concat").encode(positions),
+        "t2t": pe.Sinusoidal(dim, spacing="t2t").encode(positions),
+    }
+    assert abs(pe.Sinusoidal(dim).encode(positions) - truth).max() <= 2e-9
+    for name, mutant in mutants.items():
+        assert abs(mutant - truth).max() > 1.5e-7, name
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_4096_positions_have_4096_encodings_in_every_dtype(xp, dtype):
+    if dtype not in xp.dtypes:
+        return
+    encoded = xp.call(
+        lambda p: pe.Sinusoidal(64).encode(p, dtype=xp.dtypes[dtype]),
+        np.arange(4096, dtype=np.int32),
+    )
+    assert len(np.unique(numpy_of(encoded), axis=0)) == 4096
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_add_rounds_once(xp, rng, dtype):
+    if np.dtype(dtype).name not in xp.dtypes:
+        return
+    x, positions = rng.normal(size=(2, 5, 8)).astype(dtype), np.arange(3, 8, dtype=np.int32)
+    added = xp.call(pe.Sinusoidal(8).add, x, positions)
+    encoded = pe.Sinusoidal(8).encode(positions, dtype=np.float32)
+    expected = (x.astype(np.float32) + encoded).astype(dtype)
+    assert numpy_of(added).tolist() == numpy_of(expected).tolist()
+
+
+def test_a_batch_has_its_own_positions(xp):
+    positions = np.array([[0, 1, 2], [7, 8, 9]], dtype=np.int32)
+    encoded = numpy_of(xp.call(lambda p: pe.Sinusoidal(4).encode(p), positions))
+    for row, expected in zip(encoded, positions, strict=True):
+        assert abs(row - oracle.sinusoidal(expected, 4)).max() <= 1.5e-7
+
+
+def test_decoding_one_token_at_a_time_equals_prefill(rng):
+    x, encoding = rng.normal(size=(1, 2000, 16)).astype("f"), pe.Sinusoidal(16)
+    whole = encoding.add(x, np.arange(2000))
+    steps = [encoding.add(x[:, p : p + 1], [p]) for p in range(0, 2000, 37)]
+    assert np.allclose(np.concat(steps, axis=1), whole[:, ::37], rtol=0, atol=5e-7)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@given(p=st.integers(-(2**20), 2**20), k=st.floats(-1000, 1000))
+def test_shift_is_one_matrix_for_every_position(variant, p, k):
+    encoding = pe.Sinusoidal(8, **variant)
+    moved = encoding.shift(k) @ encoding.encode([float(p)])[0]
+    assert np.allclose(moved, encoding.encode([p + k])[0], atol=1e-8)
+
+
+def test_shift_composes_and_undoes_itself():
+    encoding = pe.Sinusoidal(6)
+    assert np.allclose(encoding.shift(3) @ encoding.shift(4), encoding.shift(7), atol=1e-14)
+    assert np.allclose(encoding.shift(5) @ encoding.shift(-5), np.eye(6), atol=1e-14)
+
+
+@pytest.mark.parametrize("layout", ["interleaved", "concat"])
+@pytest.mark.parametrize("dim", [7, 64])
+def test_locate_finds_the_position_of_a_noisy_encoding(rng, dim, layout):
+    encoding = pe.Sinusoidal(dim, layout=layout)
+    limit = int(encoding.wavelengths().max())
+    positions = rng.integers(0, limit, 60)
+    vectors = encoding.encode(positions)
+    assert encoding.locate(vectors).tolist() == positions.tolist()
+    if dim == 64:
+        noisy = vectors + rng.normal(scale=0.2, size=vectors.shape)
+        assert np.mean(encoding.locate(noisy) == positions) == 1.0
+
+
+def test_locate_chooses_among_the_candidates():
+    encoding = pe.Sinusoidal(16)
+    vector = encoding.encode([-3.5])[0]
+    assert encoding.locate(vector, candidates=[-4.0, -3.5, 2.0]) == -3.5
+    assert encoding.locate(vector, candidates=[-4, 2]) == -4
+
+
+def test_wavelengths_are_positions_per_turn_of_each_channel():
+    encoding = pe.Sinusoidal(5, layout="concat")
+    start, turned = encoding.encode([0])[0], encoding.encode(encoding.wavelengths())
+    assert np.allclose(np.diag(turned), start, atol=1e-12)
+    assert encoding.wavelengths().shape == (5,)
+    assert np.isclose(encoding.wavelengths()[0], 2 * np.pi)
+
+
+def test_golden_numbers_of_the_catalogue():
+    table = pe.Sinusoidal(512).encode([0, 1, 2, 5, 10, 50, 100, 500, 1000])
+    golden = [256, 249.1021, 231.7336, 189.5967, 173.7897, 131.0908, 111.9502, 67.2331, 44.9716]
+    assert np.allclose(table @ table[0], golden, atol=5e-5)
+    t2t = pe.Sinusoidal(8, layout="concat", spacing="t2t").encode([1])[0]
+    golden = [0.841471, 0.046399, 0.002154, 0.0001, 0.540302, 0.998923, 0.999998, 1]
+    assert np.allclose(t2t, golden, atol=5e-7)
+
+
+def test_an_encoding_is_a_value():
+    assert pe.Sinusoidal(8) == pe.Sinusoidal(8, base=10_000)
+    assert hash(pe.Sinusoidal(8)) == hash(pe.Sinusoidal(8))
+    assert pe.Sinusoidal(8) != pe.Sinusoidal(8, base=10_001.0)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        pe.Sinusoidal(8).dim = 16  # pyright: ignore
+    assert pickle.loads(pickle.dumps(pe.Sinusoidal(8))) == pe.Sinusoidal(8)
+    wider = dataclasses.replace(pe.Sinusoidal(8), dim=16)
+    assert wider.encode([3]).shape == (1, 16)
+    frequencies = pe.Sinusoidal(8).frequencies()
+    frequencies[:] = 0  # the caller's copy, not ours
+    assert pe.Sinusoidal(8).frequencies()[0] == 1.0
+
+
+@pytest.mark.parametrize("encoding", [pe.Sinusoidal(8), pe.Sinusoidal(7), pe.AxialSinusoidal(8)])
+def test_traits_hold(encoding, rng):
+    assert {"unique", "extrapolates", "bounded"} <= set(encoding.traits.claims())
+    shape = (500,) if encoding.axes is None else (500, encoding.axes)
+    encoded = encoding.encode(rng.integers(-FAR + 1, FAR, shape))
+    assert np.all(abs(encoded) <= 1.0)
+    assert len(np.unique(encoded, axis=0)) == 500
+    assert encoding.traits.linear_shift == (encoding.dim % 2 == 0)

@@ -1,0 +1,215 @@
+import copy
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import posenc as pe
+from posenc.torch import AddPositions
+from tests.oracles import additive as oracle
+
+SINUSOIDAL, LEARNED = pe.Sinusoidal(16), pe.Learned(5000, 16)
+ENCODINGS = [SINUSOIDAL, pe.Sinusoidal(16, layout="concat"), LEARNED]
+HALVES = [torch.bfloat16, torch.float16]
+
+
+@pytest.fixture(autouse=True)
+def fresh_compiler():
+    """torch.compile counts recompilations of one function over all tests."""
+    torch.compiler.reset()
+
+
+@pytest.fixture
+def x():
+    return torch.randn(2, 5, 16, generator=torch.Generator().manual_seed(0))
+
+
+def exact(positions):
+    return torch.from_numpy(oracle.sinusoidal(np.asarray(positions), 16)).float()
+
+
+def encodings_of(module, dtype, n=4096):
+    """What the module adds at n positions, as rows that can be told apart."""
+    zeros = torch.zeros(1, n, 16, dtype=dtype)
+    return module(zeros, torch.arange(n))[0]
+
+
+def test_adds_the_encoding(x):
+    module = AddPositions(SINUSOIDAL)
+    assert torch.allclose(module(x), x + exact(range(5)), atol=5e-7)
+    assert torch.allclose(module(x, torch.arange(7, 12)), x + exact(range(7, 12)), atol=5e-7)
+    assert torch.equal(module(x), module(x, torch.arange(5)))
+
+
+def test_scale_input_multiplies_by_the_root_of_dim(x):
+    module = AddPositions(SINUSOIDAL, scale_input=True)
+    assert torch.allclose(module(x), 4 * x + exact(range(5)), atol=1e-6)
+
+
+def test_dropout_acts_in_training_only(x):
+    module = AddPositions(SINUSOIDAL, dropout=0.5)
+    torch.manual_seed(0)
+    dropped = module(x) == 0
+    assert 0.3 < dropped.float().mean() < 0.7
+    assert torch.equal(module.eval()(x), AddPositions(SINUSOIDAL)(x))
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS, ids=str)
+def test_state_dict_round_trip(encoding, x):
+    module, other = AddPositions(encoding), AddPositions(encoding)
+    state = module.state_dict()
+    assert list(state) == (["params.table"] if encoding is LEARNED else [])
+    other.load_state_dict(state)
+    assert torch.equal(module(x), other(x))
+
+
+def test_manual_seed_governs_the_initial_parameters():
+    modules = []
+    for seed in (0, 0, 1):
+        torch.manual_seed(seed)
+        modules.append(AddPositions(LEARNED).params["table"])
+    assert torch.equal(modules[0], modules[1])
+    assert not torch.equal(modules[0], modules[2])
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, *HALVES])
+@pytest.mark.parametrize("cast_first", [True, False])
+def test_no_cast_changes_an_angle(dtype, cast_first):
+    """The 16-bit output is the rounded float32 one, and 4,096 positions stay 4,096 encodings."""
+    module = AddPositions(SINUSOIDAL)
+    module = module.to(dtype) if cast_first else module
+    added = encodings_of(module, dtype)
+    assert added.dtype == dtype
+    assert len(torch.unique(added.double(), dim=0)) == 4096
+    if dtype in HALVES:
+        assert torch.equal(added, encodings_of(AddPositions(SINUSOIDAL), torch.float32).to(dtype))
+
+
+def test_half_then_float_is_as_if_nothing_happened():
+    spoiled = AddPositions(SINUSOIDAL).half().to(torch.bfloat16).float()
+    fresh = AddPositions(SINUSOIDAL)
+    assert torch.equal(encodings_of(spoiled, torch.float32), encodings_of(fresh, torch.float32))
+
+
+def test_learned_rows_stay_distinct_in_bfloat16():
+    module = AddPositions(LEARNED).to(torch.bfloat16)
+    assert module.params["table"].dtype == torch.bfloat16
+    assert len(torch.unique(encodings_of(module, torch.bfloat16).float(), dim=0)) == 4096
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_autocast_changes_nothing(dtype):
+    module = AddPositions(SINUSOIDAL)
+    plain = encodings_of(module, torch.float32)
+    with torch.autocast("cpu", dtype=dtype):
+        assert torch.equal(encodings_of(module, torch.float32), plain)
+        assert torch.equal(encodings_of(module, dtype), plain.to(dtype))
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS, ids=str)
+def test_meta_device_then_to_empty(encoding, x):
+    with torch.device("meta"):
+        module = AddPositions(encoding)
+    assert all(parameter.is_meta for parameter in module.parameters())
+    module.to_empty(device="cpu")
+    for parameter in module.parameters():
+        nn.init.constant_(parameter, torch.nan)  # what to_empty leaves is anything
+    module.reset_parameters()
+    added = module(x) - x
+    assert torch.isfinite(added).all()
+    if encoding is LEARNED:
+        assert abs(module.params["table"].std().item() - 0.02) < 1e-3
+    else:
+        assert torch.allclose(added, AddPositions(encoding)(x) - x)
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS, ids=str)
+def test_compiles_as_one_graph(encoding, x):
+    module = AddPositions(encoding)
+    compiled = torch.compile(module, fullgraph=True)
+    for positions in (torch.arange(5), torch.arange(5) + 4000, torch.tensor([[0, 1, 2, 0, 1]] * 2)):
+        assert torch.allclose(compiled(x, positions), module(x, positions), atol=1e-6)
+    assert torch.allclose(compiled(x), module(x), atol=1e-6)
+    backward, z = copy.deepcopy(module), x.clone().requires_grad_()
+    compiled(x.requires_grad_()).square().sum().backward()
+    backward(z).square().sum().backward()
+    ours, theirs = [x, *module.parameters()], [z, *backward.parameters()]
+    for mine, other in zip(ours, theirs, strict=True):
+        assert torch.allclose(mine.grad, other.grad, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_compiled_halves_are_rounded_float32_values(dtype):
+    module = AddPositions(SINUSOIDAL).to(dtype)
+    added = encodings_of(torch.compile(module, fullgraph=True), dtype)
+    assert len(torch.unique(added.float(), dim=0)) == 4096
+    truth = exact(range(4096)).to(dtype).float()
+    ulp = truth.abs() * torch.finfo(dtype).eps + 1e-7  # a tie may round either way
+    assert ((added.float() - truth).abs() <= ulp).all()
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS, ids=str)
+def test_exports_for_any_length(encoding, x):
+    module = AddPositions(encoding).eval()
+    auto = torch.export.Dim.AUTO
+    shapes = ({0: auto, 1: auto}, {0: auto})
+    program = torch.export.export(module, (x, torch.arange(5)), dynamic_shapes=shapes)
+    longer = torch.randn(3, 77, 16)
+    positions = torch.arange(100, 177)
+    assert torch.allclose(program.module()(longer, positions), module(longer, positions), atol=1e-6)
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS, ids=str)
+def test_gradients(encoding):
+    module = AddPositions(encoding).double()
+    x = torch.randn(2, 3, 16, dtype=torch.float64, requires_grad=True)
+    positions = torch.tensor([0, 7, 7])
+    assert torch.autograd.gradcheck(lambda x: module(x, positions), (x,))
+    if encoding is LEARNED:
+        module(x, positions).sum().backward()
+        grad = module.params["table"].grad
+        assert grad[7].tolist() == [4.0] * 16  # two rows of the batch, twice in each
+        assert grad[1].abs().max() == 0
+
+
+def test_gradients_reach_fractional_positions():
+    positions = torch.tensor([0.5, 1000.25], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(SINUSOIDAL.encode, (positions,))
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS, ids=str)
+@pytest.mark.parametrize("length", [1, 63, 1000, 1500])
+def test_decoding_with_a_cache_equals_prefill(encoding, length):
+    module = AddPositions(encoding).eval()
+    x = torch.randn(2, length, 16)
+    whole = module(x, torch.arange(length))
+    steps = [module(x[:, p : p + 1], torch.tensor([p])) for p in range(length)]
+    assert torch.allclose(torch.cat(steps, dim=1), whole, rtol=0, atol=5e-7)
+
+
+def test_left_padded_rows_equal_the_rows_alone(x):
+    module = AddPositions(SINUSOIDAL)
+    mask = torch.tensor([[0, 0, 1, 1, 1], [1, 1, 1, 1, 1]])
+    padded = module(x, pe.left_padded(mask))
+    assert torch.allclose(padded[0, 2:], module(x[:1, 2:])[0], atol=1e-6)
+    assert torch.allclose(padded[1], module(x[1:])[0], atol=1e-6)
+
+
+def test_a_users_own_encoding_works_in_the_module(x):
+    from dataclasses import dataclass
+
+    @dataclass(frozen=True)
+    class Ramp(pe.Additive):
+        dim: int
+
+        def encode(self, positions, params=None, *, dtype=None):
+            return positions[..., None].to(dtype).expand(*positions.shape, self.dim)
+
+    module = AddPositions(Ramp(16))
+    assert torch.equal(module(x) - x, (x + torch.arange(5.0)[:, None]) - x)
+    assert torch.allclose(torch.compile(module, fullgraph=True)(x), module(x))
+
+
+def test_repr_names_the_encoding():
+    assert "Sinusoidal(dim=16" in repr(AddPositions(SINUSOIDAL))
