@@ -17,7 +17,7 @@ def geometric(dim: int, /, *, base: float = 10_000.0) -> np.ndarray:
     >>> geometric(4)
     array([1.  , 0.01])
     """
-    dim = rules.whole("dim", dim, least=1)
+    dim = rules.dim("dim", dim)
     return _powers(base, Decimal(-2) / dim, count=(dim + 1) // 2)
 
 
@@ -29,14 +29,14 @@ def geometric_to_base(dim: int, /, *, base: float = 10_000.0) -> np.ndarray:
     >>> geometric_to_base(4)
     array([1.e+00, 1.e-04])
     """
-    dim = rules.whole("dim", dim, least=1)
+    dim = rules.dim("dim", dim)
     count = (dim + 1) // 2
     return _powers(base, Decimal(-1) / max(count - 1, 1), count=count)
 
 
 def _powers(base: float, exponent: Decimal, *, count: int) -> np.ndarray:
     """base^(exponent * i) for i = 0 .. count - 1, each rounded once."""
-    base = rules.real("base", base, above=0)
+    base = rules.real("base", base, least=1e-6)
     with localcontext() as context:
         context.prec = 40
         ratio = Decimal(base) ** exponent

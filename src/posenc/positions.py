@@ -4,6 +4,7 @@ A position is a number (a whole one, a fraction, a negative one) or, on a grid, 
 Positions are always an argument; nothing in posenc assumes that a sequence starts at 0.
 """
 
+import math
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
@@ -33,8 +34,8 @@ def consecutive(length: int, *, start: int = 0, like: Array | None = None) -> Ar
     >>> consecutive(4, start=7)
     array([ 7,  8,  9, 10])
     """
-    length = rules.whole("length", length, least=0)
-    start = rules.whole("start", start)
+    length = rules.whole("length", length, least=0, most=LIMIT)
+    start = rules.whole("start", start, least=-LIMIT, most=LIMIT)
     return _given(np.arange(start, start + length, dtype=np.int64), like)
 
 
@@ -44,8 +45,12 @@ def packed(lengths: Sequence[int], *, like: Array | None = None) -> Array:
     >>> packed([3, 1, 2])
     array([0, 1, 2, 0, 0, 1])
     """
-    runs = [consecutive(rules.whole("each of lengths", length, least=0)) for length in lengths]
-    return _given(np.concatenate([consecutive(0), *runs]), like)
+    if isinstance(lengths, str | bytes) or not hasattr(lengths, "__iter__"):
+        raise TypeError(f"lengths must be whole numbers, one for each document; got {lengths!r}")
+    sizes = [rules.whole("each of lengths", length, least=0, most=LIMIT) for length in lengths]
+    if sum(sizes) > LIMIT:
+        raise ValueError(f"lengths must add up to at most {LIMIT:,}; got {sum(sizes):,}")
+    return _given(np.concatenate([consecutive(size) for size in (0, *sizes)]), like)
 
 
 def left_padded(mask: Array, /) -> Array:
@@ -72,7 +77,9 @@ def grid(*shape: int, like: Array | None = None) -> Array:
     """
     if not shape:
         raise ValueError("shape must name at least one axis; got shape=()")
-    sizes = [rules.whole("each of shape", size, least=0) for size in shape]
+    sizes = [rules.whole("each of shape", size, least=0, most=LIMIT) for size in shape]
+    if math.prod(sizes) > LIMIT:
+        raise ValueError(f"shape must have at most {LIMIT:,} points; got shape={shape}")
     axes = np.meshgrid(*[consecutive(size) for size in sizes], indexing="ij")
     return _given(np.stack([axis.reshape(-1) for axis in axes], axis=-1), like)
 
@@ -86,8 +93,8 @@ def detr_grid(height: int, width: int, /, *, like: Array | None = None) -> Array
     >>> detr_grid(1, 2).round(4).tolist()
     [[6.2832, 3.1416], [6.2832, 6.2832]]
     """
-    size = np.array([height, width])
-    return _given(2 * np.pi * (grid(height, width) + 1) / (size + 1e-6), like)
+    pixels = grid(height, width)
+    return _given(2 * np.pi * (pixels + 1) / (np.array([height, width]) + 1e-6), like)
 
 
 def distances(q_pos: Array, k_pos: Array, /) -> Array:
@@ -115,7 +122,7 @@ def randomised(length: int, *, limit: int, rng: np.random.Generator) -> np.ndarr
     array([ 552, 1046, 1303, 1739])
     """
     length = rules.whole("length", length, least=0)
-    limit = rules.whole("limit", limit, least=1)
+    limit = rules.whole("limit", limit, least=1, most=LIMIT)
     if length > limit:
         raise ValueError(f"length must be at most limit; got length={length}, limit={limit}")
     return np.sort(rng.choice(limit, size=length, replace=False))
@@ -140,9 +147,9 @@ def cape(
     >>> cape(np.arange(3), rng=np.random.default_rng(0))
     array([-1.,  0.,  1.])
     """
-    global_shift = rules.real("global_shift", global_shift, least=0)
-    local_shift = rules.real("local_shift", local_shift, least=0)
-    scale = rules.real("scale", scale, least=1)
+    global_shift = rules.real("global_shift", global_shift, least=0, most=LIMIT)
+    local_shift = rules.real("local_shift", local_shift, least=0, most=LIMIT)
+    scale = rules.real("scale", scale, least=1, most=LIMIT)
     rules.flag("centre", centre)
     positions = ranked(positions)
     xp = namespace(positions=positions)
@@ -152,7 +159,7 @@ def cape(
     stretch = np.exp(rng.uniform(-np.log(scale), np.log(scale), rows))
     dtype = default_float(positions) if is_integer(positions) else positions.dtype
     moved = xp.astype(positions, dtype)
-    if centre:
+    if centre and positions.shape[-1]:
         moved = moved - xp.mean(moved, axis=-1, keepdims=True)
     return (moved + send(shift, positions, dtype=dtype)) * send(stretch, positions, dtype=dtype)
 

@@ -5,39 +5,54 @@ import numbers
 from typing import Any
 
 
-def whole(name: str, value: Any, *, least: int | None = None) -> int:
-    """Return `value` as an int, or say that `name` must be a whole number (of at least `least`).
+def whole(name: str, value: Any, *, least: int | None = None, most: int | None = None) -> int:
+    """Return `value` as an int, or say that `name` must be a whole number (within these bounds).
 
     >>> whole("dim", 7.5, least=1)
     Traceback (most recent call last):
     TypeError: dim must be a whole number of at least 1; got dim=7.5
     """
     rule = "a whole number" + ("" if least is None else f" of at least {least}")
+    rule += "" if most is None else f" and at most {most:,}"
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be {rule}; got {name}={value!r}")
-    if least is not None and value < least:
+    number = int(value)
+    if (least is not None and number < least) or (most is not None and number > most):
         raise ValueError(f"{name} must be {rule}; got {name}={value!r}")
-    return int(value)
+    return number
 
 
-def real(name: str, value: Any, *, above: float | None = None, least: float | None = None) -> float:
+MOST_CHANNELS = 2**20
+"""No model is wider than a million channels: a larger dim is a mistake, and a costly one."""
+
+
+def dim(name: str, value: Any) -> int:
+    """Return `value` as a number of channels.
+
+    >>> dim("dim", 0)
+    Traceback (most recent call last):
+    ValueError: dim must be a whole number of at least 1 and at most 1,048,576; got dim=0
+    """
+    return whole(name, value, least=1, most=MOST_CHANNELS)
+
+
+def real(name: str, value: Any, *, least: float | None = None, most: float | None = None) -> float:
     """Return `value` as a finite float, or say what `name` must be.
 
-    >>> real("base", -1.0, above=0)
+    >>> real("std", -1.0, least=0, most=1e6)
     Traceback (most recent call last):
-    ValueError: base must be a finite number above 0; got base=-1.0
+    ValueError: std must be a finite number of at least 0 and at most 1e+06; got std=-1.0
     """
-    rule = "a finite number"
-    rule += "" if above is None else f" above {above:g}"
-    rule += "" if least is None else f" of at least {least:g}"
+    rule = "a finite number" + ("" if least is None else f" of at least {least:g}")
+    rule += "" if most is None else f" and at most {most:g}"
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be {rule}; got {name}={value!r}")
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
-    too_small = (above is not None and number <= above) or (least is not None and number < least)
-    if not math.isfinite(number) or too_small:
+    outside = (least is not None and number < least) or (most is not None and number > most)
+    if not math.isfinite(number) or outside:
         raise ValueError(f"{name} must be {rule}; got {name}={value!r}")
     return number
 

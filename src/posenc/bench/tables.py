@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from posenc import rules
 from posenc.bench.timing import interleaved
 from posenc.encodings import Sinusoidal
 
@@ -28,6 +29,7 @@ def measure(*, rounds: int = 9, length: int = LENGTH, dim: int = DIM) -> dict[st
 
     A posenc table that is not within 1.5e-7 of float64 is not timed: the run fails instead.
     """
+    rounds = rules.whole("rounds", rounds, least=1)
     encoding, on_torch, on_numpy = Sinusoidal(dim), torch.arange(length), np.arange(length)
     work = {
         "straightforward, torch": lambda: straightforward(length, dim),

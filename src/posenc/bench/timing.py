@@ -5,8 +5,6 @@ from collections.abc import Callable
 from statistics import median
 from typing import Any
 
-from posenc import rules
-
 
 def interleaved(work: dict[str, Callable[[], Any]], *, rounds: int) -> dict[str, float]:
     """The median seconds of each function: every round runs all of them, after one to warm up.
@@ -14,7 +12,6 @@ def interleaved(work: dict[str, Callable[[], Any]], *, rounds: int) -> dict[str,
     >>> sorted(interleaved({"a": lambda: 1, "b": lambda: 2}, rounds=1))
     ['a', 'b']
     """
-    rounds = rules.whole("rounds", rounds, least=1)
     seconds: dict[str, list[float]] = {name: [] for name in work}
     for turn in range(rounds + 1):
         for name, function in work.items():

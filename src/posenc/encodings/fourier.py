@@ -36,8 +36,8 @@ class FourierFeatures(Additive):
 
     def __post_init__(self) -> None:
         even("dim", self.dim)
-        rules.whole("axes", self.axes, least=1)
-        rules.real("sigma", self.sigma, above=0)
+        rules.dim("axes", self.axes)
+        rules.real("sigma", self.sigma, least=1e-6, most=1e6)
         rules.one_of("order", self.order, ("cos-sin", "sin-cos"))
         rules.flag("centred", self.centred)
 
@@ -86,11 +86,11 @@ class LearnedFourier(Additive):
     gamma: float = field(default=1.0, kw_only=True)
 
     def __post_init__(self) -> None:
-        rules.whole("dim", self.dim, least=1)
-        rules.whole("axes", self.axes, least=1)
+        rules.dim("dim", self.dim)
+        rules.dim("axes", self.axes)
         even("features", self.features)
-        rules.whole("hidden", self.hidden, least=1)
-        rules.real("gamma", self.gamma, above=0)
+        rules.dim("hidden", self.hidden)
+        rules.real("gamma", self.gamma, least=1e-6, most=1e6)
 
     @property
     def traits(self) -> Traits:
@@ -128,7 +128,7 @@ class LearnedFourier(Additive):
 
 def even(name: str, value: Any) -> None:
     """Say that `name` must be a positive even number."""
-    if rules.whole(name, value, least=1) % 2:
+    if rules.dim(name, value) % 2:
         raise ValueError(f"{name} must be a positive even number; got {name}={value}")
 
 

@@ -1,5 +1,6 @@
 """The learned encoding: a table with a row for each position, and how to give it more rows."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,8 +44,8 @@ class Learned(Additive):
 
     def __post_init__(self) -> None:
         rules.whole("length", self.length, least=1)
-        rules.whole("dim", self.dim, least=1)
-        rules.real("std", self.std, least=0)
+        rules.dim("dim", self.dim)
+        rules.real("std", self.std, least=0, most=1e6)
 
     @property
     def traits(self) -> Traits:
@@ -154,8 +155,8 @@ def interpolation(old: int, new: int, *, kernel: str, antialias: bool = False) -
 
 def named(params: Params | None, name: str, shape: tuple[int, ...]) -> Array:
     """The parameter `name` of this shape, or a sentence that says what to pass."""
-    if params is None or name not in params:
-        got = "None" if params is None else f"the names {sorted(params)}"
+    if not isinstance(params, Mapping) or name not in params:
+        got = f"the names {sorted(params)}" if isinstance(params, Mapping) else repr(params)
         raise ValueError(f"params must hold {name!r}, as init(rng) makes it; got {got}")
     if tuple(params[name].shape) != shape:
         raise ValueError(f"params[{name!r}] must be {shape}; got shape {tuple(params[name].shape)}")

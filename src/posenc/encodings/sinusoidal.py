@@ -111,7 +111,9 @@ class Sinusoidal(Additive):
             candidates = consecutive(int(min(np.ceil(self.wavelengths().max()), 65_536)))
         candidates = ranked(candidates)
         if candidates.ndim != 1 or not len(candidates):
-            raise ValueError(f"candidates must be (seq,) and not empty; got {candidates.shape}")
+            raise ValueError(
+                f"candidates must be (seq,) and not empty; got shape {candidates.shape}"
+            )
         best = np.full(vectors.shape[:-1], np.inf)
         found = np.zeros(vectors.shape[:-1], dtype=candidates.dtype)
         for block in np.split(candidates, range(4096, len(candidates), 4096)):
@@ -152,8 +154,8 @@ class AxialSinusoidal(Additive):
     _blocks: tuple[tuple[int, Sinusoidal], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        axes = rules.whole("axes", self.axes, least=1)
-        dim = rules.whole("dim", self.dim, least=1)
+        axes = rules.dim("axes", self.axes)
+        dim = rules.dim("dim", self.dim)
         if dim % 2 or dim < 2 * axes:
             raise ValueError(
                 "dim must be even and at least 2 * axes, so that every axis gets a sine and a "
@@ -203,6 +205,6 @@ class AxialSinusoidal(Additive):
 
 
 def _quartered(dim: int) -> int:
-    if rules.whole("dim", dim, least=4) % 4:
+    if rules.dim("dim", dim) % 4:
         raise ValueError(f"dim must be a multiple of 4, two pairs for each axis; got dim={dim}")
     return dim

@@ -1,0 +1,113 @@
+"""Junk for every constructor and builder: a sentence or a right result, never anything else."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import posenc as pe
+
+JUNK = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 40),
+    st.sampled_from([10**30, -(10**30), 2**63]),
+    st.floats(),
+    st.text(max_size=5),
+    st.binary(max_size=3),
+    st.lists(st.integers(), max_size=3),
+    st.tuples(st.integers(0, 2), st.integers(0, 2)),
+    st.complex_numbers(),
+    st.just(np.float64(3.0)),
+    st.just(np.int32(4)),
+    st.just(np.array([1, 2])),
+    st.just(object()),
+)
+SMALL = st.one_of(st.integers(-1, 33), JUNK)
+
+
+def attempt(make):
+    """What `make` makes, or None where it refused with a sentence."""
+    try:
+        return make()
+    except (ValueError, TypeError) as error:
+        if "must" not in str(error):
+            pytest.fail(f"not one of our sentences: {error!r}")
+        return None
+
+
+BUILT = {
+    pe.Sinusoidal: {"base": JUNK, "layout": JUNK, "spacing": JUNK},
+    pe.Learned: {"std": JUNK},
+    pe.AxialSinusoidal: {"base": JUNK, "layout": JUNK, "order": JUNK},
+    pe.FourierFeatures: {"sigma": JUNK, "order": JUNK, "centred": JUNK},
+    pe.LearnedFourier: {"features": SMALL, "hidden": SMALL, "gamma": JUNK},
+}
+
+
+@pytest.mark.parametrize("encoding", BUILT, ids=lambda encoding: encoding.__name__)
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(data=st.data())
+def test_constructors_refuse_junk_with_a_sentence(encoding, data):
+    first, second = data.draw(SMALL), data.draw(SMALL)
+    options = {
+        name: data.draw(junk) for name, junk in BUILT[encoding].items() if data.draw(st.booleans())
+    }
+    positional = (first,) if encoding is pe.Sinusoidal else (first, second)
+    made = attempt(lambda: encoding(*positional, **options))
+    if made is None or made.dim > 5000 or (made.axes or 0) > 100:
+        return
+    if isinstance(made, pe.Learned) and made.length > 5000:
+        return
+    assert hash(made) == hash(encoding(*positional, **options))
+    params = made.init(np.random.default_rng(0))
+    positions = np.zeros((3,) if made.axes is None else (3, made.axes), dtype=int)
+    positions = positions if not isinstance(made, pe.Learned) else positions % made.length
+    encoded = made.encode(positions, params)
+    assert encoded.shape == (3, made.dim)
+    assert np.isfinite(encoded).all()
+
+
+@settings(max_examples=300, deadline=None)
+@given(positions=st.one_of(JUNK, st.lists(JUNK, max_size=3)))
+def test_encode_refuses_junk_positions_with_a_sentence(positions):
+    encoded = attempt(lambda: pe.Sinusoidal(4).encode(positions))
+    if encoded is not None:
+        assert encoded.shape == (*np.shape(positions), 4)
+        assert np.isfinite(encoded).all()
+
+
+@settings(max_examples=300, deadline=None)
+@given(x=JUNK, positions=JUNK, params=st.one_of(st.none(), st.just({}), JUNK))
+def test_add_and_logits_refuse_junk_with_a_sentence(x, positions, params):
+    assert attempt(lambda: pe.Sinusoidal(4).add(x, positions)) is None
+    assert attempt(lambda: pe.logits(pe.Sinusoidal(4), x, x, positions, positions)) is None
+    rows = np.zeros((2, 4))
+    added = attempt(lambda: pe.Sinusoidal(4).add(rows, positions))
+    assert added is None or added.shape == (2, 4)
+    assert attempt(lambda: pe.Learned(3, 4).add(rows, [0, 1], params)) is None
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_position_builders_refuse_junk_with_a_sentence(data):
+    def junk():
+        return data.draw(SMALL)
+
+    rng = np.random.default_rng(0)
+    a, b, c = junk(), junk(), junk()
+    run = attempt(lambda: pe.consecutive(a, start=b))
+    assert run is None or (run.shape == (a,) and run[:1].tolist() in ([], [b]))
+    grid = attempt(lambda: pe.grid(a, b))
+    assert grid is None or grid.shape == (a * b, 2)
+    pixels = attempt(lambda: pe.detr_grid(a, b))
+    assert pixels is None or pixels.shape == (a * b, 2)
+    drawn = attempt(lambda: pe.randomised(a, limit=b, rng=rng))
+    assert drawn is None or drawn.shape == (a,)
+    joined = attempt(lambda: pe.packed([a, b]))
+    assert joined is None or joined.shape == (a + b,)
+    attempt(lambda: pe.packed(a))
+    attempt(lambda: pe.left_padded(a))
+    attempt(lambda: pe.distances(a, b))
+    attempt(lambda: pe.cape(a, rng=rng, scale=b, global_shift=c))
+    attempt(lambda: pe.cape([0, 1], rng=rng, scale=b, local_shift=c))

@@ -1,0 +1,367 @@
+"""Bad input gets a sentence: the argument, the rule, the value."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+
+import posenc as pe
+from posenc.rotation import rotate
+from posenc.torch import AddPositions
+
+RNG = np.random.default_rng(0)
+S, L = pe.Sinusoidal(8), pe.Learned(4, 8)
+TABLE = L.init(RNG)
+X = np.zeros((2, 3, 8))
+
+CASES = [
+    # dims, bases and other plain arguments
+    (
+        lambda: pe.Sinusoidal(0),
+        ValueError,
+        "dim must be a whole number of at least 1 and at most 1,048,576; got dim=0",
+    ),
+    (
+        lambda: pe.Sinusoidal(7.5),
+        TypeError,
+        "dim must be a whole number of at least 1 and at most 1,048,576; got dim=7.5",
+    ),
+    (
+        lambda: pe.Sinusoidal(True),
+        TypeError,
+        "dim must be a whole number of at least 1 and at most 1,048,576; got dim=True",
+    ),
+    (
+        lambda: pe.Sinusoidal(8, base=0),
+        ValueError,
+        "base must be a finite number of at least 1e-06; got base=0",
+    ),
+    (
+        lambda: pe.Sinusoidal(8, base=-2.0),
+        ValueError,
+        "base must be a finite number of at least 1e-06; got base=-2.0",
+    ),
+    (
+        lambda: pe.Sinusoidal(8, base=float("nan")),
+        ValueError,
+        "base must be a finite number of at least 1e-06; got base=nan",
+    ),
+    (
+        lambda: pe.Sinusoidal(8, base="big"),
+        TypeError,
+        "base must be a finite number of at least 1e-06; got base='big'",
+    ),
+    (
+        lambda: pe.Sinusoidal(8, layout="zigzag"),
+        ValueError,
+        "layout must be 'interleaved' or 'concat'; got layout='zigzag'",
+    ),
+    (
+        lambda: pe.Sinusoidal(8, spacing=None),
+        TypeError,
+        "spacing must be 'paper' or 't2t'; got spacing=None",
+    ),
+    (
+        lambda: pe.Sinusoidal(7).shift(1),
+        ValueError,
+        "shift needs an even dim, because every sine needs its cosine; got dim=7",
+    ),
+    (lambda: S.shift(float("inf")), ValueError, "k must be a finite number; got k=inf"),
+    (lambda: S.locate([1.0]), ValueError, "vector must be finite and (…, 8); got shape (1,)"),
+    (
+        lambda: S.locate(np.zeros(8), candidates=[]),
+        ValueError,
+        "candidates must be (seq,) and not empty; got shape (0,)",
+    ),
+    (
+        lambda: pe.Learned(0, 8),
+        ValueError,
+        "length must be a whole number of at least 1; got length=0",
+    ),
+    (
+        lambda: pe.Learned(4, 8, std=-1),
+        ValueError,
+        "std must be a finite number of at least 0 and at most 1e+06; got std=-1",
+    ),
+    (
+        lambda: pe.AxialSinusoidal(8, 2, order=(0, 0)),
+        ValueError,
+        "order must name each axis 0 .. 1 once; got order=(0, 0)",
+    ),
+    (
+        lambda: pe.AxialSinusoidal.mae(6),
+        ValueError,
+        "dim must be a multiple of 4, two pairs for each axis; got dim=6",
+    ),
+    (
+        lambda: pe.FourierFeatures(7),
+        ValueError,
+        "dim must be a positive even number; got dim=7",
+    ),
+    (
+        lambda: pe.LearnedFourier(8, features=3),
+        ValueError,
+        "features must be a positive even number; got features=3",
+    ),
+    # positions
+    (
+        lambda: S.encode([0.0, float("nan")]),
+        ValueError,
+        "positions must be finite; got positions[1]=nan",
+    ),
+    (
+        lambda: S.encode(np.array([[0.0], [np.inf]])),
+        ValueError,
+        "positions must be finite; got positions[1, 0]=inf",
+    ),
+    (lambda: S.encode(3), ValueError, "positions must be (seq,) or (batch, seq); got shape ()"),
+    (
+        lambda: S.encode(np.zeros((1, 2, 3), dtype=int)),
+        ValueError,
+        "positions must be (seq,) or (batch, seq); got shape (1, 2, 3)",
+    ),
+    (
+        lambda: pe.AxialSinusoidal(8, 2).encode([0, 1]),
+        ValueError,
+        "positions must be (seq, 2) or (batch, seq, 2); got shape (2,)",
+    ),
+    (
+        lambda: pe.AxialSinusoidal(8, 2).encode([[0, 1, 2]]),
+        ValueError,
+        "positions must be (seq, 2) or (batch, seq, 2); got shape (1, 3)",
+    ),
+    (lambda: S.encode("abc"), TypeError, "positions must be numbers; got 'abc'"),
+    (lambda: S.encode([[0], [1, 2]]), TypeError, "positions must be numbers; got [[0], [1, 2]]"),
+    (lambda: S.encode([True]), TypeError, "positions must be numbers; got [True]"),
+    (
+        lambda: S.encode(torch.arange(4, dtype=torch.bfloat16)),
+        TypeError,
+        "positions must be whole numbers, float32 or float64 (16 bits cannot tell neighbours "
+        "apart: bfloat16 has 769 values below 4,096); got torch.bfloat16 of torch",
+    ),
+    (
+        lambda: S.encode(np.zeros(2, dtype=complex)),
+        TypeError,
+        "positions must be whole numbers, float32 or float64 (16 bits cannot tell neighbours "
+        "apart: bfloat16 has 769 values below 4,096); got complex128 of numpy",
+    ),
+    (
+        lambda: S.encode([5, 2**24]),
+        ValueError,
+        "positions must lie between -16,777,216 and 16,777,216, where they are exact; "
+        "got positions[1]=16777216",
+    ),
+    (
+        lambda: S.encode(torch.tensor([-(2**24)])),
+        ValueError,
+        "positions must lie between -16,777,216 and 16,777,216, where they are exact; "
+        "got positions[0]=-16777216",
+    ),
+    # indices into a table
+    (
+        lambda: L.encode([3, 4], TABLE),
+        ValueError,
+        "positions must lie in the table, 0 .. 3; got position 4",
+    ),
+    (
+        lambda: L.encode([-1], TABLE),
+        ValueError,
+        "positions must lie in the table, 0 .. 3; got position -1",
+    ),
+    (
+        lambda: L.encode([0.5], TABLE),
+        TypeError,
+        "positions must be whole numbers to index a table; got float64",
+    ),
+    (
+        lambda: L.encode([float("nan")], TABLE),
+        ValueError,
+        "positions must be finite; got positions[0]=nan",
+    ),
+    (
+        lambda: L.encode([0]),
+        ValueError,
+        "params must hold 'table', as init(rng) makes it; got None",
+    ),
+    (
+        lambda: L.encode([0], {"rows": X}),
+        ValueError,
+        "params must hold 'table', as init(rng) makes it; got the names ['rows']",
+    ),
+    (
+        lambda: L.encode([0], {"table": X}),
+        ValueError,
+        "params['table'] must be (4, 8); got shape (2, 3, 8)",
+    ),
+    (
+        lambda: L.resize(TABLE, 0),
+        ValueError,
+        "new_length must be a whole number of at least 1; got new_length=0",
+    ),
+    (
+        lambda: L.resize_grid(TABLE, (3, 3), (4, 4), antialias=True),
+        ValueError,
+        "prefix + old height * width must be length=4; got prefix=0, old=(3, 3)",
+    ),
+    (
+        lambda: L.resize_grid(TABLE, 4, (4, 4), antialias=True),
+        TypeError,
+        "old must be (height, width); got old=4",
+    ),
+    (
+        lambda: L.resize_grid(TABLE, (2, 2), (4, 4), antialias="no"),
+        TypeError,
+        "antialias must be True or False; got antialias='no'",
+    ),
+    # arrays that do not go together
+    (
+        lambda: S.add(X, torch.arange(3)),
+        TypeError,
+        "x and positions must come from one array library; got x of numpy, positions of torch",
+    ),
+    (
+        lambda: L.encode(np.arange(2), {"table": torch.zeros(4, 8)}),
+        TypeError,
+        "positions and table must come from one array library; "
+        "got positions of numpy, table of torch",
+    ),
+    (
+        lambda: S.add(X, [0, 1]),
+        ValueError,
+        "x (batch, …, seq, dim) and its positions (seq,) or (batch, seq) must agree; "
+        "got shapes (2, 3, 8) and (2,)",
+    ),
+    (
+        lambda: S.add(X, np.zeros((5, 3), dtype=int)),
+        ValueError,
+        "x (batch, …, seq, dim) and its positions (seq,) or (batch, seq) must agree; "
+        "got shapes (2, 3, 8) and (5, 3)",
+    ),
+    (
+        lambda: S.add(np.zeros((3, 6)), range(3)),
+        ValueError,
+        "x must have the shape of its encoding, (…, seq, dim) = (3, 8); got shape (3, 6)",
+    ),
+    (
+        lambda: S.add(X.astype(int), range(3)),
+        TypeError,
+        "x must have a real floating dtype; got int64",
+    ),
+    (
+        lambda: S.add([[0.0]], [0]),
+        TypeError,
+        "x must be an array (NumPy, PyTorch, JAX, …); got list",
+    ),
+    (
+        lambda: S.encode([0], dtype=np.int32),
+        TypeError,
+        "dtype must be a floating dtype of numpy; got dtype=<class 'numpy.int32'>",
+    ),
+    (
+        lambda: S.encode(torch.arange(2), dtype=np.float32),
+        TypeError,
+        "dtype must be a floating dtype of torch; got dtype=<class 'numpy.float32'>",
+    ),
+    (
+        lambda: pe.logits(S, X, X[..., :6], range(3), range(3)),
+        ValueError,
+        "x must have the shape of its encoding, (…, seq, dim) = (3, 8); got shape (2, 3, 6)",
+    ),
+    (
+        lambda: pe.logits("rope", X, X, range(3), range(3)),
+        TypeError,
+        "encoding must be an Encoding (Additive, Rotary, Bias, Scores); got 'rope'",
+    ),
+    (
+        lambda: rotate(X, np.zeros(3), np.zeros(3)),
+        ValueError,
+        "x must have 6 channels, two for each angle; got 8",
+    ),
+    (
+        lambda: rotate(X, np.zeros(4), np.zeros(4), pairing="quarters"),
+        ValueError,
+        "pairing must be 'interleaved' or 'halves'; got pairing='quarters'",
+    ),
+    # position builders
+    (
+        lambda: pe.consecutive(-1),
+        ValueError,
+        "length must be a whole number of at least 0 and at most 16,777,216; got length=-1",
+    ),
+    (
+        lambda: pe.packed([2, -1]),
+        ValueError,
+        "each of lengths must be a whole number of at least 0 and at most 16,777,216; "
+        "got each of lengths=-1",
+    ),
+    (
+        lambda: pe.packed([2**24, 1]),
+        ValueError,
+        "lengths must add up to at most 16,777,216; got 16,777,217",
+    ),
+    (
+        lambda: pe.packed(3),
+        TypeError,
+        "lengths must be whole numbers, one for each document; got 3",
+    ),
+    (
+        lambda: pe.grid(5000, 5000),
+        ValueError,
+        "shape must have at most 16,777,216 points; got shape=(5000, 5000)",
+    ),
+    (pe.grid, ValueError, "shape must name at least one axis; got shape=()"),
+    (
+        lambda: pe.left_padded(np.ones(3)),
+        ValueError,
+        "mask must be (batch, seq); got shape (3,)",
+    ),
+    (
+        lambda: pe.randomised(5, limit=4, rng=RNG),
+        ValueError,
+        "length must be at most limit; got length=5, limit=4",
+    ),
+    (
+        lambda: pe.cape([0, 1], rng=RNG, scale=0.5),
+        ValueError,
+        "scale must be a finite number of at least 1 and at most 1.67772e+07; got scale=0.5",
+    ),
+    # the module
+    (lambda: AddPositions(None), TypeError, "encoding must be Additive; got NoneType"),
+    (
+        lambda: AddPositions(S, dropout=1.0),
+        ValueError,
+        "dropout must be at least 0 and below 1; got dropout=1.0",
+    ),
+    (
+        lambda: AddPositions(S, scale_input=1),
+        TypeError,
+        "scale_input must be True or False; got scale_input=1",
+    ),
+    (
+        lambda: AddPositions(S)(torch.zeros(2, 3, 8), torch.arange(4)),
+        ValueError,
+        "x (batch, …, seq, dim) and its positions (seq,) or (batch, seq) must agree; "
+        "got shapes (2, 3, 8) and (4,)",
+    ),
+    (
+        lambda: AddPositions(L)(torch.zeros(1, 5, 8)),
+        ValueError,
+        "positions must lie in the table, 0 .. 3; got position 4",
+    ),
+]
+
+
+@pytest.mark.parametrize(("work", "kind", "message"), CASES, ids=[case[2] for case in CASES])
+def test_the_message_names_argument_rule_and_value(work, kind, message):
+    with pytest.raises(kind, match=f"^{re.escape(message)}$"):
+        work()
+
+
+def test_q_and_k_must_have_one_dim():
+    from tests.test_mechanisms import Nearness
+
+    with pytest.raises(ValueError, match=r"^q and k must have one dim; got 8 and 6$"):
+        pe.logits(Nearness(1), X, X[..., :6], range(3), range(3))
+    with pytest.raises(ValueError, match=r"^q and k must have the heads of the bias, 4; got 2$"):
+        pe.logits(Nearness(4), X, X, range(3), range(3))

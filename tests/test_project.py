@@ -1,0 +1,118 @@
+"""Promises about the project itself: what an import costs, which way imports run."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import posenc as pe
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "posenc"
+
+LAYERS = [  # each may import from the ones before it; the last part of a name is enough
+    {"rules", "text"},
+    {"arrays"},
+    {"positions", "frequencies"},
+    {"rotation"},
+    {"mechanisms"},
+    {"encodings"},
+    {"__init__"},
+    {"torch", "views"},
+    {"figures", "bench"},
+    {"cli"},
+]
+
+
+def python(code):
+    """Runs code in a fresh process and returns what it prints."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_import_is_light():
+    heavy = "torch", "jax", "matplotlib", "scipy", "click"
+    code = f"import sys, posenc; print([name for name in {heavy} if name in sys.modules])"
+    assert python(code) == "[]"
+
+
+def test_import_is_quick():
+    """Under 0.25 s in a fresh process: the best of three, for the machine may be busy."""
+    code = "import time; t = time.perf_counter(); import posenc; print(time.perf_counter() - t)"
+    assert min(float(python(code)) for _ in range(3)) < 0.25
+
+
+def test_everything_public_is_there_and_named():
+    assert sorted(pe.__all__) == pe.__all__
+    for name in pe.__all__:
+        assert getattr(pe, name).__doc__, name
+    from_modules = {"arrays", "encodings", "frequencies", "mechanisms", "positions", "rotation"}
+    public = {name for name in vars(pe) if not name.startswith("_")}
+    extra = public - set(pe.__all__) - from_modules
+    assert extra <= {"rules", "text", "torch", "views", "figures", "bench", "cli"}
+
+
+def test_version_is_told_once():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["version"] == pe.__version__
+
+
+def module_of(path):
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return parts[0]
+
+
+def imports_of(path):
+    """The parts of posenc that a file imports, at the top or inside a function."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("posenc"):
+            parts = node.module.split(".")
+            names = [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
+            known = {path.stem for path in SOURCE.iterdir()}
+            yield from (name if name in known else "__init__" for name in names)
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.split(".")[0] == "posenc":
+                    yield (*alias.name.split("."), "__init__")[1]
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda p: p.name)
+def test_imports_run_one_way(path):
+    level = {name: i for i, layer in enumerate(LAYERS) for name in layer}
+    here = module_of(path)
+    for imported in imports_of(path):
+        assert imported == here or level[imported] < level[here], f"{here} imports {imported}"
+
+
+def test_every_file_stands_in_the_drawing_of_the_house():
+    drawing = (ROOT / "docs" / "architecture.md").read_text()
+    for path in SOURCE.iterdir():
+        if path.suffix == ".py" or (path / "__init__.py").exists():
+            assert re.search(rf"\b{re.escape(path.name)}\b", drawing), path.name
+
+
+def test_torch_is_pinned_for_every_install():
+    assert "torch==2.13.0" in (ROOT / "constraints.txt").read_text().split()
+    installs = re.findall(r"pip install[^\n]*", (ROOT / "Makefile").read_text())
+    assert installs
+    assert all("--constraint constraints.txt" in line for line in installs)
+
+
+@pytest.mark.parametrize("language", ["ja", "zh-Hans", "zh-Hant"])
+def test_the_readmes_say_the_same(language):
+    """Same code, same links, same headings: only the words differ."""
+
+    def skeleton(text):
+        text = re.sub(r"#[^\n]*$", "", text, flags=re.MULTILINE)  # headings and comments
+        code = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+        return [re.sub(r"\s+", " ", block) for block in code], re.findall(r"\]\(([^)]*)\)", text)
+
+    original = (ROOT / "README.md").read_text()
+    translated = (ROOT / f"README.{language}.md").read_text()
+    assert skeleton(translated) == skeleton(original)
+    assert translated.count("\n#") == original.count("\n#")
+    assert translated.count("|") == original.count("|")
