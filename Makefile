@@ -1,4 +1,4 @@
-# Four commands: explore, test, check, venv. Each does the set-up it needs, once.
+# Each target does the set-up it needs, once.
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
@@ -27,8 +27,8 @@ venv: .venv/installed
 
 # PyTorch comes first and by its exact version: what follows must not pull another build.
 .venv/installed: pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "posenc needs Python 3.11 or later"'
-	$(PYTHON) -m venv .venv
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("posenc needs Python 3.11 or later")'
+	$(PYTHON) -m venv --clear .venv
 	$(INSTALL) torch==2.13.0
 	$(INSTALL) --editable '.[dev]'
 	@touch $@

@@ -49,11 +49,15 @@ def test_show_learned_is_seeded(run):
         (("show", "a", "--dim", "0"), "dim must be a whole number of at least 1"),
         (("show", "a", "--dim", "x"), "'x' is not a valid integer"),
         (("show", "a", "--seed", "-1"), "seed must be a whole number of at least 0; got seed=-1"),
-        (("show", "a", "--encoding", "rpoe"), "'rpoe' is none of sinusoidal, learned"),
+        (
+            ("show", "a", "--encoding", "rpoe"),
+            "name must be that of an encoding, one of sinusoidal, learned",
+        ),
         (("show", "a", "--encoding", "fourier-features"), "does not encode the tokens"),
         (("show", "a", "--out", "a.bmp"), "must end in .png, .svg or .pdf; got a.bmp"),
         (("show", "a", "--out", "no/such/a.png"), "cannot write no/such/a.png"),
         (("bench", "--rounds", "0"), "rounds must be a whole number of at least 1; got rounds=0"),
+        (("show", "a", "--json", "--out", "a.png"), "leave out --out"),
         (("shwo",), "No such command 'shwo'"),
     ],
 )
@@ -63,6 +67,20 @@ def test_wrong_usage_is_a_sentence_and_exit_code_2(run, arguments, message):
     assert message in result.stderr
     assert "Traceback" not in result.stderr
     assert result.stdout == ""
+
+
+def test_help_shows_the_examples_line_by_line(run):
+    lines = run("show", "--help").stdout.splitlines()
+    assert '  posenc show "我 爱 学习 AI"' in lines
+
+
+@pytest.mark.parametrize(
+    "sentence", ["$\\frac{$ bad", "cost $a_$", "\udcff\udcfe", "x" * 2000, "\x07 a"]
+)
+def test_odd_sentences_are_drawn(run, sentence):
+    result = run("show", sentence)
+    assert result.exit_code == 0
+    assert result.stdout == "posenc-sinusoidal.png\n"
 
 
 def test_list_names_every_encoding(run):
@@ -84,6 +102,10 @@ def test_the_command_is_installed():
         ("word", ["word"]),
         ("我喜歡學習", list("我喜歡學習")),
         ("が\u3099", ["が\u3099"]),
+        ("café", ["café"]),
+        ("Привет", ["Привет"]),
+        ("犬👨\u200d👩\u200d👧猫", ["犬", "👨\u200d👩\u200d👧", "猫"]),
+        ("学\u200b习", ["学\u200b", "习"]),
         ("", []),
     ],
 )

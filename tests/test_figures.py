@@ -22,9 +22,18 @@ def test_without_a_han_font_rows_are_named_by_position_and_a_note_says_so(monkey
     monkeypatch.setattr(figures, "han_fonts", list)
     notes = figures.draw(heatmap(pe.Sinusoidal(6), ["我", "AI"]), tmp_path / "a.png")
     assert notes == [
-        "No font here has Han characters, so rows are named by position: install fonts-noto-cjk."
+        "No font here has 我, so rows with them are named by position; "
+        "for Han characters install Noto Sans CJK."
     ]
     assert figures.draw(heatmap(pe.Sinusoidal(6), ["I", "AI"]), tmp_path / "b.png") == []
+
+
+def test_no_character_is_drawn_as_a_box(tmp_path):
+    """Warnings are errors in tests, and a missing glyph warns."""
+    tokens = ["ok", "\U0001f970", "\U000e0041", "नमस्ते", "שלום"]
+    notes = figures.draw(heatmap(pe.Sinusoidal(6), tokens), tmp_path / "a.png")
+    assert "\U000e0041" not in "".join(notes)  # not printable, so not asked for
+    assert "\U0001f970" in "".join(notes)
 
 
 def test_a_missing_glyph_is_an_error_here(tmp_path):

@@ -68,7 +68,12 @@ CASES = [
         "shift needs an even dim, because every sine needs its cosine; got dim=7",
     ),
     (lambda: S.shift(float("inf")), ValueError, "k must be a finite number; got k=inf"),
-    (lambda: S.locate([1.0]), ValueError, "vector must be finite and (…, 8); got shape (1,)"),
+    (lambda: S.locate([1.0]), ValueError, "vector must be (…, 8); got shape (1,)"),
+    (
+        lambda: S.locate(np.full(8, np.nan)),
+        ValueError,
+        "vector must be finite; got nan",
+    ),
     (
         lambda: S.locate(np.zeros(8), candidates=[]),
         ValueError,
@@ -137,14 +142,13 @@ CASES = [
     (
         lambda: S.encode(torch.arange(4, dtype=torch.bfloat16)),
         TypeError,
-        "positions must be whole numbers, float32 or float64 (16 bits cannot tell neighbours "
-        "apart: bfloat16 has 769 values below 4,096); got torch.bfloat16 of torch",
+        "positions must be whole numbers, float32 or float64; got torch.bfloat16 of torch (16 bits "
+        "cannot tell neighbours apart: bfloat16 has 769 values below 4,096)",
     ),
     (
         lambda: S.encode(np.zeros(2, dtype=complex)),
         TypeError,
-        "positions must be whole numbers, float32 or float64 (16 bits cannot tell neighbours "
-        "apart: bfloat16 has 769 values below 4,096); got complex128 of numpy",
+        "positions must be whole numbers, float32 or float64; got complex128 of numpy",
     ),
     (
         lambda: S.encode([5, 2**24]),
@@ -218,13 +222,14 @@ CASES = [
     (
         lambda: S.add(X, torch.arange(3)),
         TypeError,
-        "x and positions must come from one array library; got x of numpy, positions of torch",
+        "x and positions must come from one array library; got x of numpy, positions of torch; "
+        "positions are made for x with like=x",
     ),
     (
         lambda: L.encode(np.arange(2), {"table": torch.zeros(4, 8)}),
         TypeError,
         "positions and table must come from one array library; "
-        "got positions of numpy, table of torch",
+        "got positions of numpy, table of torch; positions are made for x with like=x",
     ),
     (
         lambda: S.add(X, [0, 1]),

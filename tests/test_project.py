@@ -41,9 +41,9 @@ def test_import_is_light():
 
 
 def test_import_is_quick():
-    """Under 0.25 s in a fresh process: the best of three, for the machine may be busy."""
-    code = "import time; t = time.perf_counter(); import posenc; print(time.perf_counter() - t)"
-    assert min(float(python(code)) for _ in range(3)) < 0.25
+    """Under 0.25 s of the processor in a fresh process: the best of five, for it may be busy."""
+    code = "import time; t = time.process_time(); import posenc; print(time.process_time() - t)"
+    assert min(float(python(code)) for _ in range(5)) < 0.25
 
 
 def test_everything_public_is_there_and_named():

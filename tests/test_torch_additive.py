@@ -1,4 +1,5 @@
 import copy
+import warnings
 
 import numpy as np
 import pytest
@@ -209,6 +210,28 @@ def test_a_users_own_encoding_works_in_the_module(x):
     module = AddPositions(Ramp(16))
     assert torch.equal(module(x) - x, (x + torch.arange(5.0)[:, None]) - x)
     assert torch.allclose(torch.compile(module, fullgraph=True)(x), module(x))
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_what_is_drawn_and_kept_is_not_trained_nor_rounded(dtype):
+    module = AddPositions(pe.FourierFeatures(16, 2))
+    assert list(module.parameters()) == []
+    assert list(module.state_dict()) == ["matrix"]
+    before, points = module.matrix.clone(), torch.rand(5, 2)
+    exact = module(torch.zeros(1, 5, 16), points)
+    module.to(dtype).half().float()
+    assert module.matrix.dtype == torch.float32
+    assert torch.equal(module.matrix, before)
+    added = module.to(dtype)(torch.zeros(1, 5, 16, dtype=dtype), points)
+    assert torch.equal(added, exact.to(dtype))
+
+
+def test_tracing_does_not_freeze_positions():
+    x = torch.zeros(1, 2048, 16)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch.jit.trace is deprecated, and people use it
+        traced = torch.jit.trace(AddPositions(SINUSOIDAL), (x, torch.arange(2048)))
+    assert torch.allclose(traced(x, torch.arange(2048) + 5)[0], exact(range(5, 2053)), atol=1e-6)
 
 
 def test_repr_names_the_encoding():

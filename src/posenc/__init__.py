@@ -7,6 +7,7 @@ from posenc.encodings import (
     LearnedFourier,
     Sinusoidal,
     catalogue,
+    named,
 )
 from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores, Traits, logits
 from posenc.positions import (
@@ -42,6 +43,7 @@ __all__ = [
     "grid",
     "left_padded",
     "logits",
+    "named",
     "packed",
     "randomised",
 ]

@@ -49,7 +49,10 @@ def namespace(**arrays: Array) -> ModuleType:
         found[name] = xp
     if len({xp.__name__ for xp in found.values()}) > 1:
         listed = ", ".join(f"{name} of {library(array)}" for name, array in arrays.items())
-        raise TypeError(f"{' and '.join(arrays)} must come from one array library; got {listed}")
+        hint = "; positions are made for x with like=x" if "positions" in arrays else ""
+        raise TypeError(
+            f"{' and '.join(arrays)} must come from one array library; got {listed}{hint}"
+        )
     return next(iter(found.values()))
 
 
@@ -91,7 +94,8 @@ def host(array: Array) -> np.ndarray | None:
     if is_torch(array):
         torch = sys.modules["torch"]
         plain = type(array) in (torch.Tensor, torch.nn.Parameter) and array.device.type == "cpu"
-        if torch.compiler.is_compiling() or not plain:
+        traced_by_torch = torch._C._get_tracing_state() is not None
+        if torch.compiler.is_compiling() or traced_by_torch or not plain:
             return None
         try:
             return array.detach().numpy()

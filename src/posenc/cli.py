@@ -27,7 +27,7 @@ def main() -> None:
 @as_json
 def list_encodings(as_json: bool) -> None:
     """List the encodings, where each acts, and its parameters."""
-    rows = {name: _described(encoding) for name, encoding in posenc.catalogue().items()}
+    rows = {name: _described(encoding) for name, encoding in _usage(posenc.catalogue).items()}
     if as_json:
         click.echo(json.dumps({"encodings": rows}))
         return
@@ -47,7 +47,7 @@ def list_encodings(as_json: bool) -> None:
 )
 @as_json
 def show(sentence: str, name: str, dim: int, seed: int, out: Path | None, as_json: bool) -> None:
-    r"""Draw the encoding of SENTENCE, a row for each token.
+    """Draw the encoding of SENTENCE, a row for each token.
 
     \b
     posenc show "我 爱 学习 AI"
@@ -62,10 +62,12 @@ def show(sentence: str, name: str, dim: int, seed: int, out: Path | None, as_jso
     params = encoding.init(np.random.default_rng(_usage(lambda: _whole_seed(seed))))
     view = _usage(lambda: heatmap(encoding, words, params))
     if as_json:
+        if out is not None:
+            raise click.UsageError("--json prints the data and draws nothing; leave out --out")
         click.echo(json.dumps(view.to_json()))
         return
     path = out or Path(f"posenc-{name}.png")
-    if path.suffix not in (".png", ".svg", ".pdf"):
+    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise click.BadParameter(f"must end in .png, .svg or .pdf; got {path}", param_hint="--out")
     try:
         from posenc.figures import draw
@@ -99,10 +101,10 @@ def bench(rounds: int, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(result))
         return
+    click.echo(f"{result['what']:<28} {'median':>11} {'ratio':>6}  largest error")
     for name, row in result["rows"].items():
-        click.echo(
-            f"{name:<28} {row['seconds'] * 1e3:8.1f} ms {row['ratio']:6.2f}x  {row['error']}"
-        )
+        milliseconds, ratio, error = row["seconds"] * 1e3, row["ratio"], row["error"]
+        click.echo(f"{name:<28} {milliseconds:8.1f} ms {ratio:6.2f}  {error:.1e}")
 
 
 def _described(encoding: type[posenc.Encoding]) -> dict[str, Any]:
@@ -113,10 +115,8 @@ def _described(encoding: type[posenc.Encoding]) -> dict[str, Any]:
 
 def _for_sentence(name: str, *, dim: int, length: int) -> posenc.Additive:
     """The encoding of this name, made for a sentence of this length."""
-    known = posenc.catalogue()
-    if name not in known:
-        raise click.BadParameter(f"{name!r} is none of {', '.join(known)}", param_hint="--encoding")
-    encoding, names = known[name], _described(known[name])["parameters"]
+    encoding = _usage(lambda: posenc.named(name))
+    names = _described(encoding)["parameters"]
     if not issubclass(encoding, posenc.Additive) or "axes" in names:
         raise click.BadParameter(
             f"{name!r} does not encode the tokens of a sentence one by one", param_hint="--encoding"

@@ -8,9 +8,9 @@ from matplotlib import font_manager, rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from posenc.text import HAN, JOINER
 from posenc.views import Heatmap
 
-HAN = re.compile(r"[\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
 HAN_FONTS = re.compile(
     r"(Noto|Source Han) (Sans|Serif)( Mono)? (CJK|JP|SC|TC|HK|KR)|IPA|WenQuanYi|Droid Sans Fallback"
     r"|Hiragino|PingFang|Heiti|STHeiti|Yu Gothic|Meiryo|MS Gothic|Microsoft (YaHei|JhengHei)|SimHei"
@@ -20,14 +20,33 @@ HAN_FONTS = re.compile(
 def draw(view: Heatmap, path: Path) -> list[str]:
     """Write the view to `path` (PNG, SVG or PDF by its ending); return what a reader should know.
 
-    Han characters that no font on this machine can show are not drawn as boxes: the row is then
-    named by its position, and the returned notes say which font to install.
+    A token that no font on this machine can show is not drawn as boxes: its row is named by its
+    position, and the returned notes say what is missing.
     """
-    fonts = han_fonts()
-    labels, notes = _labels(view.tokens, shown=bool(fonts))
-    with rc_context({"font.family": ["DejaVu Sans", *fonts]}):
+    fonts = ["DejaVu Sans", *han_fonts()]
+    labels = [_shortened(token) for token in view.tokens]
+    missing = sorted({c for label in labels for c in label if not _shown(c, fonts)})
+    labels = [label if not set(label) & set(missing) else "" for label in labels]
+    with rc_context({"font.family": fonts, "text.parse_math": False}):
         _heatmap(view, labels).savefig(path, dpi=150)
-    return notes
+    return [_note(missing)] if missing else []
+
+
+def _shortened(token: str, most: int = 20) -> str:
+    token = "".join(c for c in token if c.isprintable() or c == JOINER)
+    return token if len(token) <= most else token[: most - 1] + "…"
+
+
+def _shown(character: str, fonts: list[str]) -> bool:
+    """Whether one of the fonts has a glyph for the character."""
+    files = (font_manager.findfont(font, fallback_to_default=False) for font in fonts)
+    return any(font_manager.get_font(file).get_char_index(ord(character)) for file in files)
+
+
+def _note(missing: list[str]) -> str:
+    few = "".join(missing[:10]) + ("…" if len(missing) > 10 else "")
+    hint = "; for Han characters install Noto Sans CJK" if HAN.search(few) else ""
+    return f"No font here has {few}, so rows with them are named by position{hint}."
 
 
 def han_fonts() -> list[str]:
@@ -43,13 +62,6 @@ def han_fonts() -> list[str]:
 
 def _han_names() -> set[str]:
     return {font.name for font in font_manager.fontManager.ttflist if HAN_FONTS.match(font.name)}
-
-
-def _labels(tokens: tuple[str, ...], *, shown: bool) -> tuple[list[str], list[str]]:
-    if shown or not any(HAN.search(token) for token in tokens):
-        return list(tokens), []
-    note = "No font here has Han characters, so rows are named by position: install fonts-noto-cjk."
-    return ["" if HAN.search(token) else token for token in tokens], [note]
 
 
 def _heatmap(view: Heatmap, labels: list[str]) -> Figure:

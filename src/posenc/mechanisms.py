@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from posenc import rules
 from posenc.arrays import (
     Array,
     Dtype,
@@ -77,8 +78,12 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
         """What this encoding claims; nothing, unless it says so."""
         return Traits()
 
+    fixed: tuple[str, ...] = ()
+    """Which of the parameters that `init` draws are kept as they are, not trained."""
+
     def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        """Fresh learned parameters by name; none, unless the encoding has some."""
+        """Fresh parameters by name; none, unless the encoding has some."""
+        rules.generator("rng", rng)
         return {}
 
 
@@ -189,20 +194,26 @@ def result_dtype(positions: Array, dtype: Dtype) -> Dtype:
     return default_float(positions) if is_integer(positions) else positions.dtype
 
 
+def floating(name: str, x: Array) -> None:
+    """Say that x must be (…, seq, dim) and floating."""
+    if not namespace(**{name: x}).isdtype(x.dtype, "real floating"):
+        raise TypeError(f"{name} must have a real floating dtype; got {x.dtype}")
+    if x.ndim < 2:
+        raise ValueError(f"{name} must be (…, seq, dim); got shape {tuple(x.shape)}")
+
+
 def matched(name: str, x: Array, positions: Any, *, axes: int | None = None) -> Array:
     """The positions of x (…, seq, dim), as an array of its library; or a sentence why they are not.
 
     (seq,) serves every row of x alike; (batch, seq) has a row for each of the first axis of x.
     """
-    xp = namespace(**{name: x})
-    if not xp.isdtype(x.dtype, "real floating"):
-        raise TypeError(f"{name} must have a real floating dtype; got {x.dtype}")
+    floating(name, x)
     positions = ranked(positions, axes=axes, like=x)
     namespace(**{name: x, "positions": positions})
     lengths = tuple(positions.shape if axes is None else positions.shape[:-1])
     shape = tuple(x.shape)
     batch_fits = len(lengths) == 1 or (x.ndim > 2 and lengths[0] in (1, shape[0]))
-    if x.ndim < 2 or lengths[-1] != shape[-2] or not batch_fits:
+    if lengths[-1] != shape[-2] or not batch_fits:
         raise ValueError(
             f"{name} (batch, …, seq, dim) and its positions (seq,) or (batch, seq) must agree; "
             f"got shapes {shape} and {lengths}"

@@ -123,6 +123,7 @@ def randomised(length: int, *, limit: int, rng: np.random.Generator) -> np.ndarr
     """
     length = rules.whole("length", length, least=0)
     limit = rules.whole("limit", limit, least=1, most=LIMIT)
+    rules.generator("rng", rng)
     if length > limit:
         raise ValueError(f"length must be at most limit; got length={length}, limit={limit}")
     return np.sort(rng.choice(limit, size=length, replace=False))
@@ -151,6 +152,7 @@ def cape(
     local_shift = rules.real("local_shift", local_shift, least=0, most=LIMIT)
     scale = rules.real("scale", scale, least=1, most=LIMIT)
     rules.flag("centre", centre)
+    rules.generator("rng", rng)
     positions = ranked(positions)
     xp = namespace(positions=positions)
     rows = (*positions.shape[:-1], 1)
@@ -176,10 +178,10 @@ def ranked(positions: Any, *, axes: int | None = None, like: Array | None = None
     if is_half(positions.dtype) or not (
         is_integer(positions) or xp.isdtype(positions.dtype, "real floating")
     ):
+        half = " (16 bits cannot tell neighbours apart: bfloat16 has 769 values below 4,096)"
         raise TypeError(
-            "positions must be whole numbers, float32 or float64 (16 bits cannot tell neighbours "
-            "apart: bfloat16 has 769 values below 4,096); "
-            f"got {positions.dtype} of {library(positions)}"
+            "positions must be whole numbers, float32 or float64; got "
+            f"{positions.dtype} of {library(positions)}{half if is_half(positions.dtype) else ''}"
         )
     shape, wanted = tuple(positions.shape), "(seq,) or (batch, seq)"
     right = positions.ndim in (1, 2)

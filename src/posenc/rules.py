@@ -4,6 +4,8 @@ import math
 import numbers
 from typing import Any
 
+import numpy as np
+
 
 def whole(name: str, value: Any, *, least: int | None = None, most: int | None = None) -> int:
     """Return `value` as an int, or say that `name` must be a whole number (within these bounds).
@@ -48,7 +50,7 @@ def real(name: str, value: Any, *, least: float | None = None, most: float | Non
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be {rule}; got {name}={value!r}")
     try:
-        number = float(value)
+        number = float(value) + 0.0  # -0.0 becomes 0.0
     except OverflowError:
         number = math.inf
     outside = (least is not None and number < least) or (most is not None and number > most)
@@ -68,6 +70,12 @@ def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
         listed = " or ".join(repr(choice) for choice in choices)
         kind = ValueError if isinstance(value, str) else TypeError
         raise kind(f"{name} must be {listed}; got {name}={value!r}")
+
+
+def generator(name: str, value: Any) -> None:
+    """Say that `name` must be a NumPy random generator."""
+    if not isinstance(value, np.random.Generator):
+        raise TypeError(f"{name} must be a np.random.Generator; got {name}={value!r}")
 
 
 def flag(name: str, value: Any) -> None:

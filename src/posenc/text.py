@@ -1,10 +1,18 @@
 """A sentence as tokens, for pictures."""
 
+import re
 import unicodedata
+
+HAN = re.compile(r"[\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
+"""Characters of scripts that put no spaces between words: Han, kana, hangul, full width."""
+
+JOINER = "\u200d"
 
 
 def tokens(sentence: str) -> list[str]:
-    """Words where there are spaces between them, else characters with their combining marks.
+    """Words where there are spaces between them; a lone word of Han or kana by its characters.
+
+    A character keeps its combining marks, and an emoji its parts.
 
     >>> tokens("我 爱 学习 AI")
     ['我', '爱', '学习', 'AI']
@@ -12,11 +20,12 @@ def tokens(sentence: str) -> list[str]:
     ['犬', 'が', '人', 'を', '噛', 'む']
     """
     words = sentence.split()
-    if len(words) != 1 or sentence.isascii():
+    if len(words) != 1 or not HAN.search(words[0]):
         return words
     characters: list[str] = []
     for character in words[0]:
-        if characters and unicodedata.combining(character):
+        joins = unicodedata.category(character) in ("Mn", "Mc", "Me", "Cf", "Sk")
+        if characters and (joins or characters[-1].endswith(JOINER)):
             characters[-1] += character
         else:
             characters.append(character)

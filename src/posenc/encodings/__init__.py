@@ -1,5 +1,7 @@
 """The encodings, by name: ours from one tuple, other packages' from their entry points."""
 
+from typing import Any
+
 from posenc.encodings.fourier import FourierFeatures, LearnedFourier
 from posenc.encodings.learned import Learned
 from posenc.encodings.sinusoidal import AxialSinusoidal, Sinusoidal
@@ -21,6 +23,7 @@ __all__ = [
     "LearnedFourier",
     "Sinusoidal",
     "catalogue",
+    "named",
 ]
 
 
@@ -33,16 +36,44 @@ def catalogue() -> dict[str, type[Encoding]]:
     >>> catalogue()["sinusoidal"].__name__
     'Sinusoidal'
     """
+    return {name: named(name) for name in _names()}
+
+
+def named(name: str) -> type[Encoding]:
+    """The encoding of this name; only the package that has it is imported.
+
+    >>> named("sinusoid")
+    Traceback (most recent call last):
+    ValueError: name must be that of an encoding, one of sinusoidal, learned, ...; got 'sinusoid'
+    """
+    sources = _names()
+    if name not in sources:
+        raise ValueError(
+            f"name must be that of an encoding, one of {', '.join(sources)}; got {name!r}"
+        )
+    source = sources[name]
+    if isinstance(source, type):
+        return source
+    try:
+        encoding = source.load()
+    except Exception as error:
+        raise ValueError(
+            f"encoding {name!r} must be importable from {source.value}: {error}"
+        ) from error
+    if not (isinstance(encoding, type) and issubclass(encoding, Encoding)):
+        raise TypeError(f"entry point {name!r} must name an Encoding; got {source.value}")
+    return encoding
+
+
+def _names() -> dict[str, Any]:
+    """Each name with its class, or with the entry point that leads to one."""
     from importlib.metadata import entry_points
 
-    found = dict(BUILTIN)
+    found: dict[str, Any] = dict(BUILTIN)
     for entry in entry_points(group="posenc.encodings"):
         if entry.name in found:
             raise ValueError(
                 f"encoding names must differ; {entry.value} takes {entry.name!r} again"
             )
-        encoding = entry.load()
-        if not (isinstance(encoding, type) and issubclass(encoding, Encoding)):
-            raise TypeError(f"entry point {entry.name!r} must name an Encoding; got {entry.value}")
-        found[entry.name] = encoding
+        found[entry.name] = entry
     return found

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -33,6 +33,7 @@ class FourierFeatures(Additive):
     sigma: float = field(default=1.0, kw_only=True)
     order: Order = field(default="cos-sin", kw_only=True)
     centred: bool = field(default=False, kw_only=True)
+    fixed: ClassVar[tuple[str, ...]] = ("matrix",)  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __post_init__(self) -> None:
         even("dim", self.dim)
@@ -51,6 +52,7 @@ class FourierFeatures(Additive):
         return Traits(extrapolates=True, bounded=True, linear_shift=True)
 
     def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        rules.generator("rng", rng)
         matrix = rng.normal(scale=self.sigma, size=(self.axes, self.dim // 2))
         return {"matrix": matrix.astype(np.float32)}
 
@@ -97,6 +99,8 @@ class LearnedFourier(Additive):
         return Traits(extrapolates=True, bounded=True)
 
     def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        rules.generator("rng", rng)
+
         def uniform(fan_in: int, *shape: int) -> np.ndarray:
             return rng.uniform(-1, 1, shape) / math.sqrt(fan_in)
 

@@ -1,6 +1,5 @@
 """The learned encoding: a table with a row for each position, and how to give it more rows."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,6 +51,7 @@ class Learned(Additive):
         return Traits(unique=True, bounded=True)
 
     def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        rules.generator("rng", rng)
         table = rng.normal(scale=self.std, size=(self.length, self.dim))
         return {"table": table.astype(np.float32)}
 
@@ -155,8 +155,9 @@ def interpolation(old: int, new: int, *, kernel: str, antialias: bool = False) -
 
 def named(params: Params | None, name: str, shape: tuple[int, ...]) -> Array:
     """The parameter `name` of this shape, or a sentence that says what to pass."""
-    if not isinstance(params, Mapping) or name not in params:
-        got = f"the names {sorted(params)}" if isinstance(params, Mapping) else repr(params)
+    keyed = hasattr(params, "keys")  # a Mapping, or PyTorch's ParameterDict
+    if params is None or not keyed or name not in params:
+        got = f"the names {sorted(params.keys())}" if keyed and params is not None else repr(params)
         raise ValueError(f"params must hold {name!r}, as init(rng) makes it; got {got}")
     if tuple(params[name].shape) != shape:
         raise ValueError(f"params[{name!r}] must be {shape}; got shape {tuple(params[name].shape)}")
@@ -180,7 +181,7 @@ def _mixed(matrix: np.ndarray, rows: Array) -> Array:
 
 
 def _size(name: str, size: Any) -> tuple[int, int]:
-    if not isinstance(size, tuple) or len(size) != 2:
+    if not isinstance(size, tuple | list) or len(size) != 2:
         raise TypeError(f"{name} must be (height, width); got {name}={size!r}")
     height, width = (rules.whole(f"each of {name}", side, least=1) for side in size)
     return height, width

@@ -103,10 +103,10 @@ class Sinusoidal(Additive):
         array([  42, 4321])
         """
         vectors = np.asarray(vector, dtype=np.float64)
-        if vectors.ndim < 1 or vectors.shape[-1] != self.dim or not np.all(np.isfinite(vectors)):
-            raise ValueError(
-                f"vector must be finite and (…, {self.dim}); got shape {vectors.shape}"
-            )
+        if vectors.ndim < 1 or vectors.shape[-1] != self.dim:
+            raise ValueError(f"vector must be (…, {self.dim}); got shape {vectors.shape}")
+        if not np.all(np.isfinite(vectors)):
+            raise ValueError(f"vector must be finite; got {vectors[~np.isfinite(vectors)][0]}")
         if candidates is None:
             candidates = consecutive(int(min(np.ceil(self.wavelengths().max()), 65_536)))
         candidates = ranked(candidates)

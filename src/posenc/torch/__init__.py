@@ -1,5 +1,10 @@
 """PyTorch modules over any encoding of their mechanism. Needs the extra `torch`."""
 
+from importlib.util import find_spec
+
+if find_spec("torch") is None:
+    raise ModuleNotFoundError('posenc.torch needs PyTorch: install the extra "posenc[torch]"')
+
 from posenc.torch.additive import AddPositions
 
 __all__ = ["AddPositions"]

@@ -1,20 +1,23 @@
 """The module that adds an encoding to the token embeddings."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from posenc import rules
-from posenc.mechanisms import Additive
+from posenc.mechanisms import Additive, floating
 
 
 class AddPositions(nn.Module):
     """x + e(p) for x (batch, …, seq, dim), with dropout after it.
 
-    What is learned is a parameter of the module; what is not is no state at all, so no cast of the
-    module, no autocast and no meta device can change an angle. `scale_input` multiplies x by
+    What is learned is a parameter of the module; what is drawn and kept (the matrix of Fourier
+    features) is a buffer that no cast rounds; all else is no state, so no cast of the module, no
+    autocast and no meta device can change an angle. x is batch-first. Without positions a sequence
+    starts at 0: decoding token by token must say where it is. `scale_input` multiplies x by
     sqrt(dim) first, as Vaswani et al. (2017) do.
 
     >>> import posenc as pe
@@ -35,10 +38,14 @@ class AddPositions(nn.Module):
         self.scale_input = scale_input
         self.dropout = nn.Dropout(dropout)
         drawn = encoding.init(_rng())
-        self.params = nn.ParameterDict(
-            {name: nn.Parameter(torch.empty(values.shape)) for name, values in drawn.items()}
-        )
-        self._names = tuple(drawn)  # a ParameterDict is no Mapping, and torch.compile minds
+        self.params = nn.ParameterDict()
+        for name, values in drawn.items():
+            empty = torch.empty(values.shape)
+            if name in encoding.fixed:
+                self.register_buffer(name, empty)
+            else:
+                self.params[name] = nn.Parameter(empty)
+        self._names = tuple(drawn)
         self._fill(drawn)
 
     def reset_parameters(self) -> None:
@@ -47,22 +54,37 @@ class AddPositions(nn.Module):
 
     def forward(self, x: Tensor, positions: Tensor | None = None) -> Tensor:
         """X + e(positions); positions are (seq,) or (batch, seq), 0, 1, … unless given."""
+        floating("x", x)
         if positions is None:
             positions = torch.arange(x.shape[-2], device=x.device)
         if self.scale_input:
             x = x * math.sqrt(x.shape[-1])
-        params = {name: self.params[name] for name in self._names}
+        params = {name: self._tensor(name) for name in self._names}
         return self.dropout(self.encoding.add(x, positions, params))
 
     def extra_repr(self) -> str:
         """The encoding and what is not its default."""
         return f"{self.encoding}, scale_input={self.scale_input}"
 
+    def _tensor(self, name: str) -> Tensor:
+        return self.get_buffer(name) if name in self.encoding.fixed else self.params[name]
+
     @torch.no_grad()
     def _fill(self, drawn: dict[str, np.ndarray]) -> None:
         for name, values in drawn.items():
-            if not self.params[name].is_meta:
-                self.params[name].copy_(torch.from_numpy(values))
+            tensor = self._tensor(name)
+            if not tensor.is_meta:
+                tensor.copy_(torch.from_numpy(values))
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "AddPositions":
+        """Move the fixed tensors with the module, but never round them."""
+        before = {name: self.get_buffer(name) for name in self.encoding.fixed}
+        super()._apply(fn, recurse)
+        for name, tensor in before.items():
+            after = self.get_buffer(name)
+            if after.dtype != tensor.dtype:
+                setattr(self, name, tensor.to(after.device))
+        return self
 
 
 def _rng() -> np.random.Generator:
