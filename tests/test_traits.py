@@ -11,12 +11,32 @@ EXAMPLES = {
     pe.AxialSinusoidal: pe.AxialSinusoidal(8, 2),
     pe.FourierFeatures: pe.FourierFeatures(8, 2, sigma=0.1),
     pe.LearnedFourier: pe.LearnedFourier(8, 2),
+    pe.RoPE: pe.RoPE(8),
+    pe.AxialRoPE: pe.AxialRoPE.split(8),
+    pe.XPos: pe.XPos(8),
+    pe.NoPE: pe.NoPE(),
 }
 
 
 def positions(encoding, rng, n=300, far=1000):
     whole = rng.choice(far, n, replace=False)
     return whole if encoding.axes is None else np.stack([whole, rng.permutation(whole)], axis=-1)
+
+
+def acting(encoding, params):
+    """What the encoding makes of each position, as rows: e(p), R(p) x, or b(p, 0)."""
+    fixed = np.linspace(1, 2, getattr(encoding, "dim", 1))
+
+    def encode(p):
+        match encoding:
+            case pe.Additive():
+                return encoding.encode(p, params)
+            case pe.Rotary():
+                return encoding.rotate(np.tile(fixed, (len(p), 1)), p)
+            case pe.Bias():
+                return encoding.bias(p, p[:1], params)[:, :, 0].T
+
+    return lambda p: np.asarray(encode(p), dtype=np.float64)
 
 
 def unique(encoding, encode, rng):
@@ -43,15 +63,26 @@ def linear_shift(encoding, encode, rng):
     return np.allclose(encode(there) @ matrix, encode(there + 7), atol=1e-6)
 
 
-MEASURED = {check.__name__: check for check in (unique, extrapolates, bounded, linear_shift)}
+def relative(encoding, encode, rng):
+    q, k = rng.normal(size=(2, 1, 300, getattr(encoding, "dim", 8)))
+    here = positions(encoding, rng)
+    near, far = (pe.logits(encoding, q, k, p, p) for p in (here, here + 700))
+    return np.allclose(near, far, rtol=1e-6, atol=1e-6)
+
+
+def norm_preserving(encoding, encode, rng):
+    lengths = np.linalg.norm(encode(positions(encoding, rng)), axis=-1)
+    return np.allclose(lengths, lengths[0], rtol=1e-12)
+
+
+CHECKS = unique, extrapolates, bounded, linear_shift, relative, norm_preserving
+MEASURED = {check.__name__: check for check in CHECKS}
 
 
 def holds(encoding, claim):
     rng = np.random.default_rng(0)
     params = encoding.init(rng)
-    return MEASURED[claim](
-        encoding, lambda p: np.asarray(encoding.encode(p, params), dtype=np.float64), rng
-    )
+    return MEASURED[claim](encoding, acting(encoding, params), rng)
 
 
 @pytest.mark.parametrize("kind", [kind for _, kind in pe.encodings.BUILTIN])
@@ -81,6 +112,8 @@ def test_every_measurement_can_say_no(claim):
                 "extrapolates": np.concat([p, np.where(p > 10**5, np.nan, p)], axis=-1),
                 "bounded": np.concat([p, np.ones_like(p)], axis=-1),
                 "linear_shift": np.concat([np.sin(p**2), np.cos(p**2)], axis=-1),
+                "relative": np.concat([np.sin(p), np.cos(p)], axis=-1),
+                "norm_preserving": np.concat([np.sin(p), np.sin(p)], axis=-1),
             }[claim]
 
     assert not holds(Wrong(), claim)

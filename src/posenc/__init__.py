@@ -1,11 +1,15 @@
 """posenc: Transformer positional encodings, exact at any position."""
 
 from posenc.encodings import (
+    AxialRoPE,
     AxialSinusoidal,
     FourierFeatures,
     Learned,
     LearnedFourier,
+    NoPE,
+    RoPE,
     Sinusoidal,
+    XPos,
     catalogue,
     named,
 )
@@ -17,24 +21,63 @@ from posenc.positions import (
     distances,
     grid,
     left_padded,
+    mrope_positions,
     packed,
     randomised,
+)
+from posenc.scalings import (
+    NTK,
+    DynamicNTK,
+    Interpolation,
+    Llama3,
+    LongRoPE,
+    Proportional,
+    Scaling,
+    YaRN,
+)
+from posenc.schedules import Schedule
+from posenc.temperatures import (
+    Llama4Temperature,
+    LogN,
+    MinistralTemperature,
+    SSMax,
+    Temperature,
+    Tempered,
 )
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "NTK",
     "Additive",
+    "AxialRoPE",
     "AxialSinusoidal",
     "Bias",
+    "DynamicNTK",
     "Encoding",
     "FourierFeatures",
+    "Interpolation",
     "Learned",
     "LearnedFourier",
+    "Llama3",
+    "Llama4Temperature",
+    "LogN",
+    "LongRoPE",
+    "MinistralTemperature",
+    "NoPE",
+    "Proportional",
+    "RoPE",
     "Rotary",
+    "SSMax",
+    "Scaling",
+    "Schedule",
     "Scores",
     "Sinusoidal",
+    "Temperature",
+    "Tempered",
     "Traits",
+    "XPos",
+    "YaRN",
     "cape",
     "catalogue",
     "consecutive",
@@ -43,6 +86,7 @@ __all__ = [
     "grid",
     "left_padded",
     "logits",
+    "mrope_positions",
     "named",
     "packed",
     "randomised",

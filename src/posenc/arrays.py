@@ -84,6 +84,20 @@ def traced(array: Array) -> bool:
     return jax is not None and isinstance(array, jax.core.Tracer)
 
 
+def is_plain_tensor(*arrays: Array) -> bool:
+    """Whether these are PyTorch tensors with memory of their own, and nothing is being compiled."""
+    torch = sys.modules.get("torch")
+    if torch is None or torch.compiler.is_compiling():
+        return False
+    if torch._C._get_tracing_state() is not None:  # torch.jit.trace
+        return False
+    # vmap and grad of torch.func hand in wrappers whose type is Tensor
+    wrapped = torch._C._functorch.is_functorch_wrapped_tensor
+    return all(
+        type(array) in (torch.Tensor, torch.nn.Parameter) and not wrapped(array) for array in arrays
+    )
+
+
 def host(array: Array) -> np.ndarray | None:
     """The values of `array` where the host can read them at once, else None.
 
@@ -92,10 +106,7 @@ def host(array: Array) -> np.ndarray | None:
     if isinstance(array, np.ndarray):
         return array
     if is_torch(array):
-        torch = sys.modules["torch"]
-        plain = type(array) in (torch.Tensor, torch.nn.Parameter) and array.device.type == "cpu"
-        traced_by_torch = torch._C._get_tracing_state() is not None
-        if torch.compiler.is_compiling() or traced_by_torch or not plain:
+        if not is_plain_tensor(array) or array.device.type != "cpu":
             return None
         try:
             return array.detach().numpy()

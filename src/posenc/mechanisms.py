@@ -17,7 +17,7 @@ array([[[ 0. , -0.5],
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -30,12 +30,13 @@ from posenc.arrays import (
     cast,
     default_float,
     float_dtype,
+    host,
     is_integer,
     namespace,
     working,
 )
 from posenc.positions import ranked
-from posenc.rotation import Pairing, rotate
+from posenc.rotation import Pairing, Rotated, rotate
 
 Params = Mapping[str, Array]
 """Learned parameters by name, as `init` makes them."""
@@ -110,20 +111,57 @@ class Additive(Encoding):
 
 
 class Rotary(Encoding):
-    """Turns queries and keys: R(p) q, R(p) k."""
+    """Turns queries and keys: R(p) q, R(p) k.
+
+    A subclass has `cos_sin`; if it also has a `dim`, x must be that wide, and where there are fewer
+    angles than pairs only the `rotated` channels turn.
+    """
 
     pairing: Pairing = "interleaved"
+    rotated: Rotated = "leading"
+    settled: bool = True
+    """Whether angles are the same in a text of any length, so that rotated keys may be cached."""
 
     @abstractmethod
     def cos_sin(self, positions: Any, *, dtype: Dtype = None) -> tuple[Array, Array]:
-        """Cosines and sines of the angles: positions (…, seq) -> two arrays (…, seq, dim/2)."""
+        """Cosines and sines of the angles: positions (…, seq) -> two arrays (…, seq, pair)."""
+
+    def key_cos_sin(self, positions: Any, *, dtype: Dtype = None) -> tuple[Array, Array]:
+        """The same for keys, where they differ from queries (xPos)."""
+        return self.cos_sin(positions, dtype=dtype)
+
+    def at(self, length: int) -> "Rotary":
+        """This encoding for a text of `length` tokens: itself, unless its angles depend on that."""
+        rules.whole("length", length, least=1)
+        return self
 
     def rotate(self, x: Array, positions: Any, *, inverse: bool = False) -> Array:
         """R(p) x for x (…, seq, dim), or R(p)^-1 x, in the dtype of x."""
+        return self._turned(x, positions, self.cos_sin, inverse=inverse)
+
+    def rotate_keys(self, x: Array, positions: Any) -> Array:
+        """What `rotate` is to queries, for keys."""
+        return self._turned(x, positions, self.key_cos_sin)
+
+    def _turned(
+        self, x: Array, positions: Any, tables: Callable[..., Any], *, inverse: bool = False
+    ) -> Array:
+        cos, sin, rotated = self.tables_for(x, positions, tables)
+        if inverse and not self.traits.norm_preserving:
+            square = cos**2 + sin**2
+            cos, sin = cos / square, sin / square
+        return rotate(x, cos, sin, pairing=self.pairing, rotated=rotated, inverse=inverse)
+
+    def tables_for(
+        self, x: Array, positions: Any, tables: Callable[..., Any]
+    ) -> tuple[Array, Array, Rotated | None]:
+        """Cosines and sines beside the heads of x, and which channels they turn."""
         positions = matched("x", x, positions, axes=self.axes)
-        cos, sin = self.cos_sin(positions, dtype=working(namespace(x=x), x.dtype))
-        cos, sin = _aligned(cos, x), _aligned(sin, x)
-        return rotate(x, cos, sin, pairing=self.pairing, inverse=inverse)
+        dim = getattr(self, "dim", None)
+        if dim is not None and x.shape[-1] != dim:
+            raise ValueError(f"x must be (…, seq, {dim}); got shape {tuple(x.shape)}")
+        cos, sin = tables(positions, dtype=working(namespace(x=x), x.dtype))
+        return _aligned(cos, x), _aligned(sin, x), None if dim is None else self.rotated
 
 
 class Bias(Encoding):
@@ -175,7 +213,8 @@ def logits(
         case Additive():
             return _products(encoding.add(q, q_pos, params), encoding.add(k, k_pos, params))
         case Rotary():
-            return _products(encoding.rotate(q, q_pos), encoding.rotate(k, k_pos))
+            encoding = settled(encoding, q_pos, k_pos)
+            return _products(encoding.rotate(q, q_pos), encoding.rotate_keys(k, k_pos))
         case Bias():
             return _biased(_products(q, k), encoding.bias(q_pos, k_pos, params))
         case Scores():
@@ -221,6 +260,19 @@ def matched(name: str, x: Array, positions: Any, *, axes: int | None = None) -> 
     return positions
 
 
+def settled(encoding: Rotary, *positions: Array) -> Rotary:
+    """`encoding` for the length that these positions span: 1 + the largest."""
+    if encoding.settled:
+        return encoding
+    values = [host(array) for array in positions]
+    if any(array is None for array in values):
+        raise ValueError(
+            "positions must be readable by the host to know how long the text is; "
+            "settle the encoding beforehand with encoding.at(length)"
+        )
+    return encoding.at(1 + max(int(array.max()) for array in values if array is not None))
+
+
 def _aligned(table: Array, x: Array) -> Array:
     """A table (batch, seq, channel) with axes for the heads of x (batch, head, seq, dim)."""
     if table.ndim < 3 or table.ndim >= x.ndim:
@@ -242,4 +294,4 @@ def _biased(products: Array, bias: Array) -> Array:
         raise ValueError(
             f"q and k must have the heads of the bias, {bias.shape[-3]}; got {products.shape[-3]}"
         )
-    return products + bias
+    return cast(products + bias, products.dtype)

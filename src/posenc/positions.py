@@ -7,7 +7,7 @@ Positions are always an argument; nothing in posenc assumes that a sequence star
 import math
 from collections.abc import Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -95,6 +95,47 @@ def detr_grid(height: int, width: int, /, *, like: Array | None = None) -> Array
     """
     pixels = grid(height, width)
     return _given(2 * np.pi * (pixels + 1) / (np.array([height, width]) + 1e-6), like)
+
+
+def mrope_positions(
+    parts: Sequence[int | tuple[int, int, int]],
+    /,
+    *,
+    following: Literal["largest", "grid"] = "largest",
+    time_step: float = 1,
+    like: Array | None = None,
+) -> Array:
+    """Positions (seq, 3) of time, height and width for text, images and video in one row.
+
+    A number is that many tokens of text, which move along all three axes; (frames, height, width)
+    is a grid of image or video tokens, which starts where the text stands. What comes after a grid
+    starts one past the `largest` of its positions (Qwen2-VL, vLLM) or past its larger side whatever
+    its frames (`grid`, Hugging Face since version 5); they differ for long videos. Frames lie
+    `time_step` apart.
+
+    >>> mrope_positions([1, (1, 1, 2), 1]).tolist()
+    [[0, 0, 0], [1, 1, 1], [1, 1, 2], [3, 3, 3]]
+    """
+    rules.one_of("following", following, ("largest", "grid"))
+    time_step = rules.real("time_step", time_step, least=0, most=LIMIT)
+    if isinstance(parts, str | bytes) or not hasattr(parts, "__iter__"):
+        raise TypeError(f"parts must be numbers and (frames, height, width); got {parts!r}")
+    start = 0
+    rows: list[Any] = [np.zeros((0, 3))]
+    for part in parts:
+        if isinstance(part, tuple):
+            if len(part) != 3:
+                raise ValueError(f"a grid must be (frames, height, width); got {part!r}")
+            points = grid(*part) * [time_step, 1, 1]
+            reach = max(part[1:]) if following == "grid" else 1 + points.max(initial=-1)
+        else:
+            length = rules.whole("each of parts", part, least=0, most=LIMIT)
+            points, reach = np.repeat(np.arange(length)[:, None], 3, axis=1), length
+        rows.append(start + points)
+        start += reach
+    points = np.concatenate(rows)
+    whole = np.all(points == np.round(points))
+    return _given(points.astype(np.int64) if whole else points, like)
 
 
 def distances(q_pos: Array, k_pos: Array, /) -> Array:

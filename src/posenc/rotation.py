@@ -20,6 +20,7 @@ from posenc.arrays import (
     has_float64,
     host,
     is_integer,
+    is_plain_tensor,
     namespace,
     send,
     working,
@@ -27,13 +28,16 @@ from posenc.arrays import (
 from posenc.positions import LIMIT, exact
 
 Pairing = Literal["interleaved", "halves"]
+Rotated = Literal["leading", "trailing"]
 
 BLOCK = 4096
 """Rows of each of the two tables; BLOCK * BLOCK = LIMIT."""
 
 
-def cos_sin(positions: Array, frequencies: np.ndarray, *, dtype: Dtype) -> tuple[Array, Array]:
-    """cos(p w_i) and sin(p w_i): positions (…), frequencies (pair,) -> two arrays (…, pair).
+def cos_sin(
+    positions: Array, frequencies: np.ndarray, *, dtype: Dtype, scale: float = 1.0
+) -> tuple[Array, Array]:
+    """Scale cos(p w_i), scale sin(p w_i): positions (…), frequencies (pair,) -> twice (…, pair).
 
     >>> cos, sin = cos_sin(np.array([0, 16_777_215]), np.array([1.0]), dtype=np.float32)
     >>> cos.tolist(), sin.tolist()
@@ -43,13 +47,17 @@ def cos_sin(positions: Array, frequencies: np.ndarray, *, dtype: Dtype) -> tuple
     values = host(positions)
     if has_float64(positions):
         angles = xp.astype(positions, xp.float64)[..., None] * send(frequencies, positions)
-        return _rounded(xp.cos(angles), dtype), _rounded(xp.sin(angles), dtype)
+        cos, sin = xp.cos(angles), xp.sin(angles)
+        if scale != 1:
+            cos, sin = scale * cos, scale * sin
+        return _rounded(cos, dtype), _rounded(sin, dtype)
     if values is not None:
-        cos, sin = cos_sin(values, frequencies, dtype=np.float64)
+        cos, sin = cos_sin(values, frequencies, dtype=np.float64, scale=scale)
         return tuple(
             _rounded(send(part, positions, dtype=xp.float32), dtype) for part in (cos, sin)
         )
-    return _from_tables(positions, frequencies, dtype=dtype)
+    cos, sin = _from_tables(positions, frequencies)
+    return _rounded(scale * cos, dtype), _rounded(scale * sin, dtype)
 
 
 def _rounded(values: Array, dtype: Dtype) -> Array:
@@ -57,7 +65,7 @@ def _rounded(values: Array, dtype: Dtype) -> Array:
     return cast(cast(values, working(namespace(values=values), dtype)), dtype)
 
 
-def _from_tables(positions: Array, frequencies: np.ndarray, *, dtype: Dtype) -> tuple[Array, Array]:
+def _from_tables(positions: Array, frequencies: np.ndarray) -> tuple[Array, Array]:
     """Angle addition over the coarse and the fine table; a fraction is a third, small rotation."""
     xp = namespace(positions=positions)
     whole = positions if is_integer(positions) else xp.round(positions)
@@ -73,8 +81,7 @@ def _from_tables(positions: Array, frequencies: np.ndarray, *, dtype: Dtype) -> 
         small = (positions - whole)[..., None] * send(frequencies, positions, dtype=xp.float32)
         turn = xp.cos(small), xp.sin(small)
         main, rest = _product(main, turn), _product(rest, turn)
-    cos, sin = _sum(main, rest)
-    return _rounded(cos, dtype), _rounded(sin, dtype)
+    return _sum(main, rest)
 
 
 @lru_cache(maxsize=8)
@@ -160,29 +167,58 @@ def _sin_cos_run(run: np.ndarray, frequencies: np.ndarray, *, dtype: type) -> np
 
 
 def rotate(
-    x: Array, cos: Array, sin: Array, /, *, pairing: Pairing = "interleaved", inverse: bool = False
+    x: Array,
+    cos: Array,
+    sin: Array,
+    /,
+    *,
+    pairing: Pairing = "interleaved",
+    rotated: Rotated | None = None,
+    inverse: bool = False,
 ) -> Array:
-    """Turn each pair of channels of x (…, dim) by its angle, given as cos and sin (…, dim/2).
+    """Turn each pair of channels of x (…, dim) by its angle, given as cos and sin (…, pair).
 
     (a, b) -> (a cos - b sin, a sin + b cos), or back with `inverse`. Pairs are neighbours
     (`interleaved`, as in RoFormer and Llama) or a channel and the one half a vector on (`halves`,
-    as in GPT-NeoX and Hugging Face). 16-bit channels are turned in float32 and rounded once.
+    as in GPT-NeoX and Hugging Face). Every channel has its pair unless `rotated` says that only the
+    `leading` or the `trailing` ones turn. 16-bit channels are turned in float32 and rounded once.
 
     >>> rotate(np.array([1.0, 0.0]), np.array([0.0]), np.array([1.0]))
     array([0., 1.])
     """
     rules.one_of("pairing", pairing, ("interleaved", "halves"))
+    if rotated is not None:
+        rules.one_of("rotated", rotated, ("leading", "trailing"))
     xp = namespace(x=x, cos=cos, sin=sin)
-    pairs = cos.shape[-1]
-    if x.shape[-1] != 2 * pairs:
-        raise ValueError(f"x must have {2 * pairs} channels, two for each angle; got {x.shape[-1]}")
-    dtype, wide = x.dtype, working(xp, x.dtype)
-    x, cos, sin = (cast(array, wide) for array in (x, cos, -sin if inverse else sin))
+    width = 2 * cos.shape[-1]
+    if x.shape[-1] != width and (rotated is None or x.shape[-1] < width):
+        least = "" if rotated is None else "at least "
+        raise ValueError(
+            f"x must have {least}{width} channels, two for each angle; got {x.shape[-1]}"
+        )
+    wide = working(xp, x.dtype)
+    cos, sin = cast(cos, wide), cast(-sin if inverse else sin, wide)
+    if is_plain_tensor(x, cos, sin) and not (cos.requires_grad or sin.requires_grad):
+        from posenc.rotation_torch import turn
+
+        return turn(x, cos, sin, pairing=pairing, trailing=rotated == "trailing")
+    return _turned(x, cos, sin, pairing=pairing, trailing=rotated == "trailing")
+
+
+def _turned(x: Array, cos: Array, sin: Array, *, pairing: Pairing, trailing: bool) -> Array:
+    """The specification of `rotate`, which rotation_torch does with less memory."""
+    xp, pairs = namespace(x=x), cos.shape[-1]
+    start = x.shape[-1] - 2 * pairs if trailing else 0
+    part = cast(x[..., start : start + 2 * pairs], cos.dtype)
     if pairing == "interleaved":
-        a, b = x[..., 0::2], x[..., 1::2]
+        a, b = part[..., 0::2], part[..., 1::2]
         turned = xp.stack([a * cos - b * sin, a * sin + b * cos], axis=-1)
         turned = xp.reshape(turned, (*turned.shape[:-2], 2 * pairs))
     else:
-        a, b = x[..., :pairs], x[..., pairs:]
+        a, b = part[..., :pairs], part[..., pairs:]
         turned = xp.concat([a * cos - b * sin, a * sin + b * cos], axis=-1)
-    return cast(turned, dtype)
+    turned = cast(turned, x.dtype)
+    if x.shape[-1] == 2 * pairs:
+        return turned
+    kept = x[..., :start] if trailing else x[..., 2 * pairs :]
+    return xp.concat([kept, turned] if trailing else [turned, kept], axis=-1)

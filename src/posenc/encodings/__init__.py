@@ -2,8 +2,11 @@
 
 from typing import Any
 
+from posenc.encodings.axial import AxialRoPE
 from posenc.encodings.fourier import FourierFeatures, LearnedFourier
 from posenc.encodings.learned import Learned
+from posenc.encodings.nope import NoPE
+from posenc.encodings.rope import RoPE, XPos
 from posenc.encodings.sinusoidal import AxialSinusoidal, Sinusoidal
 from posenc.mechanisms import Encoding
 
@@ -13,15 +16,23 @@ BUILTIN: tuple[tuple[str, type[Encoding]], ...] = (
     ("axial-sinusoidal", AxialSinusoidal),
     ("fourier-features", FourierFeatures),
     ("learned-fourier", LearnedFourier),
+    ("rope", RoPE),
+    ("axial-rope", AxialRoPE),
+    ("xpos", XPos),
+    ("nope", NoPE),
 )
 
 __all__ = [
     "BUILTIN",
+    "AxialRoPE",
     "AxialSinusoidal",
     "FourierFeatures",
     "Learned",
     "LearnedFourier",
+    "NoPE",
+    "RoPE",
     "Sinusoidal",
+    "XPos",
     "catalogue",
     "named",
 ]

@@ -6,5 +6,6 @@ if find_spec("torch") is None:
     raise ModuleNotFoundError('posenc.torch needs PyTorch: install the extra "posenc[torch]"')
 
 from posenc.torch.additive import AddPositions
+from posenc.torch.rotary import RotateQK
 
-__all__ = ["AddPositions"]
+__all__ = ["AddPositions", "RotateQK"]

@@ -1,0 +1,215 @@
+"""RoPE on several axes: images, video, and M-RoPE's mixture of text and both."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from posenc import rules
+from posenc.arrays import Array, Dtype, namespace, send
+from posenc.encodings.rope import PAIRINGS, check_rotary_dim
+from posenc.frequencies import geometric
+from posenc.mechanisms import Rotary, Traits, result_dtype
+from posenc.positions import ranked
+from posenc.rotation import Pairing, Rotated, cos_sin
+from posenc.scalings import Plain, Scaling
+
+
+@dataclass(frozen=True)
+class AxialRoPE(Rotary):
+    """RoPE of points: pair i follows one axis and turns by p[axis_of_pair[i]] * w_i.
+
+    `frequencies` are w_i in radians per unit of the axis. Every axis must turn some pair. There may
+    be fewer pairs than dim/2: then only the leading (or trailing) channels turn. The classmethods
+    make the conventions that models use; they differ in order, frequencies and pairing only.
+
+    >>> rope = AxialRoPE.split(8, axes=2)
+    >>> rope.axis_of_pair, rope.frequencies
+    ((0, 0, 1, 1), (1.0, 0.01, 1.0, 0.01))
+    """
+
+    dim: int
+    axis_of_pair: tuple[int, ...]
+    frequencies: tuple[float, ...]
+    pairing: Pairing = field(default="interleaved", kw_only=True)
+    rotated: Rotated = field(default="leading", kw_only=True)
+    attention_factor: float = field(default=1.0, kw_only=True)
+    axes: int = field(init=False)  # pyright: ignore[reportIncompatibleVariableOverride]
+    _parts: tuple[np.ndarray, ...] = field(init=False, repr=False, compare=False)
+    _order: np.ndarray = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        rules.dim("dim", self.dim)
+        check_rotary_dim(2 * len(self.frequencies), self.dim, name="2 * len(frequencies)")
+        rules.one_of("pairing", self.pairing, PAIRINGS)
+        rules.one_of("rotated", self.rotated, ("leading", "trailing"))
+        rules.real("attention_factor", self.attention_factor, least=0)
+        for w in self.frequencies:
+            rules.real("each of frequencies", w)
+        _check_axes(self.axis_of_pair, self.frequencies)
+        axis, w = np.asarray(self.axis_of_pair), np.asarray(self.frequencies, dtype=np.float64)
+        axes = int(axis.max()) + 1
+        object.__setattr__(self, "axes", axes)
+        # angles come axis by axis and are then put in the order of the pairs
+        object.__setattr__(self, "_parts", tuple(w[axis == a] for a in range(axes)))
+        object.__setattr__(
+            self, "_order", np.argsort(np.argsort(axis, kind="stable"), kind="stable")
+        )
+
+    @classmethod
+    def split(
+        cls,
+        dim: int,
+        *,
+        axes: int = 2,
+        base: float = 10_000.0,
+        pairing: Pairing = "interleaved",
+        order: tuple[int, ...] | None = None,
+        shares: tuple[int, ...] | None = None,
+    ) -> "AxialRoPE":
+        """A block of pairs for each axis, each with RoPE's frequencies for a block of its size.
+
+        `order` says which axis the first block follows, and the next; `shares` how many pairs each
+        block has (an equal number unless given). EVA-02: the defaults, for rows and columns.
+        """
+        axes = rules.dim("axes", axes)
+        order = tuple(range(axes)) if order is None else order
+        if shares is None:
+            if rules.dim("dim", dim) % (2 * axes):
+                raise ValueError(
+                    f"dim must be a multiple of 2 * axes, or shares must be given; "
+                    f"got dim={dim}, axes={axes}"
+                )
+            shares = (dim // (2 * axes),) * axes
+        _check_lengths(order, shares, axes)
+        axis_of_pair = tuple(a for a, n in zip(order, shares, strict=True) for _ in range(n))
+        w = np.concatenate([geometric(2 * n, base=base) for n in shares])
+        return cls(dim, axis_of_pair, tuple(w.tolist()), pairing=pairing)
+
+    @classmethod
+    def rope_vit(cls, dim: int, *, base: float = 100.0) -> "AxialRoPE":
+        """RoPE-ViT's axial form and, with base 10,000, SAM 2's: the column comes first.
+
+        Heo et al. (2024), "Rotary Position Embedding for Vision Transformer".
+        """
+        return cls.split(dim, base=base, order=(1, 0))
+
+    @classmethod
+    def qwen2_vl_vision(cls, dim: int, *, base: float = 10_000.0) -> "AxialRoPE":
+        """The vision tower of Qwen2-VL: rows, then columns, paired by halves."""
+        return cls.split(dim, base=base, pairing="halves")
+
+    @classmethod
+    def pixtral(cls, dim: int, *, base: float = 10_000.0) -> "AxialRoPE":
+        """Pixtral: one series of frequencies, the even ones for rows, the odd ones for columns."""
+        w = geometric(_multiple_of_4(dim), base=base)
+        both = np.concatenate([w[0::2], w[1::2]])
+        axis = (0,) * (dim // 4) + (1,) * (dim // 4)
+        return cls(dim, axis, tuple(both.tolist()), pairing="halves")
+
+    @classmethod
+    def dinov3(cls, dim: int, *, base: float = 100.0) -> "AxialRoPE":
+        """DINOv3, for patch centres in [-1, 1]: 2 pi over periods base^(4k/dim), by halves."""
+        w = 2 * np.pi * geometric(_multiple_of_4(dim) // 2, base=base)
+        axis = (0,) * (dim // 4) + (1,) * (dim // 4)
+        return cls(dim, axis, (*w.tolist(), *w.tolist()), pairing="halves")
+
+    @classmethod
+    def mrope(
+        cls,
+        dim: int,
+        *,
+        sections: tuple[int, ...],
+        interleaved: bool = False,
+        base: float = 10_000.0,
+        pairing: Pairing = "halves",
+        rotary_dim: int | None = None,
+        scaling: Scaling | None = None,
+    ) -> "AxialRoPE":
+        """M-RoPE of time, height and width: one series of frequencies shared out to three axes.
+
+        Chunked, the first sections[0] pairs follow time, the next height, then width (Qwen2-VL,
+        Wang et al. 2024); interleaved, they take turns, height and width at every third pair as
+        long as their section lasts and time elsewhere (Qwen3-VL). With equal axes it is RoPE.
+
+        >>> AxialRoPE.mrope(16, sections=(4, 2, 2), interleaved=True).axis_of_pair
+        (0, 1, 2, 0, 1, 2, 0, 0)
+        """
+        width = dim if rotary_dim is None else rotary_dim
+        check_rotary_dim(width, dim, name="dim" if rotary_dim is None else "rotary_dim")
+        if not isinstance(sections, tuple) or sum(sections) != width // 2:
+            raise ValueError(
+                f"sections must be a tuple that adds up to the {width // 2} pairs; got {sections!r}"
+            )
+        scaling = scaling or Plain()
+        w = scaling.frequencies(width, base=base)
+        axis = np.zeros(width // 2, dtype=int)
+        if interleaved:
+            for a in range(1, len(sections)):
+                axis[a : a + len(sections) * sections[a] : len(sections)] = a
+        else:
+            axis = np.repeat(np.arange(len(sections)), sections)
+        if (shares := tuple(np.bincount(axis, minlength=len(sections)).tolist())) != sections:
+            raise ValueError(
+                f"sections must fit when they take turns; {sections} would become {shares}"
+            )
+        return cls(
+            dim,
+            tuple(axis.tolist()),
+            tuple(w.tolist()),
+            pairing=pairing,
+            attention_factor=scaling.attention_factor,
+        )
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(
+            unique=True,
+            extrapolates=True,
+            relative=True,
+            bounded=True,
+            norm_preserving=self.attention_factor == 1.0,
+        )
+
+    def cos_sin(self, positions: Any, *, dtype: Dtype = None) -> tuple[Array, Array]:
+        positions = ranked(positions, axes=self.axes)
+        xp = namespace(positions=positions)
+        dtype = result_dtype(positions, dtype)
+        parts = [
+            cos_sin(positions[..., axis], w, dtype=dtype, scale=self.attention_factor)
+            for axis, w in enumerate(self._parts)
+        ]
+        order = send(self._order, positions)
+        cos, sin = (
+            xp.take(xp.concat([part[i] for part in parts], axis=-1), order, axis=-1) for i in (0, 1)
+        )
+        return cos, sin
+
+
+def _check_axes(axis_of_pair: Any, frequencies: tuple[float, ...]) -> None:
+    if not isinstance(axis_of_pair, tuple) or len(axis_of_pair) != len(frequencies):
+        raise ValueError(
+            f"axis_of_pair must name an axis for each of the {len(frequencies)} frequencies; "
+            f"got axis_of_pair={axis_of_pair!r}"
+        )
+    named = {rules.whole("each of axis_of_pair", axis, least=0) for axis in axis_of_pair}
+    turning = {a for a, w in zip(axis_of_pair, frequencies, strict=True) if w != 0}
+    if named != set(range(len(named))) or turning != named:
+        raise ValueError(
+            "axis_of_pair must give every axis from 0 on a pair that turns; "
+            f"got axis_of_pair={axis_of_pair!r}"
+        )
+
+
+def _check_lengths(order: Any, shares: Any, axes: int) -> None:
+    for name, value in (("order", order), ("shares", shares)):
+        if not isinstance(value, tuple) or len(value) != axes:
+            raise ValueError(f"{name} must be a tuple of {axes}, one for each axis; got {value!r}")
+    for share in shares:
+        rules.whole("each of shares", share, least=1)
+
+
+def _multiple_of_4(dim: int) -> int:
+    if rules.dim("dim", dim) % 4:
+        raise ValueError(f"dim must be a multiple of 4, two channels for each axis; got dim={dim}")
+    return dim

@@ -1,0 +1,194 @@
+"""RoPE, the rotary encoding: on one axis, with any scaling; and xPos, which adds a decay to it."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from posenc import rules
+from posenc.arrays import Array, Dtype, cast, has_float64, host, namespace, send
+from posenc.frequencies import geometric
+from posenc.mechanisms import Rotary, Traits, result_dtype
+from posenc.positions import ranked
+from posenc.rotation import Pairing, Rotated, cos_sin
+from posenc.scalings import Plain, Scaling, unsettled
+
+PAIRINGS = ("interleaved", "halves")
+
+
+@dataclass(frozen=True)
+class RoPE(Rotary):
+    """Rotary position embedding: pair i of a query or key at position p turns by p w_i.
+
+    w_i = base^(-2i/rotary_dim), so <R_m q, R_n k> depends on m - n only. Su et al. (2021),
+    "RoFormer: Enhanced Transformer with Rotary Position Embedding". Pairs are neighbours
+    (`interleaved`: RoFormer, Meta's Llama, GPT-J) or a channel and the one half a vector on
+    (`halves`: GPT-NeoX and most of Hugging Face). With a `rotary_dim` only so many channels turn,
+    the `leading` or the `trailing` ones. A `scaling` stretches it to longer texts.
+
+    >>> rope = RoPE(8)
+    >>> q, k = np.random.default_rng(0).normal(size=(2, 1, 8))
+    >>> near = rope.rotate(q, [10]) @ rope.rotate(k, [3]).T
+    >>> far = rope.rotate(q, [1_000_010]) @ rope.rotate(k, [1_000_003]).T
+    >>> np.allclose(near, far)
+    True
+    """
+
+    dim: int
+    base: float = field(default=10_000.0, kw_only=True)
+    pairing: Pairing = field(default="interleaved", kw_only=True)
+    rotary_dim: int | None = field(default=None, kw_only=True)
+    rotated: Rotated = field(default="leading", kw_only=True)
+    scaling: Scaling | None = field(default=None, kw_only=True)
+    settled: bool = field(init=False, repr=False, compare=False)
+    _frequencies: np.ndarray | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        rules.dim("dim", self.dim)
+        rotary_dim = self.dim if self.rotary_dim is None else self.rotary_dim
+        check_rotary_dim(
+            rotary_dim, self.dim, name="dim" if self.rotary_dim is None else "rotary_dim"
+        )
+        rules.one_of("pairing", self.pairing, PAIRINGS)
+        rules.one_of("rotated", self.rotated, ("leading", "trailing"))
+        if self.scaling is not None and not isinstance(self.scaling, Scaling):
+            raise TypeError(f"scaling must be a Scaling or None; got scaling={self.scaling!r}")
+        scaling = self.scaling or Plain()
+        settled = scaling.keys_can_be_cached
+        w = scaling.frequencies(rotary_dim, base=self.base) if settled else None
+        rules.real("base", self.base, least=1e-6)
+        object.__setattr__(self, "rotary_dim", rotary_dim)
+        object.__setattr__(self, "settled", settled)
+        object.__setattr__(self, "_frequencies", w)
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(
+            unique=True,
+            extrapolates=True,
+            relative=True,
+            bounded=True,
+            norm_preserving=self.attention_factor == 1.0,
+        )
+
+    @property
+    def attention_factor(self) -> float:
+        """What cosines and sines are multiplied by: 1 unless the scaling has a temperature."""
+        return 1.0 if self.scaling is None else self.scaling.attention_factor
+
+    def at(self, length: int) -> "RoPE":
+        """This encoding for a text of `length` tokens: itself, unless its scaling depends on that.
+
+        >>> from posenc import DynamicNTK
+        >>> RoPE(8, scaling=DynamicNTK(2.0, 4096)).at(8192).scaling
+        NTK(factor=3.0)
+        """
+        return self if self.scaling is None else replace(self, scaling=self.scaling.at(length))
+
+    def frequencies(self) -> np.ndarray:
+        """w_i of each pair, in radians per position: (rotary_dim/2,)."""
+        return self._settled_frequencies().copy()
+
+    def wavelengths(self) -> np.ndarray:
+        """Positions per turn of each pair, 2 pi / w_i; infinite where a pair does not turn.
+
+        >>> RoPE(4).wavelengths().round(2)
+        array([  6.28, 628.32])
+        """
+        w = self._settled_frequencies()
+        return np.divide(2 * np.pi, w, out=np.full_like(w, np.inf), where=w != 0)
+
+    def cos_sin(self, positions: Any, *, dtype: Dtype = None) -> tuple[Array, Array]:
+        positions = ranked(positions)
+        cos, sin = cos_sin(
+            positions,
+            self._settled_frequencies(),
+            dtype=result_dtype(positions, dtype),
+            scale=self.attention_factor,
+        )
+        return cos, sin
+
+    def _settled_frequencies(self) -> np.ndarray:
+        if self._frequencies is None:
+            assert self.scaling is not None
+            raise ValueError(unsettled(self.scaling))
+        return self._frequencies
+
+
+def check_rotary_dim(rotary_dim: int, dim: int, *, name: str) -> None:
+    """Say that a rotary dim must be even and fit in dim."""
+    if rules.dim(name, rotary_dim) % 2 or rotary_dim > dim:
+        rest = "" if name == "dim" else f" of at most dim={dim}"
+        raise ValueError(f"{name} must be a positive even number{rest}; got {name}={rotary_dim}")
+
+
+@dataclass(frozen=True)
+class XPos(Rotary):
+    """xPos: RoPE whose logits also decay, by zeta_i^((m - n) / scale_base) for pair i.
+
+    zeta_i = (2i/dim + gamma) / (1 + gamma). Queries are multiplied by zeta^((m - centre) /
+    scale_base) and keys by its inverse. Sun et al. (2022), "A Length-Extrapolatable Transformer".
+    The centre is fixed, so cached keys stay right (others put it in the middle of whatever array
+    they get); it only keeps numbers small and cancels in the logits. For causal attention: a key in
+    the future would grow instead.
+
+    >>> xpos, q = XPos(8), np.ones((1, 8))
+    >>> [(xpos.rotate(q, [p]) @ xpos.rotate_keys(q, [p - 512]).T).item() for p in (600, 900)]
+    [1.9240110..., 1.9240110...]
+    """
+
+    dim: int
+    base: float = field(default=10_000.0, kw_only=True)
+    gamma: float = field(default=0.4, kw_only=True)
+    scale_base: float = field(default=512.0, kw_only=True)
+    centre: float = field(default=0.0, kw_only=True)
+    pairing: Pairing = field(default="interleaved", kw_only=True)
+    _frequencies: np.ndarray = field(init=False, repr=False, compare=False)
+    _rate: np.ndarray = field(init=False, repr=False, compare=False)
+    _reach: float = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_rotary_dim(self.dim, self.dim, name="dim")
+        rules.one_of("pairing", self.pairing, PAIRINGS)
+        rules.real("gamma", self.gamma, least=1e-6)
+        rules.real("scale_base", self.scale_base, least=1e-6)
+        rules.real("centre", self.centre)
+        rate = np.log(self.zeta()) / self.scale_base
+        object.__setattr__(self, "_frequencies", geometric(self.dim, base=self.base))
+        object.__setattr__(self, "_rate", rate)
+        object.__setattr__(self, "_reach", float(80 / max(-rate[0], 1e-300)))
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(unique=True, relative=True)
+
+    def zeta(self) -> np.ndarray:
+        """zeta_i of each pair: (dim/2,)."""
+        return (np.arange(0, self.dim, 2) / self.dim + self.gamma) / (1 + self.gamma)
+
+    def cos_sin(self, positions: Any, *, dtype: Dtype = None) -> tuple[Array, Array]:
+        return self._decaying(positions, dtype, sign=1)
+
+    def key_cos_sin(self, positions: Any, *, dtype: Dtype = None) -> tuple[Array, Array]:
+        return self._decaying(positions, dtype, sign=-1)
+
+    def _decaying(self, positions: Any, dtype: Dtype, *, sign: int) -> tuple[Array, Array]:
+        positions = self._reachable(ranked(positions))
+        dtype = result_dtype(positions, dtype)
+        wide = namespace(positions=positions).float64 if has_float64(positions) else dtype
+        cos, sin = cos_sin(positions, self._frequencies, dtype=wide)
+        rate = sign * send(self._rate, positions, dtype=wide)
+        decay = namespace(positions=positions).exp(
+            (cast(positions, wide) - self.centre)[..., None] * rate
+        )
+        return cast(cos * decay, dtype), cast(sin * decay, dtype)
+
+    def _reachable(self, positions: Array) -> Array:
+        """Positions whose decay float32 can hold, or a sentence (where the host can see them)."""
+        values = host(positions)
+        if values is not None and values.size and np.abs(values - self.centre).max() > self._reach:
+            raise ValueError(
+                f"positions must lie within {self._reach:,.0f} of centre={self.centre:g}, or the "
+                f"decay leaves float32; got positions from {values.min()} to {values.max()}"
+            )
+        return positions

@@ -1,0 +1,87 @@
+"""Rotation of PyTorch tensors that allocates its output and nothing else of that size.
+
+The specification is `_turned` in rotation.py; this does the same in place of its temporaries. Only
+tensors with memory of their own come here: under torch.compile the specification is fused instead.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def turn(x: Tensor, cos: Tensor, sin: Tensor, *, pairing: str, trailing: bool) -> Tensor:
+    """Turn the pairs of x (…, dim) by cos and sin (…, pair), the trailing ones or the leading."""
+    return _Turn.apply(x, cos, sin, pairing, trailing)  # type: ignore[return-value]
+
+
+def turn_in_place(x: Tensor, cos: Tensor, sin: Tensor, *, pairing: str, trailing: bool) -> Tensor:
+    """The same, written over x."""
+    part = _part(x, cos, trailing)
+    if part.dtype == cos.dtype:
+        _turn_over(part, cos, sin, pairing)
+    else:
+        part.copy_(_turn_over(part.to(cos.dtype), cos, sin, pairing))
+    return x
+
+
+class _Turn(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, cos: Tensor, sin: Tensor, pairing: str, trailing: bool
+    ) -> Tensor:
+        ctx.save_for_backward(cos, sin)
+        ctx.pairing, ctx.trailing = pairing, trailing
+        out = torch.empty_like(x)
+        if 2 * cos.shape[-1] < x.shape[-1]:
+            out.copy_(x)
+        part, result = _part(x, cos, trailing), _part(out, cos, trailing)
+        if x.dtype != cos.dtype:
+            result.copy_(_turn_over(part.to(cos.dtype), cos, sin, pairing))
+        elif pairing == "interleaved" and _complex(part) and _complex(result):
+            torch.mul(_as_complex(part), torch.complex(cos, sin), out=_as_complex(result))
+        else:
+            (a, b), (c, d) = _pairs(part, pairing), _pairs(result, pairing)
+            torch.mul(a, cos, out=c).addcmul_(b, sin, value=-1)
+            torch.mul(a, sin, out=d).addcmul_(b, cos)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        cos, sin = ctx.saved_tensors
+        back = turn(grads[0], cos, -sin, pairing=ctx.pairing, trailing=ctx.trailing)
+        return back, None, None, None, None
+
+
+def _part(x: Tensor, cos: Tensor, trailing: bool) -> Tensor:
+    width = 2 * cos.shape[-1]
+    return x[..., -width:] if trailing else x[..., :width]
+
+
+def _turn_over(x: Tensor, cos: Tensor, sin: Tensor, pairing: str) -> Tensor:
+    """Turn x where it lies."""
+    if pairing == "interleaved" and _complex(x):
+        _as_complex(x).mul_(torch.complex(cos, sin))
+        return x
+    a, b = _pairs(x, pairing)
+    before = a.clone()
+    a.mul_(cos).addcmul_(b, sin, value=-1)
+    b.mul_(cos).addcmul_(before, sin)
+    return x
+
+
+def _pairs(x: Tensor, pairing: str) -> tuple[Tensor, Tensor]:
+    if pairing == "interleaved":
+        return x[..., 0::2], x[..., 1::2]
+    half = x.shape[-1] // 2
+    return x[..., :half], x[..., half:]
+
+
+def _complex(x: Tensor) -> bool:
+    """Whether neighbouring channels can be seen as one complex number where they lie."""
+    even = all(stride % 2 == 0 for stride in x.stride()[:-1]) and x.storage_offset() % 2 == 0
+    return x.dtype in (torch.float32, torch.float64) and x.stride(-1) == 1 and even
+
+
+def _as_complex(x: Tensor) -> Tensor:
+    return torch.view_as_complex(x.unflatten(-1, (-1, 2)))

@@ -1,0 +1,309 @@
+"""Scalings: how a rotary encoding that was trained on short texts is stretched to long ones.
+
+A scaling is a value that makes the frequencies of `RoPE(dim, base=…, scaling=…)`. Two of them
+depend on how long the text is at the moment (`DynamicNTK`, `LongRoPE`): keys that were rotated for
+one length are wrong for another, so such a scaling must be settled first, with `at(length)`.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from posenc import frequencies as f
+from posenc import rules
+
+
+class Scaling(ABC):
+    """Frequencies for a rotary dim and a base, and the factor on cosines and sines."""
+
+    attention_factor: float = 1.0
+    """What cosines and sines are multiplied by: logits grow by its square."""
+
+    keys_can_be_cached: bool = True
+    """Whether a rotated key stays right as the text grows."""
+
+    @abstractmethod
+    def frequencies(self, dim: int, *, base: float) -> np.ndarray:
+        """w_i in radians per position: (dim/2,)."""
+
+    def at(self, length: int) -> "Scaling":
+        """This scaling, settled for a text of `length` tokens: itself unless it depends on that."""
+        rules.whole("length", length, least=1)
+        return self
+
+
+@dataclass(frozen=True)
+class Plain(Scaling):
+    """No scaling: w_i = base^(-2i/dim)."""
+
+    def frequencies(self, dim: int, *, base: float) -> np.ndarray:
+        return f.geometric(dim, base=base)
+
+
+@dataclass(frozen=True)
+class Interpolation(Scaling):
+    """Position interpolation (Hugging Face's linear): every frequency divided by `factor`.
+
+    >>> Interpolation(4.0).frequencies(4, base=10_000.0)
+    array([0.25  , 0.0025])
+    """
+
+    factor: float
+
+    def __post_init__(self) -> None:
+        _factor(self.factor)
+
+    def frequencies(self, dim: int, *, base: float) -> np.ndarray:
+        return f.interpolated(f.geometric(dim, base=base), factor=self.factor)
+
+
+@dataclass(frozen=True)
+class NTK(Scaling):
+    """NTK-aware: a larger base that stretches the slowest wave by `factor`, not the fastest."""
+
+    factor: float
+
+    def __post_init__(self) -> None:
+        _factor(self.factor)
+
+    def frequencies(self, dim: int, *, base: float) -> np.ndarray:
+        return f.ntk(dim, base=base, factor=self.factor)
+
+
+@dataclass(frozen=True)
+class DynamicNTK(Scaling):
+    """NTK whose factor grows with the text: factor * length / original_length - factor + 1.
+
+    `at(length)` is NTK with that factor, or with 1 up to the original length.
+
+    >>> DynamicNTK(2.0, 4096).at(8192)
+    NTK(factor=3.0)
+    """
+
+    factor: float
+    original_length: int
+    keys_can_be_cached: bool = field(default=False, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        _factor(self.factor)
+        _length(self.original_length)
+
+    def frequencies(self, dim: int, *, base: float) -> np.ndarray:
+        raise ValueError(unsettled(self))
+
+    def at(self, length: int) -> Scaling:
+        ratio = rules.whole("length", length, least=1) / self.original_length
+        return NTK(max(1.0, self.factor * ratio - (self.factor - 1)))
+
+
+@dataclass(frozen=True)
+class YaRN(Scaling):
+    """YaRN: slow waves are stretched by `factor`, fast ones kept, those between blended.
+
+    Peng et al. (2023), "YaRN: Efficient Context Window Extension of Large Language Models". The
+    ramp between is linear in the index of the pair (`ramp="dim"`, as every implementation has it)
+    or in the number of turns (`ramp="rotations"`, as the paper has it). `truncate` rounds the ends
+    of the ramp over dims outwards; gpt-oss does not. The attention factor is 0.1 ln(factor) + 1, or
+    the ratio of DeepSeek's `mscale` and `mscale_all_dim` where both are given, or the one given.
+
+    >>> round(YaRN(16.0, 4096).attention_factor, 6)
+    1.277259
+    """
+
+    factor: float
+    original_length: int
+    beta_fast: float = 32.0
+    beta_slow: float = 1.0
+    ramp: Literal["dim", "rotations"] = field(default="dim", kw_only=True)
+    truncate: bool = field(default=True, kw_only=True)
+    mscale: float | None = field(default=None, kw_only=True)
+    mscale_all_dim: float | None = field(default=None, kw_only=True)
+    attention_factor: Any = field(default=None, kw_only=True)  # worked out unless it is given
+
+    def __post_init__(self) -> None:
+        _factor(self.factor)
+        _length(self.original_length)
+        _between(self.beta_slow, self.beta_fast, names=("beta_slow", "beta_fast"))
+        rules.one_of("ramp", self.ramp, ("dim", "rotations"))
+        rules.flag("truncate", self.truncate)
+        for name in ("mscale", "mscale_all_dim", "attention_factor"):
+            if getattr(self, name) is not None:
+                rules.real(name, getattr(self, name), least=0)
+        if self.attention_factor is None:
+            object.__setattr__(self, "attention_factor", self._attention_factor())
+
+    def _attention_factor(self) -> float:
+        if self.mscale and self.mscale_all_dim:
+            return _mscale(self.factor, self.mscale) / _mscale(self.factor, self.mscale_all_dim)
+        return _mscale(self.factor, 1.0)
+
+    def frequencies(self, dim: int, *, base: float) -> np.ndarray:
+        w = f.geometric(dim, base=base)
+        span = {
+            "original_length": self.original_length,
+            "slow": self.beta_slow,
+            "fast": self.beta_fast,
+        }
+        if self.ramp == "rotations":
+            keep = f.ramp_over_rotations(w, **span)
+        else:
+            keep = f.ramp_over_dims(dim, base=base, truncate=self.truncate, **span)
+        return f.by_parts(w, keep, factor=self.factor)
+
+    def softmax_factor(self) -> float:
+        """What DeepSeek multiplies its softmax scale by: the square of mscale_all_dim's mscale."""
+        return _mscale(self.factor, self.mscale_all_dim) ** 2 if self.mscale_all_dim else 1.0
+
+
+@dataclass(frozen=True)
+class Llama3(Scaling):
+    """Llama 3.1: YaRN's blend over turns, from `low_freq_factor` to `high_freq_factor`, no factor.
+
+    >>> ratio = Llama3(8.0, 8192).frequencies(128, base=5e5) / f.geometric(128, base=5e5)
+    >>> int((ratio == 1).sum()), int((ratio == 1 / 8).sum())
+    (29, 29)
+    """
+
+    factor: float
+    original_length: int
+    low_freq_factor: float = 1.0
+    high_freq_factor: float = 4.0
+
+    def __post_init__(self) -> None:
+        _factor(self.factor)
+        _length(self.original_length)
+        _between(
+            self.low_freq_factor,
+            self.high_freq_factor,
+            names=("low_freq_factor", "high_freq_factor"),
+        )
+
+    def frequencies(self, dim: int, *, base: float) -> np.ndarray:
+        w = f.geometric(dim, base=base)
+        keep = f.ramp_over_rotations(
+            w,
+            original_length=self.original_length,
+            slow=self.low_freq_factor,
+            fast=self.high_freq_factor,
+        )
+        return f.by_parts(w, keep, factor=self.factor)
+
+
+@dataclass(frozen=True)
+class PerPair(Scaling):
+    """Each frequency divided by a factor of its own: what LongRoPE is at one length."""
+
+    factors: tuple[float, ...]
+    attention_factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        _factors("factors", self.factors)
+        rules.real("attention_factor", self.attention_factor, least=0)
+
+    def frequencies(self, dim: int, *, base: float) -> np.ndarray:
+        _one_each("factors", self.factors, dim)
+        return f.geometric(dim, base=base) / np.asarray(self.factors)
+
+
+@dataclass(frozen=True)
+class LongRoPE(Scaling):
+    """LongRoPE: searched factors for each pair, one set up to the original length, one beyond.
+
+    Ding et al. (2024), "LongRoPE: Extending LLM Context Window Beyond 2 Million Tokens". `factor`
+    is the ratio of the new length to the original one; with it the attention factor is
+    sqrt(1 + ln factor / ln original_length), which is Phi-3's and not the paper's.
+
+    >>> long = LongRoPE((1.0, 1.0), (1.0, 8.0), 4096, factor=32.0)
+    >>> round(long.attention_factor, 6), long.at(4097).frequencies(4, base=10_000.0).tolist()
+    (1.190238, [1.0, 0.00125])
+    """
+
+    short_factor: tuple[float, ...]
+    long_factor: tuple[float, ...]
+    original_length: int
+    factor: float | None = field(default=None, kw_only=True)
+    attention_factor: Any = field(default=None, kw_only=True)  # worked out unless it is given
+    keys_can_be_cached: bool = field(default=False, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        _factors("short_factor", self.short_factor)
+        _factors("long_factor", self.long_factor)
+        _length(self.original_length)
+        if self.factor is not None:
+            rules.real("factor", self.factor, least=1e-6)
+        if self.attention_factor is None:
+            object.__setattr__(self, "attention_factor", self._attention_factor())
+        rules.real("attention_factor", self.attention_factor, least=0)
+
+    def _attention_factor(self) -> float:
+        if self.factor is None or self.factor <= 1:
+            return 1.0
+        return math.sqrt(1 + math.log(self.factor) / math.log(self.original_length))
+
+    def frequencies(self, dim: int, *, base: float) -> np.ndarray:
+        raise ValueError(unsettled(self))
+
+    def at(self, length: int) -> Scaling:
+        within = rules.whole("length", length, least=1) <= self.original_length
+        return PerPair(self.short_factor if within else self.long_factor, self.attention_factor)
+
+
+@dataclass(frozen=True)
+class Proportional(Scaling):
+    """p-RoPE: only the fastest `share` of the pairs turn (0.25 in Gemma 4); the others do not."""
+
+    share: float
+    factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        rules.real("share", self.share, least=0, most=1)
+        _factor(self.factor)
+
+    def frequencies(self, dim: int, *, base: float) -> np.ndarray:
+        return f.proportional(dim, base=base, share=self.share) / self.factor
+
+
+def unsettled(scaling: Scaling) -> str:
+    """The sentence for a scaling whose frequencies depend on a length that was not given."""
+    return (
+        f"scaling {type(scaling).__name__} depends on how long the text is, so rotated keys must "
+        "not be cached: keep keys unrotated and rotate with encoding.at(length)"
+    )
+
+
+def _mscale(factor: float, mscale: float) -> float:
+    return 0.1 * mscale * math.log(factor) + 1.0 if factor > 1 else 1.0
+
+
+def _factor(factor: float) -> None:
+    rules.real("factor", factor, least=1)
+
+
+def _length(length: int) -> None:
+    rules.whole("original_length", length, least=2)
+
+
+def _between(low: float, high: float, *, names: tuple[str, str]) -> None:
+    for name, value in zip(names, (low, high), strict=True):
+        rules.real(name, value, least=1e-6)
+    if low > high:
+        raise ValueError(f"{names[0]} must not be above {names[1]}; got {low} and {high}")
+
+
+def _factors(name: str, factors: tuple[float, ...]) -> None:
+    if not isinstance(factors, tuple) or not factors:
+        raise TypeError(
+            f"{name} must be a tuple with a factor for each pair; got {name}={factors!r}"
+        )
+    for value in factors:
+        rules.real(f"each of {name}", value, least=1e-6)
+
+
+def _one_each(name: str, factors: tuple[float, ...], dim: int) -> None:
+    if len(factors) != dim // 2:
+        raise ValueError(
+            f"{name} must have one factor for each of the {dim // 2} pairs; got {len(factors)}"
+        )

@@ -1,0 +1,139 @@
+"""Temperatures: how much sharper attention gets at far positions, as a factor on the queries.
+
+Each is a value that maps query positions to factors on their rows of logits. YaRN's is different:
+it is a constant on cosines and sines, and so is part of its scaling.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from posenc import rules
+from posenc.arrays import Array, Dtype, cast, namespace
+from posenc.mechanisms import Encoding, Params, Scores, logits, result_dtype
+from posenc.positions import ranked
+
+
+class Temperature(ABC):
+    """A factor for each query position."""
+
+    @abstractmethod
+    def factors(self, positions: Any, *, dtype: Dtype = None) -> Array:
+        """Positions (…, seq) -> factors (…, seq)."""
+
+
+@dataclass(frozen=True)
+class Llama4Temperature(Temperature):
+    """Llama 4, on layers without RoPE: 1 + scale ln(1 + floor((p + 1) / floor_scale)).
+
+    >>> Llama4Temperature().factors([8190, 8191, 131_071]).round(4)
+    array([1.    , 1.0693, 1.2833])
+    """
+
+    floor_scale: float = 8192.0
+    scale: float = 0.1
+
+    def __post_init__(self) -> None:
+        rules.real("floor_scale", self.floor_scale, least=1)
+        rules.real("scale", self.scale, least=0)
+
+    def factors(self, positions: Any, *, dtype: Dtype = None) -> Array:
+        p, xp = _floats(positions, dtype)
+        return 1 + self.scale * xp.log1p(xp.floor((p + 1) / self.floor_scale))
+
+
+@dataclass(frozen=True)
+class MinistralTemperature(Temperature):
+    """Ministral 3 and Mistral 4, on every layer: 1 + beta ln(1 + floor(p / original_length)).
+
+    >>> MinistralTemperature(original_length=8192).factors([8191, 8192]).round(4)
+    array([1.    , 1.0693])
+    """
+
+    original_length: int
+    beta: float = 0.1
+
+    def __post_init__(self) -> None:
+        rules.whole("original_length", self.original_length, least=1)
+        rules.real("beta", self.beta, least=0)
+
+    def factors(self, positions: Any, *, dtype: Dtype = None) -> Array:
+        p, xp = _floats(positions, dtype)
+        return 1 + self.beta * xp.log1p(xp.floor(p / self.original_length))
+
+
+@dataclass(frozen=True)
+class LogN(Temperature):
+    """Su's log n: max(1, ln(p + 1) / ln(original_length)), so that entropy stays level.
+
+    >>> LogN(1024).factors([0, 1023, 1048575]).round(3)
+    array([1., 1., 2.])
+    """
+
+    original_length: int
+
+    def __post_init__(self) -> None:
+        rules.whole("original_length", self.original_length, least=2)
+
+    def factors(self, positions: Any, *, dtype: Dtype = None) -> Array:
+        p, xp = _floats(positions, dtype)
+        return xp.clip(xp.log1p(p) / math.log(self.original_length), min=1.0)
+
+
+@dataclass(frozen=True)
+class SSMax(Temperature):
+    """Scalable softmax: s ln n with n = p + 1 keys in sight.
+
+    Nakanishi (2025), "Scalable-Softmax Is Superior for Attention"; s is learned there, one for each
+    head, about 0.43 after training.
+
+    >>> SSMax(0.43).factors([0, 999]).round(3)
+    array([0.  , 2.97])
+    """
+
+    s: float = 0.43
+
+    def __post_init__(self) -> None:
+        rules.real("s", self.s)
+
+    def factors(self, positions: Any, *, dtype: Dtype = None) -> Array:
+        p, xp = _floats(positions, dtype)
+        return self.s * xp.log1p(p)
+
+
+@dataclass(frozen=True)
+class Tempered(Scores):
+    """An encoding whose logits are multiplied by a temperature of the query's position.
+
+    >>> import numpy as np
+    >>> from posenc import RoPE
+    >>> encoding = Tempered(RoPE(8), Llama4Temperature())
+    >>> logits(encoding, np.ones((2, 8)), np.ones((2, 8)), [0, 8191], [0, 8191]).round(3)
+    array([[ 2.828, -0.466],
+           [-0.498,  3.024]])
+    """
+
+    encoding: Encoding
+    temperature: Temperature
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.encoding, Encoding):
+            raise TypeError(f"encoding must be an Encoding; got {self.encoding!r}")
+        if not isinstance(self.temperature, Temperature):
+            raise TypeError(f"temperature must be a Temperature; got {self.temperature!r}")
+
+    def scores(
+        self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
+    ) -> Array:
+        made = logits(self.encoding, q, k, q_pos, k_pos, params)
+        factors = self.temperature.factors(q_pos, dtype=made.dtype)
+        if factors.ndim == 2:  # (batch, q) beside the heads
+            heads = (1,) * (made.ndim - 3)
+            factors = namespace(made=made).reshape(factors, (factors.shape[0], *heads, -1))
+        return made * factors[..., None]
+
+
+def _floats(positions: Any, dtype: Dtype) -> tuple[Array, Any]:
+    positions = ranked(positions)
+    return cast(positions, result_dtype(positions, dtype)), namespace(positions=positions)

@@ -1,0 +1,312 @@
+import dataclasses
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import posenc as pe
+from tests.libraries import numpy_of
+from tests.oracles import rotary as oracle
+
+FAR = 2**24
+SHORT, LONG = tuple(1.0 + 0.1 * i for i in range(12)), tuple(1.0 + i for i in range(12))
+DIM, BASE = 24, 10_000.0
+
+# name: (scaling of ours, frequencies of the oracle, factor on cosines and sines)
+SCALINGS = {
+    "plain": (None, oracle.plain(DIM, BASE), 1),
+    "interpolation": (pe.Interpolation(4.0), oracle.interpolation(DIM, BASE, 4.0), 1),
+    "ntk": (pe.NTK(4.0), oracle.ntk(DIM, BASE, 4.0), 1),
+    "dynamic ntk": (
+        pe.DynamicNTK(2.0, 4096).at(9000),
+        oracle.dynamic_ntk(DIM, BASE, 2.0, 4096, 9000),
+        1,
+    ),
+    "dynamic ntk, short": (
+        pe.DynamicNTK(2.0, 4096).at(4096),
+        oracle.dynamic_ntk(DIM, BASE, 2.0, 4096, 4096),
+        1,
+    ),
+    "yarn": (
+        pe.YaRN(16.0, 4096),
+        oracle.yarn(DIM, BASE, 16.0, 4096),
+        oracle.yarn_attention_factor(16.0),
+    ),
+    "yarn, not truncated": (
+        pe.YaRN(32.0, 4096, truncate=False),
+        oracle.yarn(DIM, BASE, 32.0, 4096, truncate=False),
+        oracle.yarn_attention_factor(32.0),
+    ),
+    "yarn over rotations": (
+        pe.YaRN(16.0, 4096, 24.0, 2.0, ramp="rotations"),
+        oracle.yarn(DIM, BASE, 16.0, 4096, 24.0, 2.0, ramp="rotations"),
+        oracle.yarn_attention_factor(16.0),
+    ),
+    "yarn of deepseek": (
+        pe.YaRN(40.0, 4096, mscale=0.707, mscale_all_dim=1.0),
+        oracle.yarn(DIM, BASE, 40.0, 4096),
+        oracle.yarn_attention_factor(40.0, 0.707, 1.0),
+    ),
+    "llama3": (pe.Llama3(8.0, 8192), oracle.llama3(DIM, BASE, 8.0, 1.0, 4.0, 8192), 1),
+    "longrope, short": (
+        pe.LongRoPE(SHORT, LONG, 4096, factor=32.0).at(4096),
+        oracle.longrope(DIM, BASE, SHORT, LONG, 4096, 4096),
+        oracle.longrope_attention_factor(32.0, 4096),
+    ),
+    "longrope, long": (
+        pe.LongRoPE(SHORT, LONG, 4096, factor=32.0).at(4097),
+        oracle.longrope(DIM, BASE, SHORT, LONG, 4096, 4097),
+        oracle.longrope_attention_factor(32.0, 4096),
+    ),
+    "proportional": (pe.Proportional(0.25), oracle.proportional(DIM, BASE, 0.25), 1),
+}
+CASES = pytest.mark.parametrize(("scaling", "w", "factor"), SCALINGS.values(), ids=list(SCALINGS))
+
+
+def turned(x, positions, w, **options):
+    """The oracle's rotation of rows of x, in float64."""
+    return np.array(
+        [
+            [float(y) for y in oracle.rotate(row, p, w, **options)]
+            for row, p in zip(x, positions, strict=True)
+        ]
+    )
+
+
+@CASES
+def test_frequencies_equal_the_oracle(scaling, w, factor):
+    rope = pe.RoPE(DIM, scaling=scaling)
+    assert np.allclose(rope.frequencies(), [float(x) for x in w], rtol=4e-16 * 8, atol=0)
+    assert rope.attention_factor == pytest.approx(float(factor), rel=1e-15)
+
+
+@CASES
+def test_cosines_are_within_1_5e_7_at_any_position(xp, rng, scaling, w, factor):
+    positions = np.concatenate([rng.integers(-FAR + 1, FAR, 77), [0, FAR - 1]]).astype(np.int32)
+    rope = pe.RoPE(DIM, scaling=scaling)
+    ours = xp.call(lambda p: rope.cos_sin(p, dtype=xp.dtypes["float32"]), positions)
+    with mpmath.workdps(50):
+        angles = [[int(p) * x for x in w] for p in positions]
+        for table, function in zip(ours, (mpmath.cos, mpmath.sin), strict=True):
+            truth = np.array([[float(factor * function(a)) for a in row] for row in angles])
+            assert table.shape == (79, DIM // 2)
+            assert abs(numpy_of(table) - truth).max() <= 1.5e-7
+
+
+@pytest.mark.parametrize("scaling", ["plain", "yarn", "llama3", "proportional"])
+@pytest.mark.parametrize("pairing", ["interleaved", "halves"])
+def test_rotation_equals_the_oracle(xp, rng, pairing, scaling):
+    scaling, w, factor = SCALINGS[scaling]
+    x = rng.normal(size=(6, DIM)).astype("f")
+    positions = np.array([0, 1, -5, 63, 1000, FAR - 1], dtype=np.int32)
+    rope = pe.RoPE(DIM, pairing=pairing, scaling=scaling)
+    ours = xp.call(rope.rotate, x, positions)
+    truth = turned(x, positions, w, pairing=pairing, attention_factor=factor)
+    assert abs(numpy_of(ours) - truth).max() <= 2e-6
+    back = xp.call(lambda x, p: rope.rotate(x, p, inverse=True), truth.astype("f"), positions)
+    assert abs(numpy_of(back) - x).max() <= 2e-6
+
+
+@pytest.mark.parametrize("rotated", ["leading", "trailing"])
+@pytest.mark.parametrize("pairing", ["interleaved", "halves"])
+def test_partial_rotation_turns_only_its_channels(xp, rng, pairing, rotated):
+    rope = pe.RoPE(10, rotary_dim=4, pairing=pairing, rotated=rotated)
+    x = rng.normal(size=(2, 3, 5, 10)).astype("f")
+    positions = np.arange(5, dtype=np.int32) + 7
+    ours = numpy_of(xp.call(rope.rotate, x, positions))
+    part = slice(0, 4) if rotated == "leading" else slice(6, 10)
+    rest = slice(4, 10) if rotated == "leading" else slice(0, 6)
+    assert np.array_equal(ours[..., rest], x[..., rest])
+    truth = turned(x[1, 2, :, part], positions, oracle.plain(4, BASE), pairing=pairing)
+    assert abs(ours[1, 2, :, part] - truth).max() <= 1e-6
+
+
+@pytest.mark.parametrize("kind", ["fractional", "negative", "packed", "batched"])
+def test_any_positions(xp, rng, kind):
+    positions = {
+        "fractional": np.array([0.5, 1.25, 1000.75], dtype=np.float32),
+        "negative": np.array([-1, -2, -3000], dtype=np.int32),
+        "packed": pe.packed([2, 1]).astype(np.int32),
+        "batched": np.array([[0, 1, 2], [9, 4, 7]], dtype=np.int32),
+    }[kind]
+    x = rng.normal(size=(2, 4, 3, 8)).astype("f")
+    ours = numpy_of(xp.call(pe.RoPE(8).rotate, x, positions))
+    for row in range(2):
+        where = positions[row] if kind == "batched" else positions
+        truth = turned(x[row, 3], where, oracle.plain(8, BASE))
+        assert abs(ours[row, 3] - truth).max() <= 2e-6
+
+
+def test_scores_depend_on_the_distance_only_even_at_2_to_the_24(xp, rng):
+    """Relative to the size of the scores, in float32."""
+    q, k = rng.normal(size=(2, 1, 64, 128)).astype("f")
+    near = np.arange(64, dtype=np.int32)
+    far = near + (FAR - 64)
+    rope = pe.RoPE(128)
+    scores = [
+        numpy_of(xp.call(lambda q, k, p: pe.logits(rope, q, k, p, p), q, k, p)) for p in (near, far)
+    ]
+    assert abs(scores[1] - scores[0]).max() / abs(scores[0]).max() <= 1e-5
+
+
+@given(m=st.integers(0, 10**6), n=st.integers(0, 10**6), shift=st.integers(0, 10**7))
+@settings(deadline=None)
+def test_relative_norm_preserving_and_composed(m, n, shift):
+    rope = pe.RoPE(8)
+    q, k = np.arange(1.0, 9.0)[None], np.linspace(-1, 2, 8)[None]
+    here = rope.rotate(q, [m]) @ rope.rotate(k, [n]).T
+    there = rope.rotate(q, [m + shift]) @ rope.rotate(k, [n + shift]).T
+    assert np.allclose(here, there, rtol=0, atol=1e-6)
+    assert np.isclose(np.linalg.norm(rope.rotate(q, [m])), np.linalg.norm(q), rtol=1e-14)
+    assert np.allclose(rope.rotate(rope.rotate(q, [m]), [n]), rope.rotate(q, [m + n]), atol=1e-7)
+
+
+@pytest.mark.parametrize("length", [1, 63, 1000])
+def test_decoding_equals_prefill(rng, length):
+    x, rope = rng.normal(size=(length, 16)).astype("f"), pe.RoPE(16, scaling=pe.YaRN(8.0, 512))
+    whole = rope.rotate(x, np.arange(length))
+    steps = np.concat([rope.rotate(x[p : p + 1], [p]) for p in range(length)])
+    assert np.array_equal(steps, whole)
+
+
+UNSETTLED = [pe.DynamicNTK(2.0, 16), pe.LongRoPE((1.0,) * 4, (1.0, 2.0, 3.0, 4.0), 16, factor=4.0)]
+
+
+@pytest.mark.parametrize("scaling", UNSETTLED)
+def test_a_scaling_that_depends_on_the_length_refuses_to_rotate_for_a_cache(scaling, rng):
+    rope = pe.RoPE(8, scaling=scaling)
+    sentence = (
+        f"^scaling {type(scaling).__name__} depends on how long the text is, so rotated keys must "
+        r"not be cached: keep keys unrotated and rotate with encoding.at\(length\)$"
+    )
+    for work in (
+        lambda: rope.rotate(np.ones((1, 8)), [0]),
+        lambda: rope.rotate_keys(np.ones((1, 8)), [0]),
+        rope.frequencies,
+        rope.wavelengths,
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            work()
+
+
+@pytest.mark.parametrize("scaling", UNSETTLED)
+def test_unrotated_keys_are_the_way_that_works(scaling, rng):
+    """Prefill of 40 tokens equals decoding the last one over a cache of unrotated keys."""
+    rope = pe.RoPE(8, scaling=scaling)
+    q, k = rng.normal(size=(2, 40, 8))
+    whole = pe.logits(rope, q, k, np.arange(40), np.arange(40))
+    last = pe.logits(rope, q[39:], k, [39], np.arange(40))
+    assert np.allclose(last, whole[39:])
+    settled = rope.at(40)
+    assert np.allclose(
+        settled.rotate(q, range(40)) @ settled.rotate(k, range(40)).T / 8**0.5, whole
+    )
+    rotated_too_early = np.concat([rope.at(n + 1).rotate(k[n : n + 1], [n]) for n in range(40)])
+    stale = settled.rotate(q[39:], [39]) @ rotated_too_early.T / 8**0.5
+    assert abs(stale - last).max() > 0.01  # the fault that the refusal prevents
+
+
+def test_reductions():
+    def same(a, b, **kw):
+        assert np.allclose(a, b, rtol=1e-14, atol=1e-15, **kw)
+
+    base = pe.RoPE(16)
+    same(pe.RoPE(16, scaling=pe.Proportional(1.0)).frequencies(), base.frequencies())
+    assert not pe.RoPE(16, scaling=pe.Proportional(0.0)).frequencies().any()
+    same(pe.RoPE(16, scaling=pe.Interpolation(1.0)).frequencies(), base.frequencies())
+    same(pe.RoPE(16, scaling=pe.NTK(1.0)).frequencies(), base.frequencies())
+    same(pe.RoPE(16, scaling=pe.YaRN(1.0, 64)).frequencies(), base.frequencies())
+    x, p = np.random.default_rng(0).normal(size=(5, 16)), np.arange(5) * 7.0
+    same(pe.RoPE(16, scaling=pe.Interpolation(4.0)).rotate(x, p), base.rotate(x, p / 4))
+    llama = pe.RoPE(16, scaling=pe.Llama3(8.0, 64)).frequencies()
+    parts = pe.RoPE(16, scaling=pe.YaRN(8.0, 64, 4.0, 1.0, ramp="rotations")).frequencies()
+    same(llama, parts)
+    ntk = pe.RoPE(16, scaling=pe.NTK(4.0)).frequencies()
+    assert ntk[0] == 1
+    assert ntk[-1] == pytest.approx(base.frequencies()[-1] / 4, rel=1e-14)
+
+
+def test_golden_numbers_of_the_catalogue():
+    w = pe.RoPE(128).frequencies()
+    kernel = [np.cos(r * w).mean() for r in (0, 1, 2, 5, 10, 50, 100, 1000, 10_000)]
+    golden = [1, 0.9702, 0.8966, 0.7373, 0.6691, 0.5462, 0.4772, 0.159, -0.0279]
+    assert np.allclose(kernel, golden, atol=6e-5)
+    llama = pe.RoPE(128, base=5e5, scaling=pe.Llama3(8.0, 8192)).frequencies()
+    ratios = (llama / pe.RoPE(128, base=5e5).frequencies())[29:35]
+    assert np.allclose(
+        ratios, [0.828168, 0.643743, 0.493507, 0.371122, 0.271425, 0.190211], atol=1e-6
+    )
+    assert pe.YaRN(40.0, 4096, mscale=1.0, mscale_all_dim=1.0).softmax_factor() == pytest.approx(
+        1.8739, abs=1e-4
+    )
+
+
+def test_the_seeds_demonstration_to_the_printed_digits():
+    legacy = np.random.RandomState(42)
+    q, k = legacy.randn(1, 8), legacy.randn(1, 8)
+    rope = pe.RoPE(8)
+
+    def dot(m, n):
+        return f"{(rope.rotate(q, [m]) @ rope.rotate(k, [n]).T).item():.6f}"
+
+    assert [dot(0, 0), dot(4, 4)] == ["-4.081900"] * 2
+    assert [dot(10, 0), dot(15, 5), dot(18, 8)] == ["-2.769302"] * 3
+    assert [dot(6, 16), dot(16, 26), dot(3, 13)] == ["-3.336345"] * 3
+    turned_q = rope.rotate(q, [3])[0]
+    assert turned_q[:6].round(3).tolist() == [-0.472, 0.207, 0.169, 1.646, -0.227, -0.241]
+    assert (3 * rope.frequencies()[:3]).round(3).tolist() == [3.0, 0.3, 0.03]
+    assert f"{np.linalg.norm(q):.8f}" == f"{np.linalg.norm(turned_q):.8f}" == "2.48947373"
+
+
+def test_mutants_are_seen(rng):
+    """An inverted ramp, a missing minus, a tiled cosine: each is far beyond the bound."""
+    yarn = pe.YaRN(16.0, 4096)
+    w = [float(x) for x in oracle.yarn(DIM, BASE, 16.0, 4096)]
+    inverted = [
+        float(a) / 16 + float(a) - b for a, b in zip(oracle.plain(DIM, BASE), w, strict=True)
+    ]
+    assert not np.allclose(inverted, w, rtol=1e-3)
+    rotations = pe.RoPE(DIM, scaling=dataclasses.replace(yarn, ramp="rotations")).frequencies()
+    assert not np.allclose(rotations, w, rtol=1e-3)
+    x = rng.normal(size=(1, DIM))
+    truth = turned(x, [5], oracle.plain(DIM, BASE))
+    for mutant in (
+        pe.RoPE(DIM, pairing="halves").rotate(x, [5]),
+        pe.RoPE(DIM).rotate(x, [5], inverse=True),
+        pe.RoPE(DIM).rotate(x, [6]),
+        pe.RoPE(DIM, rotary_dim=DIM - 2).rotate(x, [5]),
+        pe.RoPE(DIM, base=10_010.0).rotate(x, [5]),
+    ):
+        assert abs(mutant - truth).max() > 1e-5
+
+
+@pytest.mark.parametrize("p", [0, 3, -700, 2000])
+def test_xpos_equals_the_oracle(xp, rng, p):
+    x, positions = rng.normal(size=(1, 8)).astype("f"), np.array([p], dtype=np.int32)
+    encoding = pe.XPos(8, centre=100.0)
+    for method, sign in ((encoding.rotate, 1), (encoding.rotate_keys, -1)):
+        ours = numpy_of(xp.call(method, x, positions))[0]
+        truth = [float(y) for y in oracle.xpos(x[0], p, 8, BASE, centre=100, sign=sign)]
+        assert np.allclose(ours, truth, rtol=2e-5, atol=1e-6)
+
+
+def test_xpos_logits_do_not_see_the_centre_nor_how_much_was_asked(rng):
+    q, k = rng.normal(size=(2, 30, 8))
+    p = np.arange(30)
+    whole = pe.logits(pe.XPos(8), q, k, p, p)
+    assert np.allclose(pe.logits(pe.XPos(8, centre=15.0), q, k, p, p), whole)
+    assert np.allclose(pe.logits(pe.XPos(8), q[20:], k, p[20:], p), whole[20:])
+    assert np.allclose(pe.logits(pe.XPos(8), q, k, p + 1000, p + 1000), whole)
+    rope = pe.XPos(8, gamma=1e6)  # zeta is 1
+    assert np.allclose(pe.logits(rope, q, k, p, p), pe.logits(pe.RoPE(8), q, k, p, p), atol=1e-5)
+
+
+def test_an_encoding_is_a_value():
+    assert pe.RoPE(8, scaling=pe.YaRN(4.0, 512)) == pe.RoPE(
+        8, scaling=pe.YaRN(4.0, 512), rotary_dim=8
+    )
+    assert pe.RoPE(8, scaling=pe.YaRN(4.0, 512)) != pe.RoPE(8, scaling=pe.YaRN(4.0, 513))
+    assert len({pe.RoPE(8), pe.RoPE(8), pe.RoPE(8, base=1e6)}) == 2
+    assert pe.RoPE(8).at(100) == pe.RoPE(8)

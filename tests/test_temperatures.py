@@ -1,0 +1,88 @@
+import numpy as np
+import pytest
+
+import posenc as pe
+from tests.libraries import numpy_of
+from tests.oracles import rotary as oracle
+
+POSITIONS = np.array([0, 1, 1022, 1023, 1024, 8190, 8191, 8192, 131_071, 1_048_575], dtype=np.int32)
+
+
+@pytest.mark.parametrize(
+    ("ours", "truth"),
+    [
+        (pe.Llama4Temperature(), oracle.llama4),
+        (pe.Llama4Temperature(1024.0, 0.3), lambda p: oracle.llama4(p, 1024, 0.3)),
+        (pe.MinistralTemperature(8192), lambda p: oracle.ministral(p, original_length=8192)),
+        (pe.LogN(1024), lambda p: oracle.log_n(p, 1024)),
+        (pe.SSMax(0.43), lambda p: oracle.ssmax(p + 1, 0.43)),
+    ],
+)
+def test_factors_equal_the_oracle(xp, ours, truth):
+    factors = xp.call(lambda p: ours.factors(p, dtype=xp.dtypes["float32"]), POSITIONS)
+    expected = [float(truth(int(p))) for p in POSITIONS]
+    assert np.allclose(numpy_of(factors), expected, rtol=5e-7)
+
+
+def test_llama4_and_ministral_disagree_by_one_token():
+    assert (
+        pe.Llama4Temperature().factors([8191])[0]
+        > 1
+        == pe.MinistralTemperature(8192).factors([8191])[0]
+    )
+
+
+def test_tempered_logits_are_multiplied_row_by_row(rng):
+    q, k = rng.normal(size=(2, 2, 3, 4, 8))
+    q_pos, k_pos = np.array([[0, 1, 2, 9000], [20_000, 5, 6, 7]]), np.arange(4)
+    tempered = pe.Tempered(pe.RoPE(8), pe.Llama4Temperature())
+    ours = pe.logits(tempered, q, k, q_pos, k_pos)
+    plain = pe.logits(pe.RoPE(8), q, k, q_pos, k_pos)
+    factors = pe.Llama4Temperature().factors(q_pos)
+    assert np.allclose(ours, plain * factors[:, None, :, None])
+    assert factors[1, 0] > factors[0, 3] > 1
+
+
+def test_schedules_are_data():
+    local, everywhere = pe.RoPE(8), pe.NoPE()
+    for model, expected in [
+        ("llama4", "RRRNRRRN"),
+        ("smollm3", "RRRNRRRN"),
+        ("cohere2", "RRRNRRRN"),
+        ("gemma3", "RRRRRNRR"),
+        ("gemma4", "RRRRRNRR"),
+        ("modernbert", "NRRNRRNR"),
+    ]:
+        schedule = pe.Schedule.of(model, 8, local=local, everywhere=everywhere)
+        assert "".join("R" if layer == local else "N" for layer in schedule) == expected
+        assert len(schedule) == 8
+
+
+@pytest.mark.parametrize(
+    ("work", "message"),
+    [
+        (
+            lambda: pe.Schedule.of("gpt", 4, local=pe.NoPE(), everywhere=pe.NoPE()),
+            "model must be 'llama4' or",
+        ),
+        (lambda: pe.Schedule((pe.NoPE(),))[1], "layer must be one of 0 .. 0; got layer=1"),
+        (lambda: pe.Schedule(()), "layers must be a tuple of encodings; got layers="),
+        (lambda: pe.Schedule((None,)), "each of layers must be an Encoding; got None"),
+        (lambda: pe.Tempered(pe.NoPE(), 2.0), "temperature must be a Temperature; got 2.0"),
+        (
+            lambda: pe.LogN(1),
+            "original_length must be a whole number of at least 2; got original_length=1",
+        ),
+    ],
+)
+def test_messages(work, message):
+    with pytest.raises((ValueError, TypeError)) as caught:
+        work()
+    assert message in str(caught.value)
+
+
+def test_nope_is_a_bias_of_zero(xp, rng):
+    q, k = rng.normal(size=(2, 3, 4, 8)).astype("f")
+    p = np.arange(4, dtype=np.int32)
+    ours = xp.call(lambda q, k, p: pe.logits(pe.NoPE(), q, k, p, p), q, k, p)
+    assert np.allclose(numpy_of(ours), q @ np.swapaxes(k, -1, -2) / np.sqrt(8), atol=1e-5)

@@ -1,0 +1,221 @@
+import numpy as np
+import pytest
+import torch
+
+import posenc as pe
+from posenc.rotation import _turned
+from posenc.torch import RotateQK
+from tests.oracles import rotary as oracle
+
+ROPES = [
+    pe.RoPE(16),
+    pe.RoPE(16, pairing="halves"),
+    pe.RoPE(16, pairing="halves", rotary_dim=8),
+    pe.RoPE(16, rotary_dim=6, rotated="trailing"),
+    pe.RoPE(16, scaling=pe.YaRN(4.0, 512)),
+    pe.XPos(16),
+]
+EACH = pytest.mark.parametrize("encoding", ROPES, ids=range(len(ROPES)))
+HALVES = [torch.bfloat16, torch.float16]
+
+
+@pytest.fixture(autouse=True)
+def fresh_compiler():
+    torch.compiler.reset()
+
+
+@pytest.fixture
+def q():
+    return torch.randn(2, 4, 5, 16, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.fixture
+def k():
+    return torch.randn(2, 2, 7, 16, generator=torch.Generator().manual_seed(1))  # fewer heads: GQA
+
+
+def specification(encoding, x, positions, keys=False):
+    tables = encoding.key_cos_sin if keys else encoding.cos_sin
+    cos, sin, rotated = encoding.tables_for(x.double(), positions, tables)
+    return _turned(x.double(), cos, sin, pairing=encoding.pairing, trailing=rotated == "trailing")
+
+
+@EACH
+@pytest.mark.parametrize("inplace", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, *HALVES])
+def test_turns_queries_and_keys(encoding, inplace, dtype, q, k):
+    q, k = q.to(dtype), k.to(dtype)
+    positions, k_positions = torch.arange(5) + 2, torch.arange(7)
+    expected = specification(encoding, q, positions), specification(encoding, k, k_positions, True)
+    results = RotateQK(encoding, inplace=inplace)(q, k, positions, k_positions)
+    for ours, given, truth in zip(results, (q, k), expected, strict=True):
+        assert ours.dtype == dtype
+        assert (ours is given) == inplace
+        bound = {torch.float64: 1e-12, torch.float32: 2e-6}.get(dtype, torch.finfo(dtype).eps * 4)
+        assert (ours.double() - truth).abs().max() <= bound
+
+
+@EACH
+@pytest.mark.parametrize("layout", ["transposed", "offset", "expanded", "odd stride"])
+def test_any_memory_layout(encoding, layout):
+    x = torch.randn(2, 5, 4, 16)
+    x = {
+        "transposed": x.transpose(1, 2),
+        "offset": torch.randn(2 * 4 * 5 * 16 + 1)[1:].view(2, 4, 5, 16),
+        "expanded": x[:, :1].transpose(1, 2).expand(2, 4, 5, 16),
+        "odd stride": torch.randn(2, 4, 5, 17)[..., :16],
+    }[layout]
+    truth = specification(encoding, x, torch.arange(5))
+    assert torch.allclose(encoding.rotate(x, torch.arange(5)).double(), truth, atol=2e-6)
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("how", ["module", "input", "autocast"])
+def test_no_cast_changes_an_angle(dtype, how):
+    """4,096 positions turn a vector to 4,096 places, each the rounded float32 one."""
+    module, x = RotateQK(pe.RoPE(16)), torch.ones(1, 1, 4096, 16)
+    positions = torch.arange(4096)
+    exact = module(x, x, positions)[0]
+    if how == "autocast":
+        with torch.autocast("cpu", dtype=dtype):
+            turned = module(x.to(dtype), x.to(dtype), positions)[0]
+    else:
+        module = module.to(dtype) if how == "module" else module
+        turned = module(x.to(dtype), x.to(dtype), positions)[0]
+    assert torch.equal(turned, exact.to(dtype))
+    assert len(torch.unique(turned[0, 0].float(), dim=0)) == 4096
+
+
+def test_meta_device_and_state_dict(q, k):
+    with torch.device("meta"):
+        module = RotateQK(pe.RoPE(16))
+    module.to_empty(device="cpu")
+    assert module.state_dict() == {}
+    module.load_state_dict({})
+    fresh = RotateQK(pe.RoPE(16))(q, k, torch.arange(5), torch.arange(7))
+    assert torch.equal(module(q, k, torch.arange(5), torch.arange(7))[0], fresh[0])
+
+
+@EACH
+def test_compiles_as_one_graph_and_exports(encoding, q, k):
+    module = RotateQK(encoding)
+    expected = module(q, k, torch.arange(5), torch.arange(7))
+    compiled = torch.compile(module, fullgraph=True)
+    auto = torch.export.Dim.AUTO
+    shapes = ({2: auto}, {2: auto}, {0: auto}, {0: auto})
+    program = torch.export.export(
+        module, (q, k, torch.arange(5), torch.arange(7)), dynamic_shapes=shapes
+    ).module()
+    for run in (compiled, program):
+        for ours, theirs in zip(run(q, k, torch.arange(5), torch.arange(7)), expected, strict=True):
+            assert torch.allclose(ours, theirs, atol=2e-6)
+    longer = torch.randn(2, 4, 9, 16), torch.randn(2, 2, 11, 16), torch.arange(9), torch.arange(11)
+    assert torch.allclose(program(*longer)[0], module(*longer)[0], atol=2e-6)
+    z = q.clone().requires_grad_()
+    compiled(z, k, torch.arange(5), torch.arange(7))[0].square().sum().backward()
+    y = q.clone().requires_grad_()
+    module(y, k, torch.arange(5), torch.arange(7))[0].square().sum().backward()
+    assert torch.allclose(z.grad, y.grad, atol=1e-5)
+
+
+@EACH
+def test_gradients(encoding):
+    x = torch.randn(1, 2, 3, 16, dtype=torch.float64, requires_grad=True)
+    positions = torch.tensor([0, 7, 100])
+    assert torch.autograd.gradcheck(lambda x: encoding.rotate(x, positions), (x,))
+    assert torch.autograd.gradgradcheck(lambda x: encoding.rotate_keys(x, positions), (x,))
+
+
+def test_gradients_reach_fractional_positions():
+    x = torch.randn(2, 16, dtype=torch.float64)
+    positions = torch.tensor([0.5, 30.25], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda p: pe.RoPE(16).rotate(x, p), (positions,))
+
+
+def test_functional_transforms(q):
+    rope, positions = pe.RoPE(16), torch.arange(5)
+    batched = torch.func.vmap(lambda x: rope.rotate(x, positions))(q)
+    assert torch.allclose(batched, rope.rotate(q, positions), atol=1e-6)
+    grad = torch.func.grad(lambda x: rope.rotate(x, positions).square().sum())(q)
+    assert torch.allclose(grad, 2 * q, atol=1e-5)
+
+
+def test_it_allocates_its_output_and_no_more():
+    """Peak memory of one rotation of 64 MB, beside the input: the output and small tables."""
+    from torch.profiler import ProfilerActivity, profile
+
+    for pairing in ("interleaved", "halves"):
+        x, rope = torch.randn(1, 8, 16_384, 128), pe.RoPE(128, pairing=pairing)
+        cos, sin = rope.cos_sin(torch.arange(16_384), dtype=torch.float32)
+        from posenc.rotation import rotate
+
+        with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as run:
+            rotate(x, cos, sin, pairing=pairing)
+        allocated = sum(max(0, event.self_cpu_memory_usage) for event in run.events())
+        assert allocated <= 1.3 * x.numel() * 4
+
+
+def test_packed_and_left_padded_positions(q):
+    rope = pe.RoPE(16)
+    packed = rope.rotate(q, pe.packed([3, 2], like=q))
+    assert torch.equal(packed[:, :, 3:], rope.rotate(q[:, :, 3:], torch.arange(2)))
+    mask = torch.tensor([[0, 0, 1, 1, 1], [1, 1, 1, 1, 1]])
+    padded = rope.rotate(q, pe.left_padded(mask))
+    assert torch.equal(padded[0, :, 2:], rope.rotate(q[:1, :, 2:], torch.arange(3))[0])
+
+
+def test_dynamic_scaling_wants_all_keys_unrotated(rng):
+    encoding = pe.RoPE(8, scaling=pe.DynamicNTK(2.0, 16))
+    module = RotateQK(encoding)
+    q, k = (torch.from_numpy(rng.normal(size=(1, 1, 40, 8))) for _ in range(2))
+    whole = module(q, k, torch.arange(40))
+    last = module(q[:, :, 39:], k, torch.tensor([39]), torch.arange(40))
+    assert torch.allclose(last[0], whole[0][:, :, 39:])
+    assert torch.allclose(last[1], whole[1])
+    settled = RotateQK(encoding.at(40))(q, k, torch.arange(40))
+    assert torch.equal(settled[1], whole[1])
+
+
+@pytest.mark.parametrize(
+    ("work", "message"),
+    [
+        (lambda: RotateQK(pe.Sinusoidal(8)), "encoding must be Rotary; got Sinusoidal"),
+        (lambda: RotateQK(pe.RoPE(8), inplace=1), "inplace must be True or False; got inplace=1"),
+        (
+            lambda: RotateQK(pe.RoPE(8))(
+                torch.ones(1, 1, 2, 8), torch.ones(1, 1, 2, 6), torch.arange(2)
+            ),
+            "q and k must have one head dim; got 8 and 6",
+        ),
+        (
+            lambda: RotateQK(pe.RoPE(8))(*[torch.ones(1, 1, 2, 6)] * 2, torch.arange(2)),
+            "x must be (…, seq, 8); got shape (1, 1, 2, 6)",
+        ),
+        (
+            lambda: RotateQK(pe.RoPE(8), inplace=True)(
+                torch.ones(1, 1, 2, 8, requires_grad=True), torch.ones(1, 1, 2, 8), torch.arange(2)
+            ),
+            "q must not require a gradient to be turned in place",
+        ),
+        (
+            lambda: RotateQK(pe.RoPE(8, scaling=pe.DynamicNTK(2.0, 16)))(
+                torch.ones(1, 1, 2, 8), torch.ones(1, 1, 1, 8), torch.arange(2), torch.arange(1)
+            ),
+            "k must hold all keys, unrotated, for an encoding that depends on the length; "
+            "got 1 keys for 2 queries",
+        ),
+    ],
+)
+def test_messages(work, message):
+    with pytest.raises((ValueError, TypeError)) as caught:
+        work()
+    assert str(caught.value) == message
+
+
+def test_the_oracle_agrees_with_the_fast_path(q):
+    turned = pe.RoPE(16).rotate(q, torch.arange(5))
+    for p in range(5):
+        truth = [
+            float(y) for y in oracle.rotate(q[1, 2, p].double().numpy(), p, oracle.plain(16, 1e4))
+        ]
+        assert np.allclose(turned[1, 2, p].numpy(), truth, atol=2e-6)
