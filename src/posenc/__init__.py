@@ -1,6 +1,7 @@
 """posenc: Transformer positional encodings, exact at any position."""
 
 from posenc.encodings import (
+    ALiBi,
     AxialRoPE,
     AxialSinusoidal,
     FourierFeatures,
@@ -9,6 +10,7 @@ from posenc.encodings import (
     NoPE,
     RoPE,
     Sinusoidal,
+    T5Bias,
     XPos,
     catalogue,
     named,
@@ -49,6 +51,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "NTK",
+    "ALiBi",
     "Additive",
     "AxialRoPE",
     "AxialSinusoidal",
@@ -73,6 +76,7 @@ __all__ = [
     "Schedule",
     "Scores",
     "Sinusoidal",
+    "T5Bias",
     "Temperature",
     "Tempered",
     "Traits",
