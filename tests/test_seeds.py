@@ -383,7 +383,7 @@ def test_003_rope_module():
 
 
 def test_004_rope_table_of_relative_products():
-    legacy = np.random.RandomState(42)  # noqa: NPY002 (the tutorial draws from it)
+    legacy = np.random.RandomState(42)
     q, k = legacy.randn(1, 8), legacy.randn(1, 8)
     rope = pe.RoPE(8)
     rows = [
