@@ -53,6 +53,22 @@ def test_learned_directions_have_deviation_1_over_gamma(rng):
     assert abs(w_r.std() - 0.1) < 0.005
 
 
+def test_sam_draws_with_deviation_one_and_network_weights_by_fan_in(rng):
+    assert abs(pe.FourierFeatures.sam(4000).init(rng)["matrix"].std() - 1) < 0.05
+    params = pe.LearnedFourier(200, 2, features=400, hidden=100).init(rng)
+    for name, fan_in in (("w_1", 400), ("b_1", 400), ("w_2", 100), ("b_2", 100)):
+        drawn = params[name] * np.sqrt(fan_in)
+        assert -1 <= drawn.min() < -0.9
+        assert 0.9 < drawn.max() <= 1
+
+
+def test_half_results_are_computed_in_float32(rng, points):
+    encoding = pe.FourierFeatures(16, 2)
+    params = encoding.init(rng)
+    whole = encoding.encode(points, params, dtype=np.float32)
+    assert np.array_equal(encoding.encode(points, params, dtype=np.float16), whole.astype("f2"))
+
+
 def test_gradients_reach_every_learned_parameter(rng):
     import torch
 

@@ -9,7 +9,7 @@ from tests.oracles import additive as oracle
 
 
 @pytest.mark.parametrize("dim", [1, 2, 7, 8, 96, 512])
-@pytest.mark.parametrize("base", [10_000.0, 500_000.0, 1.0, 2.5, 0.5])
+@pytest.mark.parametrize("base", [10_000.0, 500_000.0, 1.0, 2.5])
 @pytest.mark.parametrize(("ours", "spacing"), [(geometric, "paper"), (geometric_to_base, "t2t")])
 def test_frequencies_are_correctly_rounded(dim, base, ours, spacing):
     with mpmath.workdps(50):

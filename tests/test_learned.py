@@ -37,6 +37,35 @@ def test_positions_beyond_the_table_are_nan_where_nobody_can_look(rng):
     assert np.isnan(np.asarray(rows)).all(axis=1).tolist() == [False, True, True]
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint16])
+def test_small_whole_numbers_index_long_tables(xp, rng, kind):
+    encoding, positions = pe.Learned(300, 2), np.array([0, 100], dtype=kind)
+    table = encoding.init(rng)["table"]
+    if xp.name == "torch" and kind is np.uint16:
+        return  # PyTorch hardly computes with it
+    rows = xp.call(lambda p, t: encoding.encode(p, {"table": t}), positions, table)
+    assert np.allclose(numpy_of(rows), table[[0, 100]])
+
+
+def test_a_small_negative_index_does_not_wrap_under_jit(rng):
+    import jax
+    import jax.numpy as jnp
+
+    encoding = pe.Learned(300, 2)
+    params = {"table": jnp.asarray(encoding.init(rng)["table"])}
+    rows = jax.jit(lambda p: encoding.encode(p, params))(jnp.array([-1], dtype=jnp.int8))
+    assert np.isnan(rows).all()
+
+
+def test_sixteen_bit_tables_are_resized_in_float32(rng):
+    encoding = pe.Learned(5, 3)
+    table = encoding.init(rng)["table"].astype(np.float16)
+    half = encoding.resize({"table": table}, 9)["table"]
+    whole = encoding.resize({"table": table.astype(np.float32)}, 9)["table"]
+    assert half.dtype == np.float16
+    assert np.array_equal(half, whole.astype(np.float16))
+
+
 @pytest.mark.parametrize(("old", "new"), [(2, 4), (7, 13), (16, 5), (5, 5), (1, 3), (9, 1)])
 def test_resize_interpolates_linearly_between_centres(xp, rng, old, new):
     encoding = pe.Learned(old, 3)

@@ -75,6 +75,13 @@ def test_bias_is_added_for_each_head(q, k):
     assert np.allclose((ours - products)[1, 2, 4], [-12, -9, -6, -3, 0, -3, -6])
 
 
+def test_sixteen_bit_products_do_not_overflow_on_the_way():
+    q = np.full((1, 8), 100.0, dtype=np.float16)
+    ours = pe.logits(pe.NoPE(), q, q, [0], [0])
+    assert ours.dtype == np.float16
+    assert ours.item() == np.float16(80_000 / np.sqrt(8))
+
+
 def test_scores_make_the_logits_themselves(q, k):
     ours = pe.logits(Gated(), q, k, range(5), range(7))
     assert ours.shape == (2, 3, 5, 7)

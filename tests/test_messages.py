@@ -35,22 +35,22 @@ CASES = [
     (
         lambda: pe.Sinusoidal(8, base=0),
         ValueError,
-        "base must be a finite number of at least 1e-06; got base=0",
+        "base must be a finite number of at least 1; got base=0",
     ),
     (
         lambda: pe.Sinusoidal(8, base=-2.0),
         ValueError,
-        "base must be a finite number of at least 1e-06; got base=-2.0",
+        "base must be a finite number of at least 1; got base=-2.0",
     ),
     (
         lambda: pe.Sinusoidal(8, base=float("nan")),
         ValueError,
-        "base must be a finite number of at least 1e-06; got base=nan",
+        "base must be a finite number of at least 1; got base=nan",
     ),
     (
         lambda: pe.Sinusoidal(8, base="big"),
         TypeError,
-        "base must be a finite number of at least 1e-06; got base='big'",
+        "base must be a finite number of at least 1; got base='big'",
     ),
     (
         lambda: pe.Sinusoidal(8, layout="zigzag"),
@@ -82,7 +82,7 @@ CASES = [
     (
         lambda: pe.Learned(0, 8),
         ValueError,
-        "length must be a whole number of at least 1; got length=0",
+        "length must be a whole number of at least 1 and at most 16,777,216; got length=0",
     ),
     (
         lambda: pe.Learned(4, 8, std=-1),
@@ -201,7 +201,7 @@ CASES = [
     (
         lambda: L.resize(TABLE, 0),
         ValueError,
-        "new_length must be a whole number of at least 1; got new_length=0",
+        "new_length must be a whole number of at least 1 and at most 16,777,216; got new_length=0",
     ),
     (
         lambda: L.resize_grid(TABLE, (3, 3), (4, 4), antialias=True),
@@ -223,13 +223,13 @@ CASES = [
         lambda: S.add(X, torch.arange(3)),
         TypeError,
         "x and positions must come from one array library; got x of numpy, positions of torch; "
-        "positions are made for x with like=x",
+        "position builders take like=x",
     ),
     (
         lambda: L.encode(np.arange(2), {"table": torch.zeros(4, 8)}),
         TypeError,
         "positions and table must come from one array library; "
-        "got positions of numpy, table of torch; positions are made for x with like=x",
+        "got positions of numpy, table of torch; position builders take like=x",
     ),
     (
         lambda: S.add(X, [0, 1]),
@@ -371,6 +371,53 @@ CASES = [
         lambda: pe.mrope_positions(3),
         TypeError,
         "parts must be numbers and (frames, height, width); got 3",
+    ),
+    (
+        lambda: rotate(np.array([1, 2]), np.ones(1), np.ones(1)),
+        TypeError,
+        "x must have a real floating dtype; got int64",
+    ),
+    (
+        lambda: rotate(X, np.ones((5, 4)), np.ones((5, 4))),
+        ValueError,
+        "cos and sin must be (…, pair) with leading axes that x (…, dim) has; "
+        "got shapes (5, 4), (5, 4) and (2, 3, 8)",
+    ),
+    (
+        lambda: rotate(X, np.ones(4), np.ones(4), inverse="no"),
+        TypeError,
+        "inverse must be True or False; got inverse='no'",
+    ),
+    (
+        lambda: L.resize({"table": np.ones((4, 8), dtype=int)}, 7),
+        TypeError,
+        "params['table'] must be floating; got int64",
+    ),
+    (
+        lambda: L.encode([0], {"table": 3}),
+        TypeError,
+        "params['table'] must be an array; got 3",
+    ),
+    (
+        lambda: S.locate("abc"),
+        TypeError,
+        "vector must be numbers that the host reads; got 'abc'",
+    ),
+    (
+        lambda: pe.distances(np.array([0]), np.array(["a"])),
+        TypeError,
+        "k_pos must be whole numbers, float32 or float64; got <U1 of numpy",
+    ),
+    (
+        lambda: pe.distances(np.zeros((2, 3)), np.zeros((4, 3))),
+        ValueError,
+        "q_pos and k_pos must have one batch; got shapes (2, 3) and (4, 3)",
+    ),
+    (
+        lambda: pe.logits(S, X, X[:1], range(3), range(3)),
+        ValueError,
+        "q and k must agree in dtype and in all but their lengths; "
+        "got float64 (2, 3, 8) and float64 (1, 3, 8)",
     ),
     # position builders
     (

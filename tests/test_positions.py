@@ -3,6 +3,7 @@ import pytest
 
 import posenc as pe
 from tests.libraries import numpy_of
+from tests.oracles import additive as oracle
 
 
 def test_consecutive_starts_anywhere():
@@ -88,3 +89,52 @@ def test_cape_moves_neighbours_by_at_most_the_local_shift(rng):
     moved = pe.cape(np.arange(1000), rng=rng, local_shift=0.25, centre=False)
     error = moved - np.arange(1000)
     assert 0.2 < abs(error).max() <= 0.25
+
+
+def test_distances_of_small_numbers_do_not_wrap(xp):
+    q, k = np.array([127], dtype=np.int8), np.array([-128, 127], dtype=np.int8)
+    assert numpy_of(xp.call(pe.distances, q, k)).tolist() == [[255, 0]]
+
+
+def test_cape_equals_the_oracle(rng):
+    drawn, positions = np.random.default_rng(5), np.array([[3.0, 4.0, 9.0], [0.0, 1.0, 2.0]])
+    moved = pe.cape(
+        positions, rng=np.random.default_rng(5), global_shift=4, local_shift=0.5, scale=2
+    )
+    shift, local = drawn.uniform(-4, 4, (2, 1)), drawn.uniform(-0.5, 0.5, (2, 3))
+    log_scale = drawn.uniform(-np.log(2), np.log(2), (2, 1))
+    for row in range(2):
+        truth = oracle.cape(
+            positions[row],
+            global_shift=shift[row, 0],
+            local_shifts=local[row],
+            log_scale=log_scale[row, 0],
+        )
+        assert np.allclose(moved[row], truth)
+
+
+def test_cape_stretches_as_often_as_it_shrinks(rng):
+    """log lambda is uniform, so half of the rows shrink."""
+    rows = np.tile([0.0, 1.0], (4000, 1))
+    stretch = np.diff(pe.cape(rows, rng=rng, scale=4.0), axis=1)
+    assert abs((stretch < 1).mean() - 0.5) < 0.03
+    assert abs((stretch < 0.5).mean() - 0.25) < 0.03
+
+
+def test_cape_of_points_keeps_the_axes_apart(rng):
+    points = pe.grid(3, 4)[None] + 10
+    centred = pe.cape(points, rng=rng, axes=2)
+    assert np.allclose(centred.mean(axis=1), 0)
+    assert np.allclose(centred[0] - centred[0, 0], points[0] - points[0, 0])
+    moved = pe.cape(points, rng=rng, axes=2, global_shift=5, scale=2)
+    steps = moved[0, 1] - moved[0, 0]
+    assert steps[0] == 0
+    assert 0.5 <= steps[1] <= 2
+    assert np.allclose(moved[0, 4] - moved[0, 0], [steps[1], 0])
+
+
+def test_lists_are_checked_before_a_library_narrows_them(xp):
+    x = xp.array(np.zeros((1, 8), dtype=np.float32))
+    for far in (2**24, 2**32 + 1, 2**40):
+        with pytest.raises(ValueError, match="positions must lie between"):
+            pe.Sinusoidal(8).add(x, [far])

@@ -88,6 +88,53 @@ def test_long_runs_equal_one_position_at_a_time(xp, length, start):
         assert abs(run[::61] - np.stack([sin, cos], axis=-1)).max() <= 2e-9
 
 
+@pytest.mark.parametrize("kind", ["swapped", "packed", "batched", "spread"])
+def test_rows_of_one_table_come_in_the_order_asked_for(xp, rng, kind):
+    """Two positions exchanged within a run, documents, a batch, and positions too far apart."""
+    swapped = np.arange(2000, dtype=np.int32)
+    swapped[[5, 6]] = 6, 5
+    positions = {
+        "swapped": swapped,
+        "packed": np.concatenate([np.arange(n) for n in (700, 1, 900)]).astype(np.int32),
+        "batched": np.stack([np.arange(700), np.arange(700)[::-1] + 40]).astype(np.int32),
+        "spread": rng.permutation(np.arange(1500, dtype=np.int32) * 7),
+    }[kind]
+    pairs = xp.call(lambda p: sin_cos(p, geometric(6), dtype=xp.dtypes["float32"]), positions)
+    cos, sin = cos_sin(positions, geometric(6), dtype=np.float64)
+    assert abs(numpy_of(pairs) - np.stack([sin, cos], axis=-1)).max() <= 3.5e-8
+
+
+def test_a_table_is_built_in_its_own_memory():
+    """No temporary larger than the table: the peak is the table and the small blocks."""
+    import tracemalloc
+
+    positions = np.arange(65_536)
+    sin_cos(positions, geometric(64), dtype=np.float32)
+    tracemalloc.start()
+    table = sin_cos(positions, geometric(64), dtype=np.float32)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 1.25 * table.nbytes
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int16])
+def test_the_smallest_whole_number_has_an_angle(xp, kind):
+    lowest = np.array([np.iinfo(kind).min], dtype=kind)
+    cos, sin = xp.call(lambda p: cos_sin(p, geometric(4), dtype=xp.dtypes["float32"]), lowest)
+    expected = cos_sin(lowest.astype(np.int64), geometric(4), dtype=np.float64)
+    assert abs(numpy_of(cos) - expected[0]).max() <= 1.5e-7
+    assert abs(numpy_of(sin) - expected[1]).max() <= 1.5e-7
+
+
+def test_compiled_positions_past_the_limit_are_nan():
+    import torch
+
+    torch.compiler.reset()
+    w = geometric(4)
+    run = torch.compile(lambda p: cos_sin(p, w, dtype=torch.float32)[0], fullgraph=True)
+    assert torch.isnan(run(torch.tensor([5, FAR, -FAR]))).all(dim=1).tolist() == [False, True, True]
+
+
 @pytest.mark.parametrize("shuffled", [False, True])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_halves_are_the_rounded_float32_values(xp, dtype, shuffled, rng):

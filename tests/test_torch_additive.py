@@ -48,6 +48,21 @@ def test_scale_input_multiplies_by_the_root_of_dim(x):
     assert torch.allclose(module(x), 4 * x + exact(range(5)), atol=1e-6)
 
 
+def test_scale_input_rounds_once():
+    x = torch.randn(1, 5, 16, dtype=torch.bfloat16)
+    scaled = AddPositions(SINUSOIDAL, scale_input=True)(x)
+    assert torch.equal(scaled, (4 * x.float() + SINUSOIDAL.encode(torch.arange(5))).bfloat16())
+    big = torch.full((1, 1, 1024), 3000.0, dtype=torch.float16)
+    assert torch.isinf(AddPositions(pe.Sinusoidal(1024), scale_input=True)(big)).all()  # 96,000
+
+
+def test_autocast_does_not_touch_fourier_features():
+    module, points = AddPositions(pe.FourierFeatures(16, 2)), torch.rand(5, 2)
+    plain = module(torch.zeros(1, 5, 16), points)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(module(torch.zeros(1, 5, 16), points), plain)
+
+
 def test_dropout_acts_in_training_only(x):
     module = AddPositions(SINUSOIDAL, dropout=0.5)
     torch.manual_seed(0)

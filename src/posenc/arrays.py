@@ -49,7 +49,7 @@ def namespace(**arrays: Array) -> ModuleType:
         found[name] = xp
     if len({xp.__name__ for xp in found.values()}) > 1:
         listed = ", ".join(f"{name} of {library(array)}" for name, array in arrays.items())
-        hint = "; positions are made for x with like=x" if "positions" in arrays else ""
+        hint = "; position builders take like=x" if "positions" in arrays else ""
         raise TypeError(
             f"{' and '.join(arrays)} must come from one array library; got {listed}{hint}"
         )
@@ -112,7 +112,9 @@ def host(array: Array) -> np.ndarray | None:
             return array.detach().numpy()
         except (RuntimeError, TypeError):  # functional transforms, bfloat16
             return None
-    return None if traced(array) else np.asarray(array)
+    if traced(array) or "cpu" not in str(getattr(array, "device", "cpu")).lower():
+        return None
+    return np.asarray(array)
 
 
 def is_integer(array: Array) -> bool:
@@ -149,10 +151,24 @@ def working(xp: ModuleType, dtype: Dtype) -> Dtype:
 def float_dtype(name: str, dtype: Dtype, like: Array) -> Dtype:
     """`dtype` as a floating dtype of the library of `like`, or a sentence that says it is none."""
     xp = namespace(like=like)
+    resolved, right = dtype, False
     try:
         resolved = np.dtype(dtype) if xp.__name__ in ("numpy", "jax.numpy") else dtype
-        if xp.isdtype(resolved, "real floating") or is_half(resolved):
-            return resolved
+        right = is_floating(xp, resolved)
     except (TypeError, ValueError, AttributeError):
         pass
-    raise TypeError(f"{name} must be a floating dtype of {library(like)}; got {name}={dtype!r}")
+    if not right:
+        raise TypeError(f"{name} must be a floating dtype of {library(like)}; got {name}={dtype!r}")
+    if resolved == xp.float64 and not has_float64(like):
+        raise TypeError(f"{name} must be one that {library(like)} has here; got {name}={dtype!r}")
+    return resolved
+
+
+def is_floating(xp: ModuleType, dtype: Dtype) -> bool:
+    """Whether `dtype` is real and floating (NumPy's isdtype does not know ml_dtypes' bfloat16)."""
+    return is_half(dtype) or xp.isdtype(dtype, "real floating")
+
+
+def whole_dtype(xp: ModuleType) -> Dtype:
+    """int64, or what JAX has for it unless told otherwise."""
+    return xp.asarray(0).dtype if xp.__name__ == "jax.numpy" else xp.int64

@@ -37,7 +37,7 @@ def geometric_to_base(dim: int, /, *, base: float = 10_000.0) -> np.ndarray:
 
 def _powers(base: float, exponent: Decimal, *, count: int) -> np.ndarray:
     """base^(exponent * i) for i = 0 .. count - 1, each rounded once."""
-    base = rules.real("base", base, least=1e-6)
+    base = rules.real("base", base, least=1)
     with localcontext() as context:
         context.prec = 40
         ratio = Decimal(base) ** exponent

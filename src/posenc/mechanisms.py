@@ -31,6 +31,8 @@ from posenc.arrays import (
     default_float,
     float_dtype,
     host,
+    is_array,
+    is_floating,
     is_integer,
     namespace,
     working,
@@ -97,8 +99,10 @@ class Additive(Encoding):
     def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
         """e(p): positions (…, seq) -> (…, seq, dim), in float64, float32 or rounded to a half."""
 
-    def add(self, x: Array, positions: Any, params: Params | None = None) -> Array:
-        """x + e(p) for x (…, seq, dim), in the dtype of x; 16-bit sums are rounded once."""
+    def add(
+        self, x: Array, positions: Any, params: Params | None = None, *, scale: float = 1.0
+    ) -> Array:
+        """scale x + e(p) for x (…, seq, dim), in the dtype of x; 16-bit sums are rounded once."""
         positions = matched("x", x, positions, axes=self.axes)
         wide = working(namespace(x=x), x.dtype)
         encoded = _aligned(self.encode(positions, params, dtype=wide), x)
@@ -107,7 +111,8 @@ class Additive(Encoding):
                 f"x must have the shape of its encoding, (…, seq, dim) = {tuple(encoded.shape)}; "
                 f"got shape {tuple(x.shape)}"
             )
-        return cast(cast(x, wide) + encoded, x.dtype)
+        wide_x = cast(x, wide) if scale == 1 else scale * cast(x, wide)
+        return cast(wide_x + encoded, x.dtype)
 
 
 class Rotary(Encoding):
@@ -209,6 +214,11 @@ def logits(
     namespace(q=q, k=k)
     q_pos = matched("q", q, q_pos, axes=encoding.axes)
     k_pos = matched("k", k, k_pos, axes=encoding.axes)
+    if q.dtype != k.dtype or tuple(q.shape[:-2]) != tuple(k.shape[:-2]):
+        raise ValueError(
+            "q and k must agree in dtype and in all but their lengths; "
+            f"got {q.dtype} {tuple(q.shape)} and {k.dtype} {tuple(k.shape)}"
+        )
     match encoding:
         case Additive():
             return _products(encoding.add(q, q_pos, params), encoding.add(k, k_pos, params))
@@ -235,7 +245,7 @@ def result_dtype(positions: Array, dtype: Dtype) -> Dtype:
 
 def floating(name: str, x: Array) -> None:
     """Say that x must be (…, seq, dim) and floating."""
-    if not namespace(**{name: x}).isdtype(x.dtype, "real floating"):
+    if not is_floating(namespace(**{name: x}), x.dtype):
         raise TypeError(f"{name} must have a real floating dtype; got {x.dtype}")
     if x.ndim < 2:
         raise ValueError(f"{name} must be (…, seq, dim); got shape {tuple(x.shape)}")
@@ -286,10 +296,17 @@ def _products(q: Array, k: Array) -> Array:
     xp = namespace(q=q, k=k)
     if q.shape[-1] != k.shape[-1]:
         raise ValueError(f"q and k must have one dim; got {q.shape[-1]} and {k.shape[-1]}")
-    return (q @ xp.matrix_transpose(k)) / math.sqrt(q.shape[-1])
+    wide = working(xp, q.dtype)  # 16-bit products may overflow before they are divided
+    products = cast(q, wide) @ xp.matrix_transpose(cast(k, wide)) / math.sqrt(q.shape[-1])
+    return cast(products, q.dtype)
 
 
 def _biased(products: Array, bias: Array) -> Array:
+    if not is_array(bias) or bias.ndim < 3 or tuple(bias.shape[-2:]) != tuple(products.shape[-2:]):
+        shape = tuple(bias.shape) if is_array(bias) else bias
+        raise ValueError(
+            f"bias must be (…, head, q, k) with q, k = {tuple(products.shape[-2:])}; got {shape}"
+        )
     if products.ndim > 2 and 1 != bias.shape[-3] != products.shape[-3]:
         raise ValueError(
             f"q and k must have the heads of the bias, {bias.shape[-3]}; got {products.shape[-3]}"

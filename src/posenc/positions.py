@@ -6,7 +6,6 @@ Positions are always an argument; nothing in posenc assumes that a sequence star
 
 import math
 from collections.abc import Sequence
-from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from posenc import rules
 from posenc.arrays import (
     Array,
+    cast,
     default_float,
     host,
     is_array,
@@ -22,6 +22,8 @@ from posenc.arrays import (
     library,
     namespace,
     send,
+    whole_dtype,
+    working,
 )
 
 LIMIT = 2**24
@@ -65,7 +67,7 @@ def left_padded(mask: Array, /) -> Array:
     xp = namespace(mask=mask)
     if mask.ndim != 2:
         raise ValueError(f"mask must be (batch, seq); got shape {tuple(mask.shape)}")
-    real = xp.astype(xp.astype(mask, xp.bool), _whole_dtype(xp))
+    real = xp.astype(xp.astype(mask, xp.bool), whole_dtype(xp))
     return xp.clip(xp.cumulative_sum(real, axis=1) - 1, min=0)
 
 
@@ -146,15 +148,21 @@ def distances(q_pos: Array, k_pos: Array, /) -> Array:
            [ 3,  2,  1,  0]])
     """
     namespace(q_pos=q_pos, k_pos=k_pos)
-    if q_pos.ndim < 1 or k_pos.ndim < 1:
+    for name, positions in (("q_pos", q_pos), ("k_pos", k_pos)):
+        _numbers(name, positions)
+        if positions.ndim < 1:
+            raise ValueError(f"{name} must be (…, seq); got a single number")
+    if q_pos.ndim > 1 and k_pos.ndim > 1 and tuple(q_pos.shape[:-1]) != tuple(k_pos.shape[:-1]):
         raise ValueError(
-            "q_pos and k_pos must be (…, seq); "
+            "q_pos and k_pos must have one batch; "
             f"got shapes {tuple(q_pos.shape)} and {tuple(k_pos.shape)}"
         )
-    return _signed(q_pos)[..., :, None] - _signed(k_pos)[..., None, :]
+    return _widened(q_pos)[..., :, None] - _widened(k_pos)[..., None, :]
 
 
-def randomised(length: int, *, limit: int, rng: np.random.Generator) -> np.ndarray:
+def randomised(
+    length: int, *, limit: int, rng: np.random.Generator, like: Array | None = None
+) -> Array:
     """`length` different positions below `limit`, in order: training that has seen every distance.
 
     Ruoss et al. (2023), "Randomized Positional Encodings": a sorted sample without replacement.
@@ -167,7 +175,7 @@ def randomised(length: int, *, limit: int, rng: np.random.Generator) -> np.ndarr
     rules.generator("rng", rng)
     if length > limit:
         raise ValueError(f"length must be at most limit; got length={length}, limit={limit}")
-    return np.sort(rng.choice(limit, size=length, replace=False))
+    return _given(np.sort(rng.choice(limit, size=length, replace=False)), like)
 
 
 def cape(
@@ -179,12 +187,14 @@ def cape(
     local_shift: float = 0.0,
     scale: float = 1.0,
     centre: bool = True,
+    axes: int | None = None,
 ) -> Array:
     """Continuous augmented positions for training: p <- (p - mean + Delta + epsilon_p) * lambda.
 
     Delta ~ U(-global_shift, global_shift) for each row, epsilon_p ~ U(-local_shift, local_shift)
     for each token, log lambda ~ U(-log scale, log scale) for each row. Likhomanenko et al. (2021),
-    "CAPE". At test time only the centring stays, which is what the defaults do.
+    "CAPE". At test time only the centring stays, which is what the defaults do. Points on several
+    `axes` are shifted along each of them and stretched alike.
 
     >>> cape(np.arange(3), rng=np.random.default_rng(0))
     array([-1.,  0.,  1.])
@@ -194,16 +204,17 @@ def cape(
     scale = rules.real("scale", scale, least=1, most=LIMIT)
     rules.flag("centre", centre)
     rules.generator("rng", rng)
-    positions = ranked(positions)
+    positions = ranked(positions, axes=axes)
     xp = namespace(positions=positions)
-    rows = (*positions.shape[:-1], 1)
-    shift = rng.uniform(-global_shift, global_shift, rows)
-    shift = shift + rng.uniform(-local_shift, local_shift, tuple(positions.shape))
-    stretch = np.exp(rng.uniform(-np.log(scale), np.log(scale), rows))
-    dtype = default_float(positions) if is_integer(positions) else positions.dtype
+    shape, seq = tuple(positions.shape), -1 if axes is None else -2
+    row = (*shape[:seq], 1, *shape[seq:][1:])
+    shift = rng.uniform(-global_shift, global_shift, row)
+    shift = shift + rng.uniform(-local_shift, local_shift, shape)
+    stretch = np.exp(rng.uniform(-np.log(scale), np.log(scale), (*shape[:seq], *[1] * -seq)))
+    dtype = working(xp, default_float(positions)) if is_integer(positions) else positions.dtype
     moved = xp.astype(positions, dtype)
-    if centre and positions.shape[-1]:
-        moved = moved - xp.mean(moved, axis=-1, keepdims=True)
+    if centre and shape[seq]:
+        moved = moved - xp.mean(moved, axis=seq, keepdims=True)
     return (moved + send(shift, positions, dtype=dtype)) * send(stretch, positions, dtype=dtype)
 
 
@@ -215,15 +226,7 @@ def ranked(positions: Any, *, axes: int | None = None, like: Array | None = None
     """
     if not is_array(positions):
         positions = _listed(positions, like)
-    xp = namespace(positions=positions)
-    if is_half(positions.dtype) or not (
-        is_integer(positions) or xp.isdtype(positions.dtype, "real floating")
-    ):
-        half = " (16 bits cannot tell neighbours apart: bfloat16 has 769 values below 4,096)"
-        raise TypeError(
-            "positions must be whole numbers, float32 or float64; got "
-            f"{positions.dtype} of {library(positions)}{half if is_half(positions.dtype) else ''}"
-        )
+    _numbers("positions", positions)
     shape, wanted = tuple(positions.shape), "(seq,) or (batch, seq)"
     right = positions.ndim in (1, 2)
     if axes is not None:
@@ -231,10 +234,31 @@ def ranked(positions: Any, *, axes: int | None = None, like: Array | None = None
         right = positions.ndim in (2, 3) and shape[-1] == axes
     if not right:
         raise ValueError(f"positions must be {wanted}; got shape {shape}")
+    finite(positions)
+    return positions
+
+
+def finite(positions: Array) -> None:
+    """Say that positions must be finite (where the host can see them)."""
     values = host(positions)
     if values is not None and not np.all(np.isfinite(values)):
         raise ValueError(f"positions must be finite; got {_first(values, ~np.isfinite(values))}")
-    return positions
+
+
+def _numbers(name: str, positions: Array) -> None:
+    """Say that positions must be whole numbers or wide floats."""
+    half = is_half(positions.dtype)
+    try:
+        xp = namespace(positions=positions)
+        right = xp.isdtype(positions.dtype, ("integral", "real floating"))
+    except TypeError:  # dtypes that NumPy does not know how to sort: text, objects, ml_dtypes
+        right = False
+    if half or not right:
+        why = " (16 bits cannot tell neighbours apart: bfloat16 has 769 values below 4,096)"
+        raise TypeError(
+            f"{name} must be whole numbers, float32 or float64; "
+            f"got {positions.dtype} of {library(positions)}{why if half else ''}"
+        )
 
 
 def exact(positions: Array) -> Array:
@@ -267,7 +291,8 @@ def _listed(positions: Any, like: Array | None) -> Array:
         values = values.astype(np.int64)
     if values.dtype.kind not in "iuf":
         raise TypeError(f"positions must be numbers; got {positions!r}")
-    return _given(values, like)
+    finite(values)
+    return _given(exact(values), like)
 
 
 def _given(values: np.ndarray, like: Array | None) -> Array:
@@ -277,18 +302,14 @@ def _given(values: np.ndarray, like: Array | None) -> Array:
     if xp.__name__ != "jax.numpy":
         return send(values, like)
     # JAX warns when it narrows a dtype, so it is given its own whole numbers and floats.
-    dtype = _whole_dtype(xp) if values.dtype.kind in "iu" else default_float(like)
+    dtype = whole_dtype(xp) if values.dtype.kind in "iu" else default_float(like)
     return send(values, like, dtype=dtype)
 
 
-def _signed(positions: Array) -> Array:
-    """Unsigned numbers wrap below 0, so distances are taken in signed ones."""
-    xp = namespace(positions=positions)
-    if not xp.isdtype(positions.dtype, "unsigned integer"):
-        return positions
-    return xp.astype(positions, _whole_dtype(xp))
-
-
-def _whole_dtype(xp: ModuleType) -> Any:
-    """int64, or what JAX has for it unless told otherwise."""
-    return xp.asarray(0).dtype if xp.__name__ == "jax.numpy" else xp.int64
+def _widened(positions: Array) -> Array:
+    """Small and unsigned whole numbers wrap, so distances are taken in wide signed ones."""
+    return (
+        cast(positions, whole_dtype(namespace(positions=positions)))
+        if is_integer(positions)
+        else positions
+    )

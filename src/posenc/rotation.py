@@ -19,8 +19,10 @@ from posenc.arrays import (
     cast,
     has_float64,
     host,
+    is_floating,
     is_integer,
     is_plain_tensor,
+    is_torch,
     namespace,
     send,
     working,
@@ -45,7 +47,7 @@ def cos_sin(
     """
     xp = namespace(positions=exact(positions))
     if has_float64(positions):
-        angles = xp.astype(positions, xp.float64)[..., None] * send(frequencies, positions)
+        angles = _unseen(xp.astype(positions, xp.float64))[..., None] * send(frequencies, positions)
         cos, sin = xp.cos(angles), xp.sin(angles)
         if scale != 1:
             cos, sin = scale * cos, scale * sin
@@ -60,6 +62,14 @@ def cos_sin(
     return _rounded(scale * cos, dtype), _rounded(scale * sin, dtype)
 
 
+def _unseen(positions: Array) -> Array:
+    """Positions that the host could not check: past the limit they become NaN, never a guess."""
+    if host(positions) is not None:
+        return positions
+    xp = namespace(positions=positions)
+    return xp.where(xp.abs(positions) < LIMIT, positions, xp.nan)
+
+
 def _rounded(values: Array, dtype: Dtype) -> Array:
     """Round to `dtype`, to a half by way of float32: halves are the rounded float32 values."""
     return cast(cast(values, working(namespace(values=values), dtype)), dtype)
@@ -69,7 +79,7 @@ def _from_tables(positions: Array, frequencies: np.ndarray) -> tuple[Array, Arra
     """Angle addition over the coarse and the fine table; a fraction is a third, small rotation."""
     xp = namespace(positions=positions)
     whole = positions if is_integer(positions) else xp.round(positions)
-    index = xp.astype(xp.abs(whole), xp.int32)
+    index = xp.abs(xp.astype(whole, xp.int32))
     index = xp.where((index >= 0) & (index < LIMIT), index, LIMIT)  # past the end: NaN, no wrap
     coarse, fine = (send(table, positions) for table in _tables(frequencies.tobytes()))
     coarse, fine = _rows(coarse, index // BLOCK), _rows(fine, index % BLOCK)
@@ -123,27 +133,28 @@ RUN = 256
 def sin_cos(positions: Array, frequencies: np.ndarray, *, dtype: Dtype) -> Array:
     """sin(p w_i) and cos(p w_i) side by side: positions (…), frequencies (pair,) -> (…, pair, 2).
 
-    Many consecutive positions that the host can see are built by angle addition in float64, which
-    costs one complex multiplication each instead of a sine and a cosine.
+    Many whole positions that the host can see and that lie close together (a sequence, documents,
+    a batch) are rows of one table, built by angle addition in float64: one complex multiplication
+    for each entry instead of a sine and a cosine.
 
     >>> sin_cos(np.array([0, 1]), np.array([1.0]), dtype=np.float64).round(4).tolist()
     [[[0.0, 1.0]], [[0.8415, 0.5403]]]
     """
     xp = namespace(positions=positions)
     values = host(exact(positions))
-    if values is not None and _is_run(values):
-        kind = np.float64 if dtype == xp.float64 else np.float32
-        return cast(send(_sin_cos_run(values, frequencies, dtype=kind), positions), dtype)
-    cos, sin = cos_sin(positions, frequencies, dtype=dtype)
-    return xp.stack([sin, cos], axis=-1)
-
-
-def _is_run(values: np.ndarray) -> bool:
-    if values.ndim != 1 or len(values) < 4 * RUN or values.dtype.kind not in "iu":
-        return False
-    return int(values[-1]) - int(values[0]) == len(values) - 1 and bool(
-        np.all(np.diff(values) == 1)
-    )
+    if values is None or values.dtype.kind not in "iu" or values.size < 4 * RUN:
+        cos, sin = cos_sin(positions, frequencies, dtype=dtype)
+        return xp.stack([sin, cos], axis=-1)
+    first, last = int(values.min()), int(values.max())
+    if last - first >= values.size:
+        cos, sin = cos_sin(positions, frequencies, dtype=dtype)
+        return xp.stack([sin, cos], axis=-1)
+    kind = np.float64 if dtype == xp.float64 else np.float32
+    span = np.arange(first, last + 1)
+    rows = _sin_cos_run(span, frequencies, dtype=kind)
+    if not np.array_equal(values, span):
+        rows = rows[values.astype(np.int64) - first]
+    return cast(send(rows, positions), dtype)
 
 
 def _sin_cos_run(run: np.ndarray, frequencies: np.ndarray, *, dtype: type) -> np.ndarray:
@@ -187,9 +198,14 @@ def rotate(
     array([0., 1.])
     """
     rules.one_of("pairing", pairing, ("interleaved", "halves"))
+    rules.flag("inverse", inverse)
     if rotated is not None:
         rules.one_of("rotated", rotated, ("leading", "trailing"))
     xp = namespace(x=x, cos=cos, sin=sin)
+    if not is_floating(xp, x.dtype):
+        raise TypeError(f"x must have a real floating dtype; got {x.dtype}")
+    if is_plain_tensor(x) or not is_torch(x):  # while torch.compile looks, shapes are symbols
+        _broadcast(x, cos, sin)
     width = 2 * cos.shape[-1]
     if x.shape[-1] != width and (rotated is None or x.shape[-1] < width):
         least = "" if rotated is None else "at least "
@@ -203,6 +219,21 @@ def rotate(
 
         return turn(x, cos, sin, pairing=pairing, trailing=rotated == "trailing")
     return _turned(x, cos, sin, pairing=pairing, trailing=rotated == "trailing")
+
+
+def _broadcast(x: Array, cos: Array, sin: Array) -> None:
+    """Say that cos and sin must be (…, pair) beside the leading axes of x."""
+    shapes = [tuple(array.shape) for array in (x, cos, sin)]
+    fits = all(shapes) and shapes[1] == shapes[2]
+    try:
+        fits = fits and np.broadcast_shapes(shapes[0][:-1], shapes[1][:-1]) == shapes[0][:-1]
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            "cos and sin must be (…, pair) with leading axes that x (…, dim) has; "
+            f"got shapes {shapes[1]}, {shapes[2]} and {shapes[0]}"
+        )
 
 
 def _turned(x: Array, cos: Array, sin: Array, *, pairing: Pairing, trailing: bool) -> Array:

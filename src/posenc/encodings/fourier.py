@@ -60,9 +60,8 @@ class FourierFeatures(Additive):
         matrix = named(params, "matrix", (self.axes, self.dim // 2))
         points, dtype = _coordinates(positions, matrix, self.axes, dtype)
         xp = namespace(points=points)
-        angles = (
-            2 * math.pi * (2 * points - 1 if self.centred else points) @ cast(matrix, points.dtype)
-        )
+        points = 2 * points - 1 if self.centred else points
+        angles = 2 * math.pi * _projected(points, cast(matrix, points.dtype))
         waves = [xp.cos(angles), xp.sin(angles)]
         return cast(xp.concat(waves[:: 1 if self.order == "cos-sin" else -1], axis=-1), dtype)
 
@@ -125,9 +124,14 @@ class LearnedFourier(Additive):
         points, dtype = _coordinates(positions, weights["w_r"], self.axes, dtype)
         xp = namespace(points=points)
         w_r, w_1, b_1, w_2, b_2 = (cast(weights[name], points.dtype) for name in shapes)
-        angles = points @ xp.matrix_transpose(w_r)
+        angles = _projected(points, xp.matrix_transpose(w_r))
         waves = xp.concat([xp.cos(angles), xp.sin(angles)], axis=-1) / math.sqrt(self.features)
         return cast(_gelu(waves @ w_1 + b_1) @ w_2 + b_2, dtype)
+
+
+def _projected(points: Array, matrix: Array) -> Array:
+    """points @ matrix as a sum of products, for autocast rounds what a matrix product is given."""
+    return namespace(points=points).sum(points[..., :, None] * matrix, axis=-2)
 
 
 def even(name: str, value: Any) -> None:

@@ -12,13 +12,16 @@ from posenc.arrays import (
     cast,
     float_dtype,
     host,
+    is_array,
+    is_floating,
     is_integer,
     namespace,
     send,
+    whole_dtype,
     working,
 )
 from posenc.mechanisms import Additive, Params, Traits
-from posenc.positions import ranked
+from posenc.positions import LIMIT, ranked
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Learned(Additive):
     std: float = field(default=0.02, kw_only=True)
 
     def __post_init__(self) -> None:
-        rules.whole("length", self.length, least=1)
+        rules.whole("length", self.length, least=1, most=LIMIT)
         rules.dim("dim", self.dim)
         rules.real("std", self.std, least=0, most=1e6)
 
@@ -70,6 +73,7 @@ class Learned(Additive):
                 f"positions must lie in the table, 0 .. {self.length - 1}; got position {worst}"
             )
         # Where the host cannot look, a negative index must fail like a large one, not wrap around.
+        positions = cast(positions, whole_dtype(xp))
         index = xp.reshape(xp.where(positions < 0, self.length, positions), (-1,))
         rows = xp.reshape(xp.take(table, index, axis=0), (*positions.shape, self.dim))
         return rows if dtype is None else cast(rows, float_dtype("dtype", dtype, rows))
@@ -82,7 +86,7 @@ class Learned(Additive):
         array([0.  , 0.25, 0.75, 1.  ])
         """
         table = named(params, "table", (self.length, self.dim))
-        new_length = rules.whole("new_length", new_length, least=1)
+        new_length = rules.whole("new_length", new_length, least=1, most=LIMIT)
         return {"table": _mixed(interpolation(self.length, new_length, kernel="linear"), table)}
 
     def resize_grid(
@@ -159,6 +163,10 @@ def named(params: Params | None, name: str, shape: tuple[int, ...]) -> Array:
     if params is None or not keyed or name not in params:
         got = f"the names {sorted(params.keys())}" if keyed and params is not None else repr(params)
         raise ValueError(f"params must hold {name!r}, as init(rng) makes it; got {got}")
+    if not is_array(params[name]):
+        raise TypeError(f"params[{name!r}] must be an array; got {params[name]!r}")
+    if not is_floating(namespace(params=params[name]), params[name].dtype):
+        raise TypeError(f"params[{name!r}] must be floating; got {params[name].dtype}")
     if tuple(params[name].shape) != shape:
         raise ValueError(f"params[{name!r}] must be {shape}; got shape {tuple(params[name].shape)}")
     return params[name]
@@ -183,5 +191,5 @@ def _mixed(matrix: np.ndarray, rows: Array) -> Array:
 def _size(name: str, size: Any) -> tuple[int, int]:
     if not isinstance(size, tuple | list) or len(size) != 2:
         raise TypeError(f"{name} must be (height, width); got {name}={size!r}")
-    height, width = (rules.whole(f"each of {name}", side, least=1) for side in size)
+    height, width = (rules.whole(f"each of {name}", side, least=1, most=2**12) for side in size)
     return height, width

@@ -9,7 +9,7 @@ from posenc import rules
 from posenc.arrays import Array, Dtype, cast, has_float64, host, namespace, send
 from posenc.frequencies import geometric
 from posenc.mechanisms import Rotary, Traits, result_dtype
-from posenc.positions import ranked
+from posenc.positions import LIMIT, ranked
 from posenc.rotation import Pairing, Rotated, cos_sin
 from posenc.scalings import Plain, Scaling, unsettled
 
@@ -56,7 +56,6 @@ class RoPE(Rotary):
         scaling = self.scaling or Plain()
         settled = scaling.keys_can_be_cached
         w = scaling.frequencies(rotary_dim, base=self.base) if settled else None
-        rules.real("base", self.base, least=1e-6)
         object.__setattr__(self, "rotary_dim", rotary_dim)
         object.__setattr__(self, "settled", settled)
         object.__setattr__(self, "_frequencies", w)
@@ -157,7 +156,7 @@ class XPos(Rotary):
         rules.one_of("pairing", self.pairing, PAIRINGS)
         rules.real("gamma", self.gamma, least=1e-6)
         rules.real("scale_base", self.scale_base, least=1e-6)
-        rules.real("centre", self.centre)
+        rules.real("centre", self.centre, least=-LIMIT, most=LIMIT)
         rate = np.log(self.zeta()) / self.scale_base
         object.__setattr__(self, "_frequencies", geometric(self.dim, base=self.base))
         object.__setattr__(self, "_rate", rate)

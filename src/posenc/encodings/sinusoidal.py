@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from posenc import rules
-from posenc.arrays import Array, Dtype, namespace
+from posenc.arrays import Array, Dtype, host, is_array, namespace
 from posenc.frequencies import geometric, geometric_to_base
 from posenc.mechanisms import Additive, Params, Traits, result_dtype
 from posenc.positions import consecutive, ranked
@@ -102,17 +102,23 @@ class Sinusoidal(Additive):
         >>> pe.locate(pe.encode([42, 4321]) + noise)
         array([  42, 4321])
         """
-        vectors = np.asarray(vector, dtype=np.float64)
+        seen = host(vector) if is_array(vector) else vector
+        try:
+            vectors = np.asarray(seen, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"vector must be numbers that the host reads; got {vector!r}"
+            ) from error
         if vectors.ndim < 1 or vectors.shape[-1] != self.dim:
             raise ValueError(f"vector must be (…, {self.dim}); got shape {vectors.shape}")
         if not np.all(np.isfinite(vectors)):
             raise ValueError(f"vector must be finite; got {vectors[~np.isfinite(vectors)][0]}")
         if candidates is None:
             candidates = consecutive(int(min(np.ceil(self.wavelengths().max()), 65_536)))
-        candidates = ranked(candidates)
-        if candidates.ndim != 1 or not len(candidates):
+        candidates = host(ranked(candidates))
+        if candidates is None or candidates.ndim != 1 or not len(candidates):
             raise ValueError(
-                f"candidates must be (seq,) and not empty; got shape {candidates.shape}"
+                f"candidates must be (seq,) and not empty; got shape {np.shape(candidates)}"
             )
         best = np.full(vectors.shape[:-1], np.inf)
         found = np.zeros(vectors.shape[:-1], dtype=candidates.dtype)

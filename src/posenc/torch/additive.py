@@ -57,10 +57,9 @@ class AddPositions(nn.Module):
         floating("x", x)
         if positions is None:
             positions = torch.arange(x.shape[-2], device=x.device)
-        if self.scale_input:
-            x = x * math.sqrt(x.shape[-1])
+        scale = math.sqrt(x.shape[-1]) if self.scale_input else 1.0
         params = {name: self._tensor(name) for name in self._names}
-        return self.dropout(self.encoding.add(x, positions, params))
+        return self.dropout(self.encoding.add(x, positions, params, scale=scale))
 
     def extra_repr(self) -> str:
         """The encoding and what is not its default."""
