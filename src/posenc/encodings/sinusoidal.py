@@ -115,11 +115,12 @@ class Sinusoidal(Additive):
             raise ValueError(f"vector must be finite; got {vectors[~np.isfinite(vectors)][0]}")
         if candidates is None:
             candidates = consecutive(int(min(np.ceil(self.wavelengths().max()), 65_536)))
-        candidates = host(ranked(candidates))
-        if candidates is None or candidates.ndim != 1 or not len(candidates):
+        candidates = ranked(candidates)
+        if candidates.ndim != 1 or not len(candidates):
             raise ValueError(
-                f"candidates must be (seq,) and not empty; got shape {np.shape(candidates)}"
+                f"candidates must be (seq,) and not empty; got shape {tuple(candidates.shape)}"
             )
+        candidates = np.asarray(host(candidates))
         best = np.full(vectors.shape[:-1], np.inf)
         found = np.zeros(vectors.shape[:-1], dtype=candidates.dtype)
         for block in np.split(candidates, range(4096, len(candidates), 4096)):
