@@ -15,6 +15,7 @@ from posenc.encodings import (
     catalogue,
     named,
 )
+from posenc.interop import ModelPositions, from_config, read_config
 from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores, Traits, logits
 from posenc.positions import (
     cape,
@@ -67,6 +68,7 @@ __all__ = [
     "LogN",
     "LongRoPE",
     "MinistralTemperature",
+    "ModelPositions",
     "NoPE",
     "Proportional",
     "RoPE",
@@ -87,6 +89,7 @@ __all__ = [
     "consecutive",
     "detr_grid",
     "distances",
+    "from_config",
     "grid",
     "left_padded",
     "logits",
@@ -94,4 +97,5 @@ __all__ = [
     "named",
     "packed",
     "randomised",
+    "read_config",
 ]
