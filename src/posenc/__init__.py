@@ -1,5 +1,7 @@
 """posenc: Transformer positional encodings, exact at any position."""
 
+import typing as _typing
+
 from posenc.encodings import (
     ALiBi,
     AxialRoPE,
@@ -47,6 +49,9 @@ from posenc.temperatures import (
     Tempered,
 )
 
+if _typing.TYPE_CHECKING:
+    from posenc.interop import ModelPositions, from_config, read_config
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -67,6 +72,7 @@ __all__ = [
     "LogN",
     "LongRoPE",
     "MinistralTemperature",
+    "ModelPositions",
     "NoPE",
     "Proportional",
     "RoPE",
@@ -87,6 +93,7 @@ __all__ = [
     "consecutive",
     "detr_grid",
     "distances",
+    "from_config",
     "grid",
     "left_padded",
     "logits",
@@ -94,4 +101,14 @@ __all__ = [
     "named",
     "packed",
     "randomised",
+    "read_config",
 ]
+
+
+def __getattr__(name: str) -> _typing.Any:
+    """Names that are imported when they are first used."""
+    if name in ("ModelPositions", "from_config", "read_config"):
+        from posenc import interop
+
+        return getattr(interop, name)
+    raise AttributeError(f"module 'posenc' has no attribute {name!r}")
