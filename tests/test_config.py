@@ -47,6 +47,10 @@ SHARED = {  # a config, and the encoding that all its layers share
         LLAMA | {"rope_theta": 5e5, "rope_scaling": LLAMA3},
         pe.RoPE(16, base=5e5, scaling=pe.Llama3(8.0, 512), **HALVES),
     ),
+    "llama 4 scout's scaling": (
+        LLAMA | {"rope_scaling": LLAMA3 | {"low_freq_factor": 0.5, "high_freq_factor": 2.0}},
+        pe.RoPE(16, scaling=pe.Llama3(8.0, 512, 0.5, 2.0), **HALVES),
+    ),
     "linear": (
         LLAMA | {"rope_scaling": {"type": "linear", "factor": 2}},
         pe.RoPE(16, scaling=pe.Interpolation(2.0), **HALVES),
@@ -334,6 +338,12 @@ def test_no_rope_layers_are_those_with_rope():
             model("deepseek_v4", 2, head_dim=64, rope_theta=1e4, compress_rope_theta=16e4)
             | {"layer_types": ["sliding_attention", "compressed_sparse_attention"]},
             [1e4, 16e4],
+        ),
+        (
+            model("deepseek_v4", 2, head_dim=64)
+            | {"layer_types": ["sliding_attention", "compressed_sparse_attention"]}
+            | {"rope_parameters": {"main": {"rope_theta": 3e4}, "compress": {"rope_theta": 7e4}}},
+            [3e4, 7e4],
         ),
     ],
 )
