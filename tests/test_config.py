@@ -47,6 +47,10 @@ SHARED = {  # a config, and the encoding that all its layers share
         LLAMA | {"rope_theta": 5e5, "rope_scaling": LLAMA3},
         pe.RoPE(16, base=5e5, scaling=pe.Llama3(8.0, 512), **HALVES),
     ),
+    "llama 4 scout's scaling": (
+        LLAMA | {"rope_scaling": LLAMA3 | {"low_freq_factor": 0.5, "high_freq_factor": 2.0}},
+        pe.RoPE(16, scaling=pe.Llama3(8.0, 512, 0.5, 2.0), **HALVES),
+    ),
     "linear": (
         LLAMA | {"rope_scaling": {"type": "linear", "factor": 2}},
         pe.RoPE(16, scaling=pe.Interpolation(2.0), **HALVES),
@@ -237,6 +241,8 @@ SHARED = {  # a config, and the encoding that all its layers share
     ),
     "falcon with alibi": (model("falcon", alibi=True), pe.ALiBi(4)),
     "falcon": (model("falcon", alibi=False), pe.RoPE(16, **HALVES)),
+    "esm with a table": (model("esm") | {"max_position_embeddings": 1026}, pe.Learned(1026, 64)),
+    "esm": (model("esm", position_embedding_type="rotary"), pe.RoPE(16, **HALVES)),
     "granitemoehybrid": (model("granitemoehybrid"), pe.NoPE()),
     "jamba": (model("jamba"), pe.NoPE()),
 }
@@ -332,6 +338,12 @@ def test_no_rope_layers_are_those_with_rope():
             model("deepseek_v4", 2, head_dim=64, rope_theta=1e4, compress_rope_theta=16e4)
             | {"layer_types": ["sliding_attention", "compressed_sparse_attention"]},
             [1e4, 16e4],
+        ),
+        (
+            model("deepseek_v4", 2, head_dim=64)
+            | {"layer_types": ["sliding_attention", "compressed_sparse_attention"]}
+            | {"rope_parameters": {"main": {"rope_theta": 3e4}, "compress": {"rope_theta": 7e4}}},
+            [3e4, 7e4],
         ),
     ],
 )
@@ -452,7 +464,8 @@ ERRORS = [
     (LLAMA | {"rope_scaling": without(LLAMA3, "high_freq_factor")},
      "rope_scaling must have 'high_freq_factor' for the type 'llama3'"),
     (scaled(type="linear", factor=0.5),
-     "rope_scaling.factor must be a finite number of at least 1; got rope_scaling.factor=0.5"),
+     "rope_scaling.factor must be a finite number of at least 1 and at most 1e+12; got "
+     "rope_scaling.factor=0.5"),
     (scaled(type="linear", factor="2"), "rope_scaling.factor must be a finite number"),
     (LLAMA | {"rope_scaling": YARN | {"truncate": 1}},
      "rope_scaling.truncate must be True or False; got rope_scaling.truncate=1"),
@@ -462,7 +475,8 @@ ERRORS = [
      "rope_parameters.rope_theta=500000.0"),
     (LLAMA | {"rope_parameters": {"rope_theta": 1e4}, "rope_scaling": {"rope_theta": 2e4}},
      "rope_parameters and rope_scaling must agree; got"),
-    (LLAMA | {"rope_theta": -1}, "rope_theta must be a finite number of at least 1e-06"),
+    (LLAMA | {"rope_theta": -1}, "rope_theta must be a finite number of at least 1e-06 and at "
+     "most 1e+18; got rope_theta=-1"),
     (model("gpt_neox", rope_theta=1e4, rotary_emb_base=2e4),
      "rope_theta and rotary_emb_base must agree; got rope_theta=10000.0, rotary_emb_base=20000.0"),
     (model("phi", partial_rotary_factor=0.5, rope_parameters={"partial_rotary_factor": 0.25}),
@@ -511,6 +525,10 @@ ERRORS = [
      "mrope_section must add up to the 8 pairs; got mrope_section=[2, 3, 4]"),
     (model("qwen2_vl", rope_scaling={"type": "mrope", "mrope_section": "233"}),
      "mrope_section must be a list of whole numbers; got '233'"),
+    (model("qwen2_vl", rope_scaling={"type": "mrope", "mrope_section": [-2, 5, 5]}),
+     "each of mrope_section must be a whole number of at least 0; got each of mrope_section=-2"),
+    (model("granite_swa", layer_rope_theta=[1e4, "a"]),
+     "each of layer_rope_theta must be a finite number of at least 0"),
     (model("ernie4_5_vl_moe", rope_scaling={"mrope_section": [2, 3, 3]}),
      "mrope_section must be [n, n, m] for 'ernie4_5_vl_moe'; got [2, 3, 3]"),
     (model("bert", position_embedding_type="relative_key"), "position_embedding_type must be "
@@ -558,6 +576,36 @@ def test_errors_of_files(tmp_path, text, message):
         path.write_bytes(text.encode(errors="surrogateescape"))
     with pytest.raises(ValueError, match=re.escape(f"{message}{path}")):
         pe.read_config(path)
+
+
+JUNK = [None, True, -1, 0, 3, 0.3, 1e308, 10**400, "", "x", [], [1], [None], {}, {"a": 1}]
+JUNK += [float("nan"), float("inf"), ["a", "b"], {"full_attention": {}}]
+KEYS = (
+    *("num_hidden_layers", "hidden_size", "num_attention_heads", "head_dim", "model_type"),
+    *("max_position_embeddings", "rope_theta", "rope_scaling", "rope_parameters", "layer_types"),
+    *("no_rope_layers", "sliding_window", "sliding_window_pattern", "layer_rope_theta"),
+    *("partial_rotary_factor", "rotary_dim", "text_config", "floor_scale", "qk_rope_head_dim"),
+    *("alibi", "attn_config", "image_size", "block_types", "attn_layer_indices", "d_model"),
+)
+INNER = (
+    *("rope_type", "type", "factor", "original_max_position_embeddings", "beta_fast", "truncate"),
+    *("mscale", "attention_factor", "short_factor", "long_factor", "low_freq_factor", "alpha"),
+    *("mrope_section", "rope_theta"),
+)
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_junk_in_a_field_is_read_or_refused_with_a_sentence(name):
+    config, _ = SHARED[name]
+    nested = [key for key in ("rope_scaling", "rope_parameters") if config.get(key)]
+    trials = [config | {key: junk} for key in KEYS for junk in JUNK]
+    for key in nested:
+        trials += [config | {key: config[key] | {i: junk}} for i in INNER for junk in JUNK]
+    for trial in trials:
+        try:
+            json.dumps(describe(pe.read_config(trial)), allow_nan=False)
+        except (ValueError, TypeError) as error:
+            assert re.search(" must | needs ", str(error)), (trial, error)  # noqa: PT017
 
 
 NO_DEFAULT = {"glm4_moe", "glm4v_moe_text"}  # their class has no whole head dim

@@ -135,8 +135,11 @@ def _read(
         return layers, fields.length(), None
     if name in T5:
         return t5_layers(fields), None, None
-    if name in ABSOLUTE:
-        return (*absolute_layers(fields, ABSOLUTE[name]), None)
+    absolute = ABSOLUTE.get(name)
+    if name == "esm" and fields.get("position_embedding_type", default="absolute") == "absolute":
+        absolute = ABSOLUTE["roberta"]
+    if absolute is not None:
+        return (*absolute_layers(fields, absolute), None)
     if name in NO_POSITIONS:
         return (NoPE(),) * fields.layers(), fields.length(), None
     convention = ROTARY.get(name, RotaryConvention())

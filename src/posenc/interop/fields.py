@@ -12,6 +12,7 @@ HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
 HEAD_DIM = ("head_dim", "kv_channels", "attention_head_dim")
 LENGTH = ("max_position_embeddings", "n_positions", "max_seq_len", "model_max_length", "seq_length")
 MOST_LAYERS = 10_000
+MOST_LENGTH = 2**40
 
 
 class Fields:
@@ -92,7 +93,7 @@ class Fields:
         sizes = SIZES.get(self.model_type)
         if self.first(*LENGTH) is None and not (sizes and sizes.length):
             return None
-        return self.whole(*LENGTH, default=sizes and sizes.length)
+        return self.whole(*LENGTH, default=sizes and sizes.length, most=MOST_LENGTH)
 
     def head_dim(self, *, widen: int = 1) -> int:
         """Channels of a head: head_dim, or the class's default, or hidden_size / heads."""

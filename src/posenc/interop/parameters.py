@@ -8,7 +8,7 @@ import numpy as np
 
 from posenc import rules
 from posenc.frequencies import geometric
-from posenc.interop.fields import Fields, disagreement
+from posenc.interop.fields import MOST_LENGTH, Fields, disagreement
 from posenc.scalings import (
     NTK,
     DynamicNTK,
@@ -35,6 +35,7 @@ EVERYWHERE = {
 }
 """Keys that may stand beside any type."""
 
+MOST_NUMBER = 1e12
 _ORIGINAL = "original_max_position_embeddings"
 KEYS: dict[str, tuple[set[str], set[str]]] = {
     "default": (set(), set()),
@@ -115,7 +116,7 @@ class Parameters:
         """A finite number under this key, as a float."""
         if key not in self.values:
             return default
-        return rules.real(f"{self.name}.{key}", self.values[key], least=least)
+        return rules.real(f"{self.name}.{key}", self.values[key], least=least, most=MOST_NUMBER)
 
     def original_length(self) -> int | None:
         """The length before scaling, where this type has one."""
@@ -126,7 +127,7 @@ class Parameters:
             return None
         if isinstance(value, float) and value.is_integer():
             value = int(value)
-        return rules.whole(f"{self.name}.{_ORIGINAL}", value, least=2)
+        return rules.whole(f"{self.name}.{_ORIGINAL}", value, least=2, most=MOST_LENGTH)
 
     def scaling(self, *, pairs: int, share: float) -> Scaling | None:
         """The scaling that these parameters name, for so many pairs."""
@@ -208,4 +209,7 @@ class Parameters:
                 f"{self.name}.{key} must be a list with a factor for each of the {pairs} pairs; "
                 f"got {got}"
             )
-        return tuple(rules.real(f"each of {self.name}.{key}", value) for value in values)
+        return tuple(
+            rules.real(f"each of {self.name}.{key}", value, least=1e-6, most=MOST_NUMBER)
+            for value in values
+        )

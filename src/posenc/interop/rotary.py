@@ -30,6 +30,8 @@ def rotary_layers(fields: Fields, convention: RotaryConvention) -> tuple[Encodin
         raise ValueError(f"{listed} must be in the config of {fields.model_type!r}; it is not")
     types = layer_types(fields, convention)
     thetas = fields.per_layer("layer_rope_theta", len(types))
+    for theta in thetas or ():
+        rules.real("each of layer_rope_theta", 0 if theta is None else theta, least=0)
     turning = _turning(fields, convention, types)
     made: dict[tuple[Any, ...], Encoding] = {}
     layers: list[Encoding] = []
@@ -116,9 +118,9 @@ def _still(fields: Fields, convention: RotaryConvention, kind: str) -> Encoding:
     """A layer without rotation: Llama 4 has a temperature there."""
     tuned = convention.temperature == "llama4" and kind not in NO_ATTENTION
     if tuned and fields.flag("attn_temperature_tuning", default=True):
-        floor_scale = fields.get("floor_scale", default=8192)
-        scale = fields.get("attn_scale", default=0.1)
-        return Tempered(NoPE(), Llama4Temperature(float(floor_scale), float(scale)))
+        floor_scale = rules.real("floor_scale", fields.get("floor_scale", default=8192))
+        scale = rules.real("attn_scale", fields.get("attn_scale", default=0.1))
+        return Tempered(NoPE(), Llama4Temperature(floor_scale, scale))
     return NoPE()
 
 
@@ -129,7 +131,9 @@ def _layer(fields: Fields, convention: RotaryConvention, kind: str, theta: Any) 
     if parameters is None:
         return NoPE()
     base = _base(fields, convention, parameters, local) if theta is None else theta
-    base = rules.real("layer_rope_theta" if theta is not None else "rope_theta", base, least=1e-6)
+    base = rules.real(
+        "layer_rope_theta" if theta is not None else "rope_theta", base, least=1e-6, most=1e18
+    )
     dim, rotary_dim, share = _widths(fields, convention, parameters, kind, local)
     scaling = parameters.scaling(pairs=rotary_dim // 2, share=share)
     if isinstance(scaling, YaRN) and convention.latent and scaling.softmax_factor() != 1.0:
@@ -289,8 +293,10 @@ def _mrope(
 ) -> Encoding:
     """RoPE of positions on several axes; for text alone all axes are equal and it is plain RoPE."""
     pairs = rotary_dim // 2
-    if not isinstance(sections, list | tuple) or not all(isinstance(n, int) for n in sections):
+    if not isinstance(sections, list | tuple):
         raise TypeError(f"mrope_section must be a list of whole numbers; got {sections!r}")
+    for section in sections:
+        rules.whole("each of mrope_section", section, least=0)
     if parameters.get("mrope_section") is None:
         fields.defaulted("mrope_section", list(sections))
     share = tuple(sections)
