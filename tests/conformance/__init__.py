@@ -1,0 +1,1 @@
+"""Hugging Face's rotary modules against ours: walked, run and compared, none of them by name."""
