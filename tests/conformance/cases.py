@@ -247,8 +247,14 @@ def known(rotary: str, config: Any) -> Known:
 def appliers(model: Model, rotary: str) -> list[tuple[str, Any]]:
     """The functions of a model that rotate queries and keys with this class's tables."""
     module = model.module
-    found = [(name, getattr(module, name, None)) for name in model.functions if name in model.called]
-    functions = [(name, function) for name, function in found if callable(function)]
+    names = [name for name in model.functions if name in model.called]
+    homes = [module, *(home for home in vars(module).values() if inspect.isclass(home))]
+    found = [(n, next((vars(h)[n] for h in homes if n in vars(h)), None)) for n in names]
+    functions = [
+        (name, getattr(function, "__func__", function))
+        for name, function in found
+        if callable(function)
+    ]
     seen = [f for f in functions if any(word in f[0] for word in ("vision", "multidim", "2d"))]
     other = [f for f in functions if f not in seen]
     return (seen if "Vision" in rotary and seen else other) or seen

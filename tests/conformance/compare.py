@@ -140,6 +140,8 @@ def gap(
         fed = known.feed(built, config, layer_type)
         q, k = heads(len(fed.points), encoding.dim)
         turns = list(their_turns(model, rotary, fed, encoding, q, k))
+    if not turns:
+        raise ValueError("no function of theirs that rotates q and k was found")
     mine = encoding.cos_sin(fed.points, dtype=np.float64)
     theirs = per_pair(split(fed.out), cases.width(encoding) // 2)
     slack = ROUNDING * angles(encoding, fed.points) * encoding.attention_factor

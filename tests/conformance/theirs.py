@@ -80,6 +80,8 @@ def turned(function: Any, out: Any, q: torch.Tensor, k: torch.Tensor, ids: Any) 
             for x in (q, k)
         )
         return one, other
+    if names[0] == "sinusoidal_pos":  # RoFormer: one table, sines first
+        return function(torch.cat([out[1], out[0]], -1)[None], q, k)
     if names[0] == "tensor":  # GPT-J: (batch, seq, heads, dim), sines first
         cos, sin = out
         one, other = (function(x.transpose(1, 2), sin, cos).transpose(1, 2) for x in (q, k))
