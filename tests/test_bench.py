@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import posenc as pe
-from posenc.bench import tables
+from posenc.bench import rotations, tables
 from posenc.bench.timing import interleaved
 
 
@@ -22,8 +22,14 @@ def test_no_speed_is_reported_on_wrong_numbers(monkeypatch):
         return encoded + 1e-6 if dtype is np.float32 else encoded
 
     monkeypatch.setattr(pe.Sinusoidal, "encode", wrong)
-    with pytest.raises(ArithmeticError, match=r"posenc, numpy: error 1e-06 is above 1.5e-7"):
+    with pytest.raises(ArithmeticError, match=r"posenc, numpy: error 1e-06 is above 1.5e-07"):
         tables.measure(rounds=1, length=2048, dim=16)
+
+
+def test_rotations_are_measured_beside_a_copy():
+    rows = rotations.measure(rounds=1, shape=(1, 2, 16, 8))["rows"]
+    assert list(rows) == ["clone", "rotate, interleaved", "rotate, halves"]
+    assert 0 < rows["rotate, halves"]["error"] < 2e-6
 
 
 def test_rounds_are_interleaved():

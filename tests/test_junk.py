@@ -44,6 +44,25 @@ BUILT = {
     pe.AxialSinusoidal: {"base": JUNK, "layout": JUNK, "order": JUNK},
     pe.FourierFeatures: {"sigma": JUNK, "order": JUNK, "centred": JUNK},
     pe.LearnedFourier: {"features": SMALL, "hidden": SMALL, "gamma": JUNK},
+    pe.RoPE: {"base": JUNK, "pairing": JUNK, "rotary_dim": SMALL, "rotated": JUNK, "scaling": JUNK},
+    pe.XPos: {"base": JUNK, "gamma": JUNK, "scale_base": JUNK, "centre": JUNK, "pairing": JUNK},
+    pe.ALiBi: {"slopes": JUNK},
+    pe.T5Bias: {"buckets": SMALL, "max_distance": SMALL, "bidirectional": JUNK, "std": JUNK},
+}
+VALUES = {  # scalings, temperatures and schedules: every field is fed junk
+    pe.Interpolation: 1,
+    pe.NTK: 1,
+    pe.DynamicNTK: 2,
+    pe.YaRN: 4,
+    pe.Llama3: 4,
+    pe.LongRoPE: 3,
+    pe.Proportional: 2,
+    pe.Llama4Temperature: 2,
+    pe.MinistralTemperature: 2,
+    pe.LogN: 1,
+    pe.SSMax: 1,
+    pe.Tempered: 2,
+    pe.Schedule: 1,
 }
 
 
@@ -58,17 +77,32 @@ def test_constructors_refuse_junk_with_a_sentence(encoding, data):
     count = sum(field.init and not field.kw_only for field in dataclasses.fields(encoding))
     positional = (first, second)[:count]
     made = attempt(lambda: encoding(*positional, **options))
-    if made is None or made.dim > 5000 or (made.axes or 0) > 100:
+    if made is None or getattr(made, "dim", 0) > 5000 or (made.axes or 0) > 100:
         return
     if isinstance(made, pe.Learned) and made.length > 5000:
         return
     assert hash(made) == hash(encoding(*positional, **options))
     params = made.init(np.random.default_rng(0))
     positions = np.zeros((3,) if made.axes is None else (3, made.axes), dtype=int)
-    positions = positions if not isinstance(made, pe.Learned) else positions % made.length
-    encoded = made.encode(positions, params)
-    assert encoded.shape == (3, made.dim)
-    assert np.isfinite(encoded).all()
+    if isinstance(made, pe.Additive):
+        result, shape = made.encode(positions, params), (3, made.dim)
+    elif isinstance(made, pe.Rotary):
+        result, shape = made.rotate(np.ones((3, made.dim)), positions), (3, made.dim)
+    else:
+        result, shape = made.bias(positions, positions, params), (made.heads, 3, 3)
+    assert result.shape == shape
+    assert np.isfinite(result).all()
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: value.__name__)
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(data=st.data())
+def test_values_refuse_junk_with_a_sentence(value, data):
+    numbers = st.one_of(st.floats(0.5, 100.0), st.integers(1, 5000), JUNK)
+    made = attempt(lambda: value(*[data.draw(numbers) for _ in range(VALUES[value])]))
+    if isinstance(made, pe.Scaling):
+        w = attempt(lambda: made.at(100).frequencies(8, base=10_000.0))
+        assert w is None or (w.shape == (4,) and np.isfinite(w).all())
 
 
 @settings(max_examples=300, deadline=None)

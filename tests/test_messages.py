@@ -288,6 +288,90 @@ CASES = [
         ValueError,
         "pairing must be 'interleaved' or 'halves'; got pairing='quarters'",
     ),
+    # rotary encodings and scalings
+    (lambda: pe.RoPE(7), ValueError, "dim must be a positive even number; got dim=7"),
+    (
+        lambda: pe.RoPE(8, rotary_dim=3),
+        ValueError,
+        "rotary_dim must be a positive even number of at most dim=8; got rotary_dim=3",
+    ),
+    (
+        lambda: pe.RoPE(8, rotary_dim=10),
+        ValueError,
+        "rotary_dim must be a positive even number of at most dim=8; got rotary_dim=10",
+    ),
+    (
+        lambda: pe.RoPE(8, pairing="neox"),
+        ValueError,
+        "pairing must be 'interleaved' or 'halves'; got pairing='neox'",
+    ),
+    (
+        lambda: pe.RoPE(8, rotated="middle"),
+        ValueError,
+        "rotated must be 'leading' or 'trailing'; got rotated='middle'",
+    ),
+    (
+        lambda: pe.RoPE(8, scaling="yarn"),
+        TypeError,
+        "scaling must be a Scaling or None; got scaling='yarn'",
+    ),
+    (
+        lambda: pe.RoPE(8).rotate(np.ones((1, 8)), [2**24]),
+        ValueError,
+        "positions must lie between -16,777,216 and 16,777,216, where they are exact; "
+        "got positions[0]=16777216",
+    ),
+    (
+        lambda: pe.RoPE(8).rotate(np.ones((1, 6)), [0]),
+        ValueError,
+        "x must be (…, seq, 8); got shape (1, 6)",
+    ),
+    (
+        lambda: pe.YaRN(4.0, None),
+        TypeError,
+        "original_length must be a whole number of at least 2; got original_length=None",
+    ),
+    (
+        lambda: pe.Llama3(0.5, 8192),
+        ValueError,
+        "factor must be a finite number of at least 1; got factor=0.5",
+    ),
+    (
+        lambda: pe.YaRN(4.0, 512, 1.0, 32.0),
+        ValueError,
+        "beta_slow must not be above beta_fast; got 32.0 and 1.0",
+    ),
+    (
+        lambda: pe.RoPE(8, scaling=pe.LongRoPE((1.0,), (1.0,), 16)).at(3),
+        ValueError,
+        "factors must have one factor for each of the 4 pairs; got 1",
+    ),
+    (
+        lambda: pe.LongRoPE([1.0], (1.0,), 16),
+        TypeError,
+        "short_factor must be a tuple with a factor for each pair; got short_factor=[1.0]",
+    ),
+    (
+        lambda: pe.Proportional(1.5),
+        ValueError,
+        "share must be a finite number of at least 0 and at most 1; got share=1.5",
+    ),
+    (
+        lambda: pe.XPos(8).rotate(np.ones((1, 8)), [100_000]),
+        ValueError,
+        "positions must lie within 32,696 of centre=0, or the decay leaves float32; "
+        "got positions from 100000 to 100000",
+    ),
+    (
+        lambda: pe.mrope_positions([(1, 2)]),
+        ValueError,
+        "a grid must be (frames, height, width); got (1, 2)",
+    ),
+    (
+        lambda: pe.mrope_positions(3),
+        TypeError,
+        "parts must be numbers and (frames, height, width); got 3",
+    ),
     # position builders
     (
         lambda: pe.consecutive(-1),

@@ -14,6 +14,8 @@ EXAMPLES = {
     pe.RoPE: pe.RoPE(8),
     pe.AxialRoPE: pe.AxialRoPE.split(8),
     pe.XPos: pe.XPos(8),
+    pe.ALiBi: pe.ALiBi(3),
+    pe.T5Bias: pe.T5Bias(3),
     pe.NoPE: pe.NoPE(),
 }
 
@@ -64,9 +66,10 @@ def linear_shift(encoding, encode, rng):
 
 
 def relative(encoding, encode, rng):
-    q, k = rng.normal(size=(2, 1, 300, getattr(encoding, "dim", 8)))
+    q, k = rng.normal(size=(2, 300, getattr(encoding, "dim", 8)))
     here = positions(encoding, rng)
-    near, far = (pe.logits(encoding, q, k, p, p) for p in (here, here + 700))
+    params = encoding.init(rng)
+    near, far = (pe.logits(encoding, q, k, p, p, params) for p in (here, here + 700))
     return np.allclose(near, far, rtol=1e-6, atol=1e-6)
 
 

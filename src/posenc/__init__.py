@@ -1,6 +1,7 @@
 """posenc: Transformer positional encodings, exact at any position."""
 
 from posenc.encodings import (
+    ALiBi,
     AxialRoPE,
     AxialSinusoidal,
     FourierFeatures,
@@ -9,10 +10,12 @@ from posenc.encodings import (
     NoPE,
     RoPE,
     Sinusoidal,
+    T5Bias,
     XPos,
     catalogue,
     named,
 )
+from posenc.interop import ModelPositions, from_config, read_config
 from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores, Traits, logits
 from posenc.positions import (
     cape,
@@ -49,6 +52,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "NTK",
+    "ALiBi",
     "Additive",
     "AxialRoPE",
     "AxialSinusoidal",
@@ -64,6 +68,7 @@ __all__ = [
     "LogN",
     "LongRoPE",
     "MinistralTemperature",
+    "ModelPositions",
     "NoPE",
     "Proportional",
     "RoPE",
@@ -73,6 +78,7 @@ __all__ = [
     "Schedule",
     "Scores",
     "Sinusoidal",
+    "T5Bias",
     "Temperature",
     "Tempered",
     "Traits",
@@ -83,6 +89,7 @@ __all__ = [
     "consecutive",
     "detr_grid",
     "distances",
+    "from_config",
     "grid",
     "left_padded",
     "logits",
@@ -90,4 +97,5 @@ __all__ = [
     "named",
     "packed",
     "randomised",
+    "read_config",
 ]

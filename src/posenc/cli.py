@@ -92,19 +92,22 @@ def show(sentence: str, name: str, dim: int, seed: int, out: Path | None, as_jso
 def bench(rounds: int, as_json: bool) -> None:
     """Time posenc against the straightforward form, after checking both for correctness."""
     try:
-        from posenc.bench.tables import measure
+        from posenc.bench import rotations, tables
     except ModuleNotFoundError as error:
         raise click.ClickException(
             f'{error.name} is not installed; benchmarks need: pip install "posenc[torch]"'
         ) from error
-    result = _usage(lambda: measure(rounds=rounds))
+    results = [
+        _usage(lambda part=part: part.measure(rounds=rounds)) for part in (tables, rotations)
+    ]
     if as_json:
-        click.echo(json.dumps(result))
+        click.echo(json.dumps({"benchmarks": results}))
         return
-    click.echo(f"{result['what']:<28} {'median':>11} {'ratio':>6}  largest error")
-    for name, row in result["rows"].items():
-        milliseconds, ratio, error = row["seconds"] * 1e3, row["ratio"], row["error"]
-        click.echo(f"{name:<28} {milliseconds:8.1f} ms {ratio:6.2f}  {error:.1e}")
+    for result in results:
+        click.echo(f"{result['what']:<28} {'median':>11} {'ratio':>6}  largest error")
+        for name, row in result["rows"].items():
+            milliseconds, ratio, error = row["seconds"] * 1e3, row["ratio"], row["error"]
+            click.echo(f"{name:<28} {milliseconds:8.1f} ms {ratio:6.2f}  {error:.1e}")
 
 
 def _described(encoding: type[posenc.Encoding]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from posenc import rules
-from posenc.bench.timing import interleaved
+from posenc.bench.timing import compared
 from posenc.encodings import Sinusoidal
 
 LENGTH, DIM = 65_536, 512
@@ -40,13 +40,4 @@ def measure(*, rounds: int = 9, length: int = LENGTH, dim: int = DIM) -> dict[st
         [encoding.encode(part) for part in np.array_split(on_numpy, length // 512)]
     )
     errors = {name: float(np.abs(np.asarray(make()) - truth).max()) for name, make in work.items()}
-    for name in ("posenc, torch", "posenc, numpy"):
-        if not errors[name] <= 1.5e-7:
-            raise ArithmeticError(f"{name}: error {errors[name]:.2g} is above 1.5e-7; not timed")
-    seconds = interleaved(work, rounds=rounds)
-    first = seconds["straightforward, torch"]
-    rows = {
-        name: {"seconds": seconds[name], "ratio": seconds[name] / first, "error": errors[name]}
-        for name in work
-    }
-    return {"what": f"{length} x {dim} float32 table", "rounds": rounds, "rows": rows}
+    return compared(f"{length} x {dim} float32 table", work, errors, bound=1.5e-7, rounds=rounds)

@@ -1,12 +1,12 @@
 """How long things take, one beside the other."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from statistics import median
 from typing import Any
 
 
-def interleaved(work: dict[str, Callable[[], Any]], *, rounds: int) -> dict[str, float]:
+def interleaved(work: Mapping[str, Callable[[], Any]], *, rounds: int) -> dict[str, float]:
     """The median seconds of each function: every round runs all of them, after one to warm up.
 
     >>> sorted(interleaved({"a": lambda: 1, "b": lambda: 2}, rounds=1))
@@ -22,3 +22,30 @@ def interleaved(work: dict[str, Callable[[], Any]], *, rounds: int) -> dict[str,
             if turn:
                 seconds[name].append(elapsed)
     return {name: median(times) for name, times in seconds.items()}
+
+
+def compared(
+    what: str,
+    work: Mapping[str, Callable[[], Any]],
+    errors: dict[str, float],
+    *,
+    bound: float,
+    rounds: int,
+) -> dict[str, Any]:
+    """Seconds of each, their ratio to the first, and their errors; all but the first must be right.
+
+    >>> slow = {"theirs": lambda: 1, "ours": lambda: 1}
+    >>> compared("a sum", slow, {"theirs": 0.5, "ours": 0.1}, bound=0.01, rounds=1)
+    Traceback (most recent call last):
+    ArithmeticError: ours: error 0.1 is above 0.01; not timed
+    """
+    first, *others = work
+    for name in others:
+        if not errors[name] <= bound:
+            raise ArithmeticError(f"{name}: error {errors[name]:.2g} is above {bound:g}; not timed")
+    seconds = interleaved(work, rounds=rounds)
+    rows = {
+        name: {"seconds": spent, "ratio": spent / seconds[first], "error": errors[name]}
+        for name, spent in seconds.items()
+    }
+    return {"what": what, "rounds": rounds, "rows": rows}

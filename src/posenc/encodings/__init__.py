@@ -2,12 +2,14 @@
 
 from typing import Any
 
+from posenc.encodings.alibi import ALiBi
 from posenc.encodings.axial import AxialRoPE
 from posenc.encodings.fourier import FourierFeatures, LearnedFourier
 from posenc.encodings.learned import Learned
 from posenc.encodings.nope import NoPE
 from posenc.encodings.rope import RoPE, XPos
 from posenc.encodings.sinusoidal import AxialSinusoidal, Sinusoidal
+from posenc.encodings.t5 import T5Bias
 from posenc.mechanisms import Encoding
 
 BUILTIN: tuple[tuple[str, type[Encoding]], ...] = (
@@ -19,11 +21,14 @@ BUILTIN: tuple[tuple[str, type[Encoding]], ...] = (
     ("rope", RoPE),
     ("axial-rope", AxialRoPE),
     ("xpos", XPos),
+    ("alibi", ALiBi),
+    ("t5", T5Bias),
     ("nope", NoPE),
 )
 
 __all__ = [
     "BUILTIN",
+    "ALiBi",
     "AxialRoPE",
     "AxialSinusoidal",
     "FourierFeatures",
@@ -32,6 +37,7 @@ __all__ = [
     "NoPE",
     "RoPE",
     "Sinusoidal",
+    "T5Bias",
     "XPos",
     "catalogue",
     "named",

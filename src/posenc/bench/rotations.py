@@ -1,0 +1,35 @@
+"""Rotating queries, against copying them: the least that any rotation must do."""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from posenc import rules
+from posenc.bench.timing import compared
+from posenc.encodings import RoPE
+
+SHAPE = (1, 32, 2048, 128)
+
+
+def measure(*, rounds: int = 9, shape: tuple[int, int, int, int] = SHAPE) -> dict[str, Any]:
+    """Median seconds to clone and to rotate a float32 tensor, and the errors of the rotations.
+
+    A rotation that is not within 2e-6 of float64 is not timed: the run fails instead.
+    """
+    rounds = rules.whole("rounds", rounds, least=1)
+    x = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+    positions = torch.arange(shape[-2])
+    ropes = {pairing: RoPE(shape[-1], pairing=pairing) for pairing in ("interleaved", "halves")}
+    work = {"clone": x.clone} | {
+        f"rotate, {pairing}": lambda rope=rope: rope.rotate(x, positions)
+        for pairing, rope in ropes.items()
+    }
+    errors = {"clone": 0.0}
+    for pairing, rope in ropes.items():
+        truth = rope.rotate(x.double().numpy(), np.arange(shape[-2]))
+        errors[f"rotate, {pairing}"] = float(
+            np.abs(rope.rotate(x, positions).numpy() - truth).max()
+        )
+    what = f"{' x '.join(map(str, shape))} float32"
+    return compared(what, work, errors, bound=2e-6, rounds=rounds)

@@ -1,0 +1,74 @@
+"""The relative bias of T5: one learned number for each head and bucket of distances."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from posenc import rules
+from posenc.arrays import Array, cast, default_float, namespace
+from posenc.encodings.learned import named
+from posenc.mechanisms import Bias, Params, Traits
+from posenc.positions import distances
+
+
+@dataclass(frozen=True)
+class T5Bias(Bias):
+    """A learned bias of the distance: b_h(i, j) = table[bucket(j - i), h].
+
+    Near distances have a bucket each, farther ones share buckets that widen geometrically up to
+    `max_distance`, beyond which all is one. Causal attention uses all buckets for the past; with
+    `bidirectional` half of them are for the future. Raffel et al. (2019), "Exploring the Limits of
+    Transfer Learning with a Unified Text-to-Text Transformer". T5 itself does not divide its logits
+    by sqrt(dim), so its tables are larger than those of models that do.
+
+    >>> T5Bias(8).buckets_of(np.array([0, 1, 15, 16, 19, 113, 10_000]))
+    array([ 0,  1, 15, 16, 17, 31, 31])
+    """
+
+    heads: int
+    buckets: int = field(default=32, kw_only=True)
+    max_distance: int = field(default=128, kw_only=True)
+    bidirectional: bool = field(default=False, kw_only=True)
+    std: float = field(default=0.02, kw_only=True)
+
+    def __post_init__(self) -> None:
+        rules.whole("heads", self.heads, least=1, most=4096)
+        rules.flag("bidirectional", self.bidirectional)
+        least = 4 if self.bidirectional else 2
+        if rules.whole("buckets", self.buckets, least=least, most=2**20) % 2:
+            raise ValueError(f"buckets must be an even number; got buckets={self.buckets}")
+        exact = self.buckets // (4 if self.bidirectional else 2)
+        rules.whole("max_distance", self.max_distance, least=exact + 1)
+        rules.real("std", self.std, least=0, most=1e6)
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(extrapolates=True, relative=True, bounded=True)
+
+    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        rules.generator("rng", rng)
+        table = rng.normal(scale=self.std, size=(self.buckets, self.heads))
+        return {"table": table.astype(np.float32)}
+
+    def buckets_of(self, behind: Array) -> Array:
+        """The bucket of each distance i - j of a key behind its query (negative: ahead of it)."""
+        xp = namespace(behind=behind)
+        count, first, away = self.buckets, 0, xp.clip(behind, min=0)
+        if self.bidirectional:
+            count //= 2
+            first, away = count * cast(behind < 0, behind.dtype), abs(behind)
+        near = count // 2
+        # float32 and float64 agree on every bucket of (32, 128): no edge falls on a whole distance
+        floats = cast(xp.where(away < near, near, away), default_float(behind))
+        steps = xp.log(floats / near) / math.log(self.max_distance / near) * (count - near)
+        far = xp.clip(near + cast(steps, away.dtype), max=count - 1)
+        return first + xp.where(away < near, away, far)
+
+    def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+        table = named(params, "table", (self.buckets, self.heads))
+        behind = distances(q_pos, k_pos)
+        xp = namespace(positions=behind, table=table)
+        index = self.buckets_of(behind)
+        rows = xp.take(table, xp.reshape(index, (-1,)), axis=0)
+        return xp.moveaxis(xp.reshape(rows, (*index.shape, self.heads)), -1, -3)

@@ -1,0 +1,218 @@
+"""Positional encodings out of a Hugging Face config.json, without transformers."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, cast
+
+from posenc import rules
+from posenc.encodings import NoPE
+from posenc.encodings.rope import PAIRINGS
+from posenc.interop.absolute import absolute_layers, alibi_layers, t5_layers, whisper_layers
+from posenc.interop.conventions import (
+    ABSOLUTE,
+    ALIBI,
+    NO_POSITIONS,
+    ROTARY,
+    T5,
+    RotaryConvention,
+)
+from posenc.interop.fields import Fields
+from posenc.interop.rotary import rotary_layers
+from posenc.mechanisms import Encoding
+from posenc.rotation import Pairing
+from posenc.temperatures import Tempered
+
+Config = Mapping[str, Any] | str | PathLike[str]
+
+NESTED = ("text_config", "llm_config", "language_config", "thinker_config", "decoder")
+"""Where a model of pictures or sound keeps the config of its text model."""
+
+
+@dataclass(frozen=True)
+class ModelPositions:
+    """What a model does about positions: an encoding for each layer, and what it was trained on.
+
+    An encoding that is added to the embeddings stands at every layer, though it acts before the
+    first. A model with an encoder and a decoder has the encoder's layers first.
+    """
+
+    model_type: str
+    layers: tuple[Encoding, ...]
+    trained_length: int | None
+    heads: int | None
+    head_dim: int | None
+    notes: tuple[str, ...] = ()
+
+
+def read_config(config: Config, *, pairing: Pairing | None = None) -> ModelPositions:
+    """The positional encodings of a model, from its config.json (a path or what is in it).
+
+    Reads the spellings of transformers 4 and 5. What the file leaves to the model's code comes from
+    the conventions of its `model_type`, with a note; an unknown model type needs its `pairing`.
+
+    >>> model = read_config({"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4,
+    ...                      "num_hidden_layers": 2, "max_position_embeddings": 2048})
+    >>> model.layers[0]
+    RoPE(dim=16, base=10000.0, pairing='halves', rotary_dim=16, rotated='leading', scaling=None)
+    >>> model.notes
+    ("base 10,000 is the default of llama's config class; the file does not say",)
+    """
+    values = _text(_loaded(config))
+    fields = Fields(values, _model_type(values, pairing))
+    if pairing is not None:
+        rules.one_of("pairing", pairing, PAIRINGS)
+    layers, length, head_dim = _read(fields, pairing)
+    found = fields.first("num_attention_heads", "n_head", "n_heads", "num_heads")
+    heads = rules.whole(found[0], found[1], least=1) if found is not None else None
+    return ModelPositions(fields.model_type, layers, length, heads, head_dim, tuple(fields.notes))
+
+
+def from_config(
+    config: Config, layer: int | None = None, *, pairing: Pairing | None = None
+) -> Encoding:
+    """The encoding of a model's layer, or the one that all its layers share.
+
+    >>> config = {"model_type": "smollm3", "hidden_size": 64, "num_attention_heads": 4,
+    ...           "num_hidden_layers": 4, "rope_theta": 5e6, "no_rope_layers": [1, 1, 1, 0]}
+    >>> from_config(config, layer=3)
+    NoPE()
+    >>> from_config(config)
+    Traceback (most recent call last):
+    ValueError: layer must be named, as layers differ: 0-2 RoPE, 3 NoPE; got layer=None
+    """
+    layers = read_config(config, pairing=pairing).layers
+    if layer is not None:
+        if not 0 <= rules.whole("layer", layer) < len(layers):
+            raise ValueError(f"layer must be one of 0 .. {len(layers) - 1}; got layer={layer}")
+        return layers[layer]
+    if any(other != layers[0] for other in layers):
+        listed = ", ".join(
+            f"{spans(where)} {type(encoding).__name__}" for encoding, where in grouped(layers)
+        )
+        raise ValueError(f"layer must be named, as layers differ: {listed}; got layer=None")
+    return layers[0]
+
+
+def grouped(layers: tuple[Encoding, ...]) -> list[tuple[Encoding, list[int]]]:
+    """Each different encoding with the layers that have it."""
+    groups: list[tuple[Encoding, list[int]]] = []
+    for i, encoding in enumerate(layers):
+        for known, where in groups:
+            if known == encoding:
+                where.append(i)
+                break
+        else:
+            groups.append((encoding, [i]))
+    return groups
+
+
+def spans(numbers: list[int]) -> str:
+    """Numbers with runs joined.
+
+    >>> spans([0, 1, 2, 4, 5, 9])
+    '0-2, 4-5, 9'
+    """
+    runs: list[list[int]] = []
+    for n in numbers:
+        if runs and runs[-1][-1] == n - 1:
+            runs[-1] = [runs[-1][0], n]
+        else:
+            runs.append([n])
+    return ", ".join("-".join(map(str, run)) for run in runs)
+
+
+def _read(
+    fields: Fields, pairing: Pairing | None
+) -> tuple[tuple[Encoding, ...], int | None, int | None]:
+    """Layers, trained length and head dim."""
+    name = fields.model_type
+    if name == "whisper":
+        return (*whisper_layers(fields), None)
+    if name in ALIBI and (layers := alibi_layers(fields)) is not None:
+        return layers, fields.length(), None
+    if name in T5:
+        return t5_layers(fields), None, None
+    if name in ABSOLUTE:
+        return (*absolute_layers(fields, ABSOLUTE[name]), None)
+    if name in NO_POSITIONS:
+        return (NoPE(),) * fields.layers(), fields.length(), None
+    convention = ROTARY.get(name, RotaryConvention())
+    if pairing is not None:
+        if name in ROTARY and pairing != convention.pairing:
+            fields.note(f"pairing {pairing} as asked; {name} has {convention.pairing}")
+        convention = _paired(convention, pairing)
+    layers = rotary_layers(fields, convention)
+    rotating = [inner(layer) for layer in layers]
+    lengths = [_original(layer) for layer in rotating]
+    length = next((n for n in lengths if n is not None), None) or fields.length()
+    dims = {cast(Any, layer).dim for layer in rotating if hasattr(layer, "dim")}
+    return layers, length, dims.pop() if len(dims) == 1 else None
+
+
+def inner(encoding: Encoding) -> Encoding:
+    """The encoding under a temperature."""
+    return encoding.encoding if isinstance(encoding, Tempered) else encoding
+
+
+def _original(encoding: Encoding) -> int | None:
+    return getattr(getattr(encoding, "scaling", None), "original_length", None)
+
+
+def _paired(convention: RotaryConvention, pairing: Pairing) -> RotaryConvention:
+    return replace(convention, pairing=pairing)
+
+
+def _model_type(values: Mapping[str, Any], pairing: Pairing | None) -> str:
+    name = values.get("model_type")
+    if name is None and pairing is not None:
+        return "unknown"
+    if not isinstance(name, str):
+        raise ValueError(f"model_type must be a string; got model_type={name!r}")
+    known = ROTARY.keys() | ABSOLUTE.keys() | ALIBI | T5 | NO_POSITIONS | {"whisper"}
+    for candidate in (name, f"{name}_text"):
+        if candidate in known:
+            return candidate
+    if pairing is not None:
+        return name
+    raise ValueError(
+        f"model_type must be known, or pairing given ('interleaved' or 'halves'); "
+        f"got model_type={name!r}"
+    )
+
+
+def _text(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The part of a config that describes the text model."""
+    while True:
+        name = next((n for n in NESTED if isinstance(values.get(n), Mapping)), None)
+        if name is None:
+            break
+        values = {"model_type": values.get("model_type"), **values[name]}
+    if values.get("text_config") is not None:
+        raise ValueError(
+            f"text_config must be an object; got text_config={values['text_config']!r}"
+        )
+    return values
+
+
+def _loaded(config: Any) -> Mapping[str, Any]:
+    """A config's contents; a folder stands for the config.json in it."""
+    if isinstance(config, Mapping):
+        return cast(Mapping[str, Any], config)
+    if not isinstance(config, str | PathLike):
+        raise TypeError(f"config must be a path or a dict; got {config!r}")
+    path = Path(config)
+    path = path / "config.json" if path.is_dir() else path
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(
+            f"config must be a file that can be read; {path}: {error.strerror}"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"config must be JSON; {path}: {error}") from error
+    if not isinstance(values, dict):
+        raise ValueError(f"config must be a JSON object; {path} has {type(values).__name__}")
+    return cast(Mapping[str, Any], values)

@@ -1,0 +1,346 @@
+"""What a config.json leaves to its model's code: the conventions of each model type, as data.
+
+Read off the classes of transformers 5.22.2, which differ in pairing, base, which channels turn and
+which layers have positions at all.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
+
+from posenc.rotation import Pairing, Rotated
+
+NO_ATTENTION = frozenset(
+    {"linear_attention", "conv", "mamba", "mamba2", "recurrent", "moe", "mlp", "gdn", "kda"}
+)
+"""Layer types that do not attend, and so have no positions."""
+
+
+def _nothing() -> Mapping[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RotaryConvention:
+    """How a model type rotates: what its config class and its code fix."""
+
+    pairing: Pairing = "halves"
+    base: float = 10_000.0
+    """Default of the config class; for two kinds of layer, that of the global ones."""
+    local_base: float | None = None
+    """Default of the local layers, where they have parameters of their own."""
+    share: float = 1.0
+    """Default partial rotary factor: the part of the head that turns."""
+    local_share: float | None = None
+    """That of the local layers, where it differs."""
+    rotated: Rotated = "leading"
+    latent: tuple[int, int] | None = None
+    """Multi-head latent attention: default channels of a head that do not turn, and that do."""
+    widen: int = 1
+    """Heads are so many times hidden_size / heads wide."""
+    every: int | None = None
+    """Without `layer_types`: every so-many-th layer is global, the others local."""
+    every_field: str = "sliding_window_pattern"
+    global_first: bool = False
+    """Whether counting starts with a global layer (ModernBERT)."""
+    global_last: bool = False
+    """Whether the last layer is global whatever the count says (Gemma 4)."""
+    others: str = "sliding_attention"
+    """The type of the layers between."""
+    local_scaled: bool = False
+    """Whether a scaling of the global layers is one of the local ones too (ModernBERT)."""
+    without: frozenset[str] = frozenset()
+    """Layer types without positions."""
+    without_every: int | None = None
+    """Without `no_rope_layers`: every so-many-th layer has no positions."""
+    global_head_dim: int | None = None
+    sections: tuple[int, ...] | None = None
+    """M-RoPE's default share of the pairs for each axis."""
+    turns: Literal["chunked", "interleaved", "ernie"] = "chunked"
+    """How those shares are laid out."""
+    only_if: tuple[str, Any, Any] | None = None
+    """A field, the value with which the model rotates at all, and the class's default."""
+    parameters: Mapping[str, Any] = field(default_factory=_nothing)
+    """The class's rope_parameters where the file has none."""
+    backwards: bool = False
+    """Turns by -p w (nanochat)."""
+    temperature: Literal["llama4", "ministral"] | None = None
+
+
+def _llama3(
+    factor: float, length: int, *, low: float = 1.0, high: float = 4.0
+) -> Mapping[str, Any]:
+    """Default parameters of a class that has Llama 3's scaling."""
+    return {
+        "rope_type": "llama3",
+        "factor": factor,
+        "original_max_position_embeddings": length,
+        "low_freq_factor": low,
+        "high_freq_factor": high,
+    }
+
+
+def _yarn(factor: float, length: int, **more: Any) -> Mapping[str, Any]:
+    """Default parameters of a class that has YaRN."""
+    named = {"rope_type": "yarn", "factor": factor, "original_max_position_embeddings": length}
+    return named | {"beta_fast": 32.0, "beta_slow": 1.0} | more
+
+
+_C = RotaryConvention
+_FULL = frozenset({"full_attention"})
+_MINISTRAL = {"mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.1}
+
+_ROTARY: tuple[tuple[RotaryConvention, str], ...] = (
+    (
+        _C(),
+        "llama mistral qwen2 qwen2_moe qwen3 qwen3_moe gemma gemma2 olmo olmo2 olmoe starcoder2 "
+        "phi3 phi4_multimodal granite granitemoe granitemoeshared arcee aria_text "
+        "chameleon dbrx deepseek_ocr2_text dia_decoder dia_encoder diffllama doge dots1 esmc "
+        "eurobert falcon falcon_h1 gpt_neox_japanese granite_swa granitemoe_swa hrm_text "
+        "hunyuan_v1_dense hunyuan_v1_moe hyperclovax idefics jais2 jetmoe kyutai_speech_to_text "
+        "mimi ministral molmo2_text moshi olmo_hybrid pocket_tts qwen3_omni_moe_talker_text "
+        "qwen3_omni_moe_talker_code_predictor seed_oss t5_gemma_module unlimited_ocr_text "
+        "vaultgemma gradium_phonon_tts",
+    ),
+    (_C(base=1_000.0), "nomic_bert"),
+    (_C(base=20_000.0), "jina_embeddings_v3"),
+    (_C(base=160_000.0), "gte"),
+    (_C(base=500_000.0), "bitnet csm csm_depth_decoder_model evolla flex_olmo mllama_text_model"),
+    (_C(base=500_000.0), "muse_glimmer_assistant"),
+    (_C(base=1_000_000.0), "emu3_text_model lfm2 lfm2_moe minimax mixtral phimoe solar_open"),
+    (_C(base=2_000_000.0, without_every=4), "smollm3"),
+    (_C(base=5_000_000.0), "minimax_m2 minimax_m3_vl_text"),
+    (_C(base=11_158_840.0), "hy_v3"),
+    (_C(base=12_000_000.0, parameters=_llama3(8.0, 8192)), "apertus"),
+    (_C(base=1_000_000.0, parameters=_llama3(16.0, 8192)), "cwm"),
+    (_C(base=500_000.0, parameters=_llama3(32.0, 1024, low=0.125, high=0.5)), "higgs_audio_v2"),
+    (_C(base=150_000.0, parameters=_yarn(32.0, 4096, truncate=False)), "gpt_oss"),
+    (
+        _C(
+            base=1_000_000.0,
+            temperature="ministral",
+            parameters=_yarn(16.0, 16_384, **_MINISTRAL),
+        ),
+        "ministral3",
+    ),
+    (_C(backwards=True), "nanochat"),
+    (_C(widen=2, only_if=("use_mem_rope", True, False)), "zamba2"),
+    (_C(only_if=("position_embedding_type", "rope", None)), "granitemoehybrid"),
+    (_C(only_if=("position_embedding_type", "rotary", "absolute")), "esm"),
+    # only part of the head turns
+    (_C(share=0.25), "gpt_neox stablelm"),
+    (
+        _C(share=0.25, every=4, every_field="full_attention_interval", others="linear_attention"),
+        "qwen3_next",
+    ),
+    (_C(share=0.5), "persimmon phi nemotron glm4_moe bamba recurrent_gemma"),
+    (_C(pairing="interleaved", share=0.5), "glm glm4"),
+    (_C(pairing="interleaved", share=0.9), "moonshine"),
+    (_C(pairing="interleaved", share=0.8), "moonshine_streaming"),
+    # neighbours make a pair
+    (_C(pairing="interleaved"), "gptj codegen roformer blt_patcher"),
+    (_C(pairing="interleaved", base=100_000.0), "helium"),
+    (
+        _C(pairing="interleaved", base=500_000.0),
+        "cohere ernie4_5 ernie4_5_moe blt_local_encoder blt_local_decoder blt_global_transformer",
+    ),
+    (
+        _C(
+            pairing="interleaved",
+            base=150_000.0,
+            parameters=_yarn(32.0, 4096, truncate=False),
+        ),
+        "openai_privacy_filter",
+    ),
+    # layers differ
+    (
+        _C(pairing="interleaved", base=500_000.0, without_every=4, temperature="llama4"),
+        "llama4_text",
+    ),
+    (_C(pairing="interleaved", every=4, without=_FULL), "cohere2 cohere2_moe"),
+    (_C(every=4, without=_FULL), "exaone4 exaone_moe"),
+    (_C(every=4, every_field="global_attn_every_n_layers", without=_FULL), "afmoe"),
+    (_C(every=5, without=_FULL), "kolibri1"),
+    (_C(without=_FULL), "flint"),
+    (_C(every=6, without=_FULL), "beam"),
+    (_C(base=500_000.0), "muse_spark_text"),
+    (_C(), "muse_glimmer_text"),
+    (_C(base=1_000_000.0, local_base=10_000.0, every=6), "gemma3_text t5gemma2_text"),
+    (_C(base=1_000_000.0, local_base=10_000.0, every=6), "t5gemma2_decoder"),
+    (_C(base=1_000_000.0, local_base=10_000.0, every=5), "gemma3n_text"),
+    (
+        _C(
+            base=1_000_000.0,
+            local_base=10_000.0,
+            every=6,
+            global_last=True,
+            global_head_dim=512,
+            parameters={"rope_type": "proportional", "partial_rotary_factor": 0.25},
+        ),
+        "gemma4_text gemma4_unified_text diffusion_gemma_text",
+    ),
+    (
+        _C(
+            base=1_000_000.0,
+            local_base=10_000.0,
+            every=6,
+            global_last=True,
+            global_head_dim=512,
+        ),
+        "embedding_gemma2_text",
+    ),
+    (
+        _C(
+            base=160_000.0,
+            local_base=10_000.0,
+            every=3,
+            every_field="global_attn_every_n_layers",
+            global_first=True,
+            local_scaled=True,
+        ),
+        "modernbert modernbert-decoder",
+    ),
+    (_C(base=500_000.0, local_base=500_000.0, every=4), "olmo3"),
+    (_C(base=2_560_000.0, local_base=10_000.0, every=3), "ultrabert"),
+    (_C(base=500_000.0, local_base=10_000.0), "mellum"),
+    (
+        _C(base=500_000.0, local_base=10_000.0, share=0.5, local_share=1.0),
+        "laguna",
+    ),
+    (_C(base=5_000_000.0, local_base=10_000.0, share=0.334), "mimo_v2_flash"),
+    (_C(base=5_000_000.0, local_base=10_000.0, share=0.5), "zaya"),
+    (_C(), "step3p5"),
+    (
+        _C(
+            pairing="interleaved",
+            base=160_000.0,
+            local_base=10_000.0,
+            share=0.125,
+            rotated="trailing",
+        ),
+        "deepseek_v4",
+    ),
+    # multi-head latent attention: a part of each head carries the positions
+    (_C(pairing="interleaved", rotated="trailing", latent=(128, 64)), "deepseek_v2 deepseek_v3"),
+    (_C(pairing="interleaved", rotated="trailing", latent=(128, 64)), "deepseek_v32 axk1 youtu"),
+    (_C(pairing="interleaved", rotated="trailing", latent=(192, 64)), "glm4_moe_lite glm_moe_dsa"),
+    (_C(pairing="interleaved", rotated="trailing", latent=(64, 32)), "axk2"),
+    (
+        _C(pairing="interleaved", rotated="trailing", latent=(128, 64), base=10_000_000.0),
+        "longcat_flash",
+    ),
+    (
+        _C(
+            pairing="interleaved",
+            rotated="trailing",
+            latent=(128, 64),
+            base=6_000_000.0,
+            others="linear_attention",
+        ),
+        "bailing_hybrid",
+    ),
+    (
+        _C(
+            pairing="interleaved",
+            rotated="trailing",
+            latent=(64, 64),
+            temperature="ministral",
+            parameters=_yarn(128.0, 8192, **_MINISTRAL),
+        ),
+        "mistral4",
+    ),
+    (_C(rotated="trailing", latent=(64, 32)), "minicpm3"),
+    (_C(rotated="trailing", latent=(192, 64)), "hy_v4"),
+    # text beside pictures: one position on each of several axes
+    (_C(base=1_000_000.0, sections=(16, 24, 24)), "qwen2_vl_text qwen2_5_vl_text"),
+    (_C(base=1_000_000.0, sections=(16, 24, 24)), "qwen2_5_omni_text qwen2_5_omni_talker"),
+    (_C(base=500_000.0, sections=(16, 24, 24)), "paddleocr_vl_text"),
+    (
+        _C(base=500_000.0, sections=(24, 20, 20), turns="interleaved"),
+        "qwen3_vl_text qwen3_vl_moe_text",
+    ),
+    (_C(base=1_000_000.0, sections=(24, 20, 20), turns="interleaved"), "qwen3_omni_moe_text"),
+    (_C(base=100_000_000.0, sections=(24, 20, 20), turns="interleaved"), "cosmos3_edge_text"),
+    (
+        _C(
+            sections=(11, 11, 10),
+            turns="interleaved",
+            share=0.25,
+            every=4,
+            every_field="full_attention_interval",
+            others="linear_attention",
+        ),
+        "qwen3_5_text qwen3_5_moe_text",
+    ),
+    (_C(sections=(8, 12, 12), share=0.5), "glm4v_moe_text glm_image_text"),
+    (_C(pairing="interleaved", sections=(8, 12, 12), share=0.5), "glm4v_text"),
+    (_C(pairing="interleaved", sections=(8, 12, 12)), "glm_ocr_text"),
+    (
+        _C(pairing="interleaved", base=500_000.0, sections=(22, 22, 20), turns="ernie"),
+        "ernie4_5_vl_moe_text",
+    ),
+)
+
+ROTARY: Mapping[str, RotaryConvention] = MappingProxyType(
+    {name: convention for convention, names in _ROTARY for name in names.split()}
+)
+"""The convention of each text model type that rotates."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AbsoluteConvention:
+    """How a model type adds positions to its embeddings."""
+
+    kind: Literal["learned", "sinusoidal"]
+    rows: Literal["positions", "patches"] = "positions"
+    offset: int = 0
+    """The row of the first token: these tables have rows before it that no token uses."""
+    extra: int = 0
+    """Rows beyond max_position_embeddings, or beyond the patches (class tokens)."""
+    dim: tuple[str, ...] = ("hidden_size", "n_embd", "d_model", "dim")
+    layout: Literal["interleaved", "concat"] = "concat"
+    spacing: Literal["paper", "t2t"] = "paper"
+    stacks: bool = False
+    """Whether it has an encoder and a decoder."""
+
+
+_A = AbsoluteConvention
+_WORDS = ("embedding_size", "hidden_size")
+
+_ABSOLUTE: tuple[tuple[AbsoluteConvention, str], ...] = (
+    (
+        _A(kind="learned"),
+        "bert distilbert gpt2 gpt_neo gpt_bigcode openai-gpt imagegpt clip_text_model ernie "
+        "siglip_text_model layoutlm megatron-bert big_bird splinter mobilebert",
+    ),
+    (_A(kind="learned", dim=_WORDS), "electra albert convbert"),
+    (
+        _A(kind="learned", offset=2),
+        "roberta xlm-roberta camembert xlm-roberta-xl roberta-prelayernorm data2vec-text "
+        "longformer xmod",
+    ),
+    (_A(kind="learned", offset=2, extra=2), "opt biogpt"),
+    (_A(kind="learned", offset=2, extra=2, stacks=True), "bart mbart plbart mvp"),
+    (_A(kind="learned", stacks=True), "blenderbot blenderbot-small bigbird_pegasus"),
+    (_A(kind="learned", rows="patches", extra=1), "vit vit_mae dinov2"),
+    (_A(kind="learned", rows="patches", extra=2), "deit"),
+    (_A(kind="sinusoidal", stacks=True), "marian pegasus"),
+    (_A(kind="sinusoidal", spacing="t2t", offset=2, stacks=True), "m2m_100 nllb-moe fsmt"),
+    (_A(kind="sinusoidal", spacing="t2t", offset=2), "xglm"),
+    (_A(kind="sinusoidal", spacing="t2t", offset=2, stacks=True), "speech_to_text"),
+)
+
+ABSOLUTE: Mapping[str, AbsoluteConvention] = MappingProxyType(
+    {name: convention for convention, names in _ABSOLUTE for name in names.split()}
+)
+"""The convention of each model type that adds positions to its embeddings."""
+
+ALIBI = frozenset({"bloom", "mpt", "falcon"})
+"""Model types with ALiBi; falcon only with alibi=true, mpt unless attn_config has alibi=false."""
+
+T5 = frozenset({"t5", "mt5", "umt5", "longt5", "switch_transformers", "pop2piano"})
+"""Model types with T5's relative bias."""
+
+NO_POSITIONS = frozenset({"jamba", "nemotron_h", "kimi_linear"})
+"""Model types whose attention has no positional encoding at all."""

@@ -1,0 +1,133 @@
+"""The fields of a config: found under any of their names, checked, with a note for each default."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from posenc import rules
+from posenc.interop.defaults import SIZES
+
+LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+HIDDEN = ("hidden_size", "n_embd", "d_model")
+HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
+HEAD_DIM = ("head_dim", "kv_channels", "attention_head_dim")
+LENGTH = ("max_position_embeddings", "n_positions", "max_seq_len", "model_max_length", "seq_length")
+MOST_LAYERS = 10_000
+
+
+class Fields:
+    """The fields of a model's config, and the notes that reading them leaves.
+
+    >>> fields = Fields({"n_head": 8, "num_attention_heads": 16}, "gpt2")
+    >>> fields.first("num_attention_heads", "n_head")
+    Traceback (most recent call last):
+    ValueError: num_attention_heads and n_head must agree; got num_attention_heads=16, n_head=8
+    """
+
+    def __init__(self, values: Mapping[str, Any], model_type: str) -> None:
+        self.values = values
+        self.model_type = model_type
+        self.notes: list[str] = []
+
+    def first(self, *names: str) -> tuple[str, Any] | None:
+        """The name and value of whichever of `names` the file has; they must not contradict."""
+        found = [(n, self.values[n]) for n in names if self.values.get(n) is not None]
+        for name, value in found[1:]:
+            if value != found[0][1]:
+                raise ValueError(disagreement(found[0][0], found[0][1], name, value))
+        return found[0] if found else None
+
+    def get(self, *names: str, default: Any = None) -> Any:
+        """The value of whichever of `names` the file has, else `default`."""
+        found = self.first(*names)
+        return default if found is None else found[1]
+
+    def note(self, text: str) -> None:
+        """Remember a note, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def whole(self, *names: str, default: int | None = None, most: int | None = None) -> int:
+        """A whole number of at least 1; where the file has none, the class's default and a note."""
+        found = self.first(*names)
+        if found is not None:
+            return rules.whole(found[0], found[1], least=1, most=most)
+        if not default:
+            raise ValueError(f"{names[0]} must be in the config of {self.model_type!r}; it is not")
+        self.defaulted(names[0], default)
+        return default
+
+    def defaulted(self, name: str, value: Any) -> None:
+        """Note that a value is the default of the config class."""
+        said = f"{value:,.10g}" if isinstance(value, int | float) else repr(value)
+        self.note(
+            f"{name} {said} is the default of {self.model_type}'s config class; "
+            "the file does not say"
+        )
+
+    def flag(self, name: str, *, default: bool) -> bool:
+        """True or false."""
+        value = self.values.get(name)
+        if value is None:
+            return default
+        rules.flag(name, value)
+        return value
+
+    def layers(self) -> int:
+        """How many layers there are."""
+        sizes = SIZES.get(self.model_type)
+        return self.whole(*LAYERS, default=sizes and sizes.layers, most=MOST_LAYERS)
+
+    def heads(self) -> int:
+        """How many heads a layer has."""
+        sizes = SIZES.get(self.model_type)
+        return self.whole(*HEADS, default=sizes and sizes.heads, most=MOST_LAYERS)
+
+    def hidden(self) -> int:
+        """The width of the model."""
+        sizes = SIZES.get(self.model_type)
+        return self.whole(*HIDDEN, default=sizes and sizes.hidden, most=rules.MOST_CHANNELS)
+
+    def length(self) -> int | None:
+        """Positions that the model has, if it says or its class does."""
+        sizes = SIZES.get(self.model_type)
+        if self.first(*LENGTH) is None and not (sizes and sizes.length):
+            return None
+        return self.whole(*LENGTH, default=sizes and sizes.length)
+
+    def head_dim(self, *, widen: int = 1) -> int:
+        """Channels of a head: head_dim, or the class's default, or hidden_size / heads."""
+        found, sizes = self.first(*HEAD_DIM), SIZES.get(self.model_type)
+        if found is not None:
+            return rules.dim(*found)
+        if sizes and sizes.head_dim:
+            self.defaulted("head_dim", sizes.head_dim)
+            return sizes.head_dim
+        hidden, heads = widen * self.hidden(), self.heads()
+        if hidden % heads:
+            raise ValueError(
+                "head_dim must be given where hidden_size is no multiple of num_attention_heads; "
+                f"got hidden_size={hidden // widen}, num_attention_heads={heads}"
+            )
+        return hidden // heads
+
+    def per_layer(self, name: str, layers: int) -> list[Any] | None:
+        """A list with an entry for each layer, if the file has it."""
+        value = self.values.get(name)
+        if not value and not isinstance(value, str):
+            return None
+        if not isinstance(value, list | tuple) or len(value) < layers:
+            raise ValueError(
+                f"{name} must be a list with an entry for each of the {layers} layers; "
+                f"got {name}={_short(value)}"
+            )
+        return list(value)[:layers]
+
+
+def disagreement(name: str, value: Any, other: str, other_value: Any) -> str:
+    """The sentence for two fields that say different things."""
+    return f"{name} and {other} must agree; got {name}={value!r}, {other}={other_value!r}"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) < 80 else f"{text[:77]}..."

@@ -1,0 +1,211 @@
+"""The rope_parameters (rope_scaling before transformers 5) of a layer: its base and its scaling."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from posenc import rules
+from posenc.frequencies import geometric
+from posenc.interop.fields import Fields, disagreement
+from posenc.scalings import (
+    NTK,
+    DynamicNTK,
+    Interpolation,
+    Llama3,
+    LongRoPE,
+    Proportional,
+    Scaling,
+    YaRN,
+)
+
+ALIASES = {"su": "longrope", "mrope": "default"}
+EVERYWHERE = {
+    "rope_type",
+    "type",
+    "rope_theta",
+    "partial_rotary_factor",
+    "mrope_section",
+    "mrope_interleaved",
+    "interleaved",
+    "llama_4_scaling_beta",
+    "max_position_embeddings",
+    "finetuned",
+}
+"""Keys that may stand beside any type."""
+
+_ORIGINAL = "original_max_position_embeddings"
+KEYS: dict[str, tuple[set[str], set[str]]] = {
+    "default": (set(), set()),
+    "linear": ({"factor"}, set()),
+    "dynamic": ({"factor"}, {_ORIGINAL, "alpha"}),
+    "yarn": (
+        {"factor", _ORIGINAL},
+        {"attention_factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim", "truncate"},
+    ),
+    "longrope": (
+        {"short_factor", "long_factor", _ORIGINAL},
+        {"factor", "attention_factor", "short_mscale", "long_mscale"},
+    ),
+    "llama3": ({"factor", _ORIGINAL, "low_freq_factor", "high_freq_factor"}, set()),
+    "proportional": (set(), {"factor"}),
+}
+"""For each type the keys that it needs and those that it may have."""
+
+
+@dataclass(frozen=True)
+class Backwards(Scaling):
+    """No scaling, but pairs turn the other way: w_i = -base^(-2i/dim), as nanochat has it.
+
+    >>> Backwards().frequencies(4, base=10_000.0)
+    array([-1.  , -0.01])
+    """
+
+    def frequencies(self, dim: int, *, base: float) -> np.ndarray:
+        return -geometric(dim, base=base)
+
+
+class Parameters:
+    """One dict of rope parameters: its type is known, its keys are the ones that type has."""
+
+    def __init__(self, values: Mapping[str, Any], fields: Fields, name: str) -> None:
+        self.values = {key: value for key, value in values.items() if value is not None}
+        self.fields = fields
+        self.name = name
+        self.type = self._type()
+        self._check_keys()
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of this key."""
+        return self.values.get(key, default)
+
+    def _type(self) -> str:
+        said = [(key, self.values[key]) for key in ("rope_type", "type") if key in self.values]
+        for key, value in said:
+            known = (*KEYS, *ALIASES)
+            if not isinstance(value, str) or value not in known:
+                raise ValueError(
+                    f"{self.name}.{key} must be one of {', '.join(known)}; got {key}={value!r}"
+                )
+        names = [ALIASES.get(value, value) for _, value in said]
+        if len(set(names)) > 1:
+            raise ValueError(
+                disagreement(f"{self.name}.{said[0][0]}", said[0][1], said[1][0], said[1][1])
+            )
+        return names[0] if names else "default"
+
+    def _check_keys(self) -> None:
+        needed, optional = KEYS[self.type]
+        outer = self.fields.values.get(_ORIGINAL) if _ORIGINAL in needed else None
+        if outer is not None and self.values.setdefault(_ORIGINAL, outer) != outer:
+            name, value = f"{self.name}.{_ORIGINAL}", self.values[_ORIGINAL]
+            raise ValueError(disagreement(_ORIGINAL, outer, name, value))
+        for key in sorted(needed - self.values.keys()):
+            raise ValueError(f"{self.name} must have {key!r} for the type {self.type!r}")
+        if self.get("alpha"):  # Hunyuan's checkpoints carry YaRN's keys along and do not use them
+            optional = optional | {"beta_fast", "beta_slow", "mscale", "mscale_all_dim"}
+        for key in sorted(self.values.keys() - needed - optional - EVERYWHERE):
+            raise ValueError(
+                f"{self.name} of type {self.type!r} must have known keys only; "
+                f"got {key!r}={self.values[key]!r}"
+            )
+
+    def number(self, key: str, *, least: float | None = None, default: Any = None) -> Any:
+        """A finite number under this key, as a float."""
+        if key not in self.values:
+            return default
+        return rules.real(f"{self.name}.{key}", self.values[key], least=least)
+
+    def original_length(self) -> int | None:
+        """The length before scaling, where this type has one."""
+        if self.type == "dynamic":
+            return self.fields.length()
+        value = self.get(_ORIGINAL)
+        if value is None:
+            return None
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        return rules.whole(f"{self.name}.{_ORIGINAL}", value, least=2)
+
+    def scaling(self, *, pairs: int, share: float) -> Scaling | None:
+        """The scaling that these parameters name, for so many pairs."""
+        match self.type:
+            case "default":
+                made = None
+            case "linear":
+                made = Interpolation(self._factor())
+            case "proportional":
+                made = Proportional(share, self._factor())
+            case "dynamic":
+                made = self._dynamic()
+            case "longrope":
+                made = self._longrope(pairs)
+            case "llama3":
+                low, high = self.number("low_freq_factor"), self.number("high_freq_factor")
+                made = Llama3(self._factor(), self._original(), low, high)
+            case _:
+                made = self._yarn()
+        return made
+
+    def _factor(self) -> float:
+        factor = self.number("factor", least=1, default=1.0)
+        whole, length = self.fields.length(), self.original_length()
+        if self.type != "dynamic" and whole and length and whole / length not in (1, factor):
+            self.fields.note(
+                f"factor {factor:g} is not max_position_embeddings / original length = "
+                f"{whole:,} / {length:,}; the factor counts"
+            )
+        return factor
+
+    def _original(self) -> int:
+        length = self.original_length()
+        if length is None:
+            raise ValueError(f"max_position_embeddings must be given for the type {self.type!r}")
+        return length
+
+    def _yarn(self) -> Scaling:
+        truncate = self.get("truncate", True)
+        rules.flag(f"{self.name}.truncate", truncate)
+        return YaRN(
+            self._factor(),
+            self._original(),
+            self.number("beta_fast") or 32.0,
+            self.number("beta_slow") or 1.0,
+            truncate=truncate,
+            mscale=self.number("mscale"),
+            mscale_all_dim=self.number("mscale_all_dim"),
+            attention_factor=self.number("attention_factor", least=0),
+        )
+
+    def _dynamic(self) -> Scaling:
+        if self.get("alpha"):
+            return NTK(self.number("alpha", least=1))
+        return DynamicNTK(self._factor(), self._original())
+
+    def _longrope(self, pairs: int) -> Scaling:
+        short, long = (self._factors(key, pairs) for key in ("short_factor", "long_factor"))
+        length = self._original()
+        factor = self.number("factor", least=1e-6)
+        if factor is None and (whole := self.fields.length()):
+            factor = whole / length
+        attention = self.number("attention_factor", least=0)
+        mscales = [self.number(key) for key in ("short_mscale", "long_mscale")]
+        if mscales != [None, None]:
+            if mscales[0] != mscales[1]:
+                raise ValueError(
+                    f"{self.name}.short_mscale and long_mscale must be equal, as one attention "
+                    f"factor holds for all lengths; got {mscales[0]} and {mscales[1]}"
+                )
+            attention = mscales[0]
+        return LongRoPE(short, long, length, factor=factor, attention_factor=attention)
+
+    def _factors(self, key: str, pairs: int) -> tuple[float, ...]:
+        values = self.values[key]
+        if not isinstance(values, list | tuple) or len(values) != pairs:
+            got = f"{len(values)} entries" if isinstance(values, list | tuple) else repr(values)
+            raise ValueError(
+                f"{self.name}.{key} must be a list with a factor for each of the {pairs} pairs; "
+                f"got {got}"
+            )
+        return tuple(rules.real(f"each of {self.name}.{key}", value) for value in values)

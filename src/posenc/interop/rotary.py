@@ -1,0 +1,323 @@
+"""The layers of a model that rotates: which parameters each has, and the encoding they make."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from posenc import rules
+from posenc.encodings import AxialRoPE, NoPE, RoPE
+from posenc.frequencies import geometric
+from posenc.interop.conventions import NO_ATTENTION, RotaryConvention
+from posenc.interop.fields import Fields, disagreement
+from posenc.interop.parameters import Backwards, Parameters
+from posenc.mechanisms import Encoding
+from posenc.scalings import YaRN
+from posenc.temperatures import Llama4Temperature, MinistralTemperature, Tempered
+
+BASES = ("rope_theta", "rotary_emb_base", "global_rope_theta", "compress_rope_theta")
+LOCAL_BASES = ("rope_local_base_freq", "local_rope_theta", "swa_rope_theta")
+
+
+def rotary_layers(fields: Fields, convention: RotaryConvention) -> tuple[Encoding, ...]:
+    """The encoding of each layer."""
+    if convention.only_if is not None:
+        name, wanted, default = convention.only_if
+        if fields.get(name, default=default) != wanted:
+            fields.note(f"{name}={fields.get(name)!r}: the model does not rotate")
+            return (NoPE(),) * fields.layers()
+    types = layer_types(fields, convention)
+    thetas = fields.per_layer("layer_rope_theta", len(types))
+    turning = _turning(fields, convention, types)
+    made: dict[tuple[Any, ...], Encoding] = {}
+    layers: list[Encoding] = []
+    for i, kind in enumerate(types):
+        theta = thetas[i] if thetas is not None else None
+        key = (kind, turning[i], theta)
+        if key not in made:
+            rotates = turning[i] and (thetas is None or theta)
+            made[key] = (
+                _layer(fields, convention, kind, theta)
+                if rotates
+                else _still(fields, convention, kind)
+            )
+        layers.append(made[key])
+    return tuple(layers)
+
+
+def layer_types(fields: Fields, convention: RotaryConvention) -> list[str]:
+    """The type of each layer: listed in the file, or counted out as the model's class does."""
+    count = fields.layers()
+    listed = fields.per_layer("layer_types", count)
+    for name in ("layers_block_type", "block_types"):
+        listed = listed or (fields.values.get(name) and _repeated(fields, name, count)) or None
+    for name in ("attn_layer_indices", "full_attn_idxs"):
+        if listed is None and isinstance(where := fields.values.get(name), list):
+            listed = ["full_attention" if i in where else "linear_attention" for i in range(count)]
+    if listed is not None:
+        for kind in listed:
+            if not isinstance(kind, str):
+                raise TypeError(f"each of layer_types must be a string; got {kind!r}")
+        return listed
+    return _counted(fields, convention, count)
+
+
+def _repeated(fields: Fields, name: str, count: int) -> list[str]:
+    pattern = fields.values[name]
+    if not isinstance(pattern, list):
+        raise TypeError(f"{name} must be a list of layer types; got {name}={pattern!r}")
+    return [pattern[i % len(pattern)] for i in range(count)]
+
+
+def _counted(fields: Fields, convention: RotaryConvention, count: int) -> list[str]:
+    if convention.every is None:
+        return ["full_attention"] * count
+    if "sliding_window" in fields.values and not fields.values["sliding_window"]:
+        return ["full_attention"] * count
+    every = fields.values.get(convention.every_field)
+    if every is None:
+        fields.defaulted(convention.every_field, every := convention.every)
+    if isinstance(every, str) and every and set(every) <= {"L", "G"}:  # EXAONE's "LLLG"
+        wide = [every[i % len(every)] == "G" or i == count - 1 for i in range(count)]
+    else:
+        every = rules.whole(convention.every_field, every, least=1)
+        first = 0 if convention.global_first else 1
+        wide = [(i + first) % every == 0 for i in range(count)]
+    if convention.global_last:
+        wide[-1] = True
+    return ["full_attention" if is_wide else convention.others for is_wide in wide]
+
+
+def _turning(fields: Fields, convention: RotaryConvention, types: list[str]) -> list[bool]:
+    """Which layers rotate."""
+    if convention.without_every is not None:
+        flags = fields.per_layer("no_rope_layers", len(types))
+        if flags is None:
+            every = fields.get("no_rope_layer_interval")
+            if every is None:
+                fields.defaulted("no_rope_layer_interval", every := convention.without_every)
+            every = rules.whole("no_rope_layer_interval", every, least=1)
+            return [(i + 1) % every != 0 for i in range(len(types))]
+        if any(flag not in (0, 1) for flag in flags):
+            raise ValueError(f"each of no_rope_layers must be 0 or 1; got no_rope_layers={flags!r}")
+        fields.note("no_rope_layers is 1 where a layer has RoPE, in spite of its name")
+        return [bool(flag) for flag in flags]
+    without = convention.without
+    if without and "sliding_window" in fields.values and not fields.values["sliding_window"]:
+        without = frozenset[str]()  # EXAONE 4 without a window rotates everywhere
+    for kind in sorted(set(types) & NO_ATTENTION):
+        fields.note(f"layers of type {kind} do not attend and have no positions")
+    return [kind not in without and kind not in NO_ATTENTION for kind in types]
+
+
+def _still(fields: Fields, convention: RotaryConvention, kind: str) -> Encoding:
+    """A layer without rotation: Llama 4 has a temperature there."""
+    tuned = convention.temperature == "llama4" and kind not in NO_ATTENTION
+    if tuned and fields.flag("attn_temperature_tuning", default=True):
+        floor_scale = fields.get("floor_scale", default=8192)
+        scale = fields.get("attn_scale", default=0.1)
+        return Tempered(NoPE(), Llama4Temperature(float(floor_scale), float(scale)))
+    return NoPE()
+
+
+def _layer(fields: Fields, convention: RotaryConvention, kind: str, theta: Any) -> Encoding:
+    """The encoding of a layer of this type; `theta` is its own base, where layers list them."""
+    local = convention.local_base is not None and "sliding" in kind
+    parameters = _parameters(fields, convention, kind, local)
+    if parameters is None:
+        return NoPE()
+    base = _base(fields, convention, parameters, local) if theta is None else theta
+    base = rules.real("layer_rope_theta" if theta is not None else "rope_theta", base, least=1e-6)
+    dim, rotary_dim, share = _widths(fields, convention, parameters, kind, local)
+    scaling = parameters.scaling(pairs=rotary_dim // 2, share=share)
+    if isinstance(scaling, YaRN) and convention.latent and scaling.softmax_factor() != 1.0:
+        fields.note(
+            f"the softmax scale is also multiplied by {scaling.softmax_factor():.4f}, the square "
+            "of mscale_all_dim's factor"
+        )
+    sections = parameters.get("mrope_section") or convention.sections
+    if sections is not None:
+        return _mrope(fields, convention, parameters, dim, rotary_dim, base, sections)
+    rope = RoPE(
+        dim,
+        base=base,
+        pairing=_pairing(fields, convention),
+        rotary_dim=rotary_dim,
+        rotated=convention.rotated,
+        scaling=Backwards() if convention.backwards and scaling is None else scaling,
+    )
+    return _tempered(parameters, convention, rope)
+
+
+def _tempered(parameters: Parameters, convention: RotaryConvention, rope: Encoding) -> Encoding:
+    beta = parameters.number("llama_4_scaling_beta")
+    length = parameters.original_length()
+    if convention.temperature != "ministral" or not beta or length is None:
+        return rope
+    return Tempered(rope, MinistralTemperature(length, beta))
+
+
+def _pairing(fields: Fields, convention: RotaryConvention) -> Any:
+    if fields.values.get("rope_interleave") is None:
+        return convention.pairing
+    return "interleaved" if fields.flag("rope_interleave", default=True) else "halves"
+
+
+def _parameters(
+    fields: Fields, convention: RotaryConvention, kind: str, local: bool
+) -> Parameters | None:
+    """The rope parameters of a layer of this type: its own, or those of all."""
+    found = fields.first("rope_parameters", "rope_scaling")
+    name, values = found if found is not None else ("rope_parameters", None)
+    if values is not None and not isinstance(values, Mapping):
+        raise TypeError(f"{name} must be an object or null; got {name}={values!r}")
+    values = values or {}
+    if any(isinstance(value, Mapping) for value in values.values()):
+        label = kind
+        if kind not in values and {"main", "compress"} <= values.keys():  # DeepSeek-V4
+            label = "main" if "sliding" in kind else "compress"
+        if label not in values:
+            raise ValueError(f"{name} must have parameters for the layer type {kind!r}")
+        for key, value in values.items():
+            if value is not None and not isinstance(value, Mapping):
+                raise ValueError(
+                    f"{name} must be flat or have an object for each layer type; "
+                    f"got {key}={value!r}"
+                )
+        if values[label] is None:
+            return None
+        return Parameters(values[label], fields, f"{name}.{label}")
+    if local and not convention.local_scaled:
+        return Parameters({}, fields, name)
+    if not values.keys() - {"rope_theta"} and convention.parameters:
+        defaults = dict(convention.parameters)
+        fields.defaulted(f"{name}.rope_type", defaults["rope_type"])
+        return Parameters(defaults | values, fields, name)
+    return Parameters(values, fields, name)
+
+
+def _base(
+    fields: Fields, convention: RotaryConvention, parameters: Parameters, local: bool
+) -> float:
+    inner = parameters.get("rope_theta")
+    split = fields.model_type == "deepseek_v4"  # its rope_theta is that of the local layers
+    names = LOCAL_BASES if local else BASES
+    if split:
+        names = ("rope_theta",) if local else ("compress_rope_theta",)
+    outer = fields.first(*names)
+    if inner is not None:
+        if outer is not None and outer[1] != inner:
+            raise ValueError(
+                disagreement(outer[0], outer[1], f"{parameters.name}.rope_theta", inner)
+            )
+        return inner
+    if outer is not None:
+        return outer[1]
+    base = convention.base if not local or convention.local_base is None else convention.local_base
+    fields.note(
+        f"base {base:,.10g} is the default of {fields.model_type}'s config class"
+        f"{' for its local layers' if local else ''}; the file does not say"
+    )
+    return base
+
+
+def _widths(
+    fields: Fields, convention: RotaryConvention, parameters: Parameters, kind: str, local: bool
+) -> tuple[int, int, float]:
+    """Channels of a head, channels that turn, and the share for p-RoPE."""
+    if convention.latent is not None:
+        still = fields.whole("qk_nope_head_dim", default=convention.latent[0])
+        turns = fields.whole("qk_rope_head_dim", default=convention.latent[1])
+        return still + turns, turns, 1.0
+    dim = fields.head_dim(widen=convention.widen)
+    if convention.global_head_dim is not None and kind == "full_attention":
+        dim = fields.whole("global_head_dim", default=convention.global_head_dim)
+    share = _share(fields, convention, parameters, local)
+    if parameters.type == "proportional":
+        return dim, dim, share
+    rotary_dim = int(dim * share)
+    found = fields.first("rotary_dim", "qk_rope_head_dim")
+    if found is not None:
+        given = rules.dim(*found)
+        said = _said_share(fields, parameters)
+        if said is not None and int(dim * said[1]) != given:
+            raise ValueError(disagreement(found[0], given, *said))
+        rotary_dim = given
+    elif fields.model_type in ("gptj", "codegen") and "rotary_dim" not in fields.values:
+        fields.defaulted("rotary_dim", rotary_dim := 64)
+    return dim, rotary_dim, share
+
+
+def _said_share(fields: Fields, parameters: Parameters) -> tuple[str, float] | None:
+    """The part of the head that turns, where the file says it; it must say one thing only."""
+    outer = fields.first("partial_rotary_factor", "rotary_pct")
+    inner = parameters.get("partial_rotary_factor")
+    if outer is not None and inner is not None and outer[1] != inner:
+        name = f"{parameters.name}.partial_rotary_factor"
+        raise ValueError(disagreement(outer[0], outer[1], name, inner))
+    if inner is not None:
+        outer = ("partial_rotary_factor", inner)
+    if outer is None:
+        return None
+    return outer[0], rules.real(outer[0], outer[1], least=0, most=1)
+
+
+def _share(
+    fields: Fields, convention: RotaryConvention, parameters: Parameters, local: bool
+) -> float:
+    said = _said_share(fields, parameters)
+    if said is not None:
+        return said[1]
+    share = convention.share
+    if local and convention.local_share is not None:
+        share = convention.local_share
+    if share != 1.0 and fields.first("rotary_dim", "qk_rope_head_dim") is None:
+        fields.defaulted("partial_rotary_factor", share)
+    return share
+
+
+def _mrope(
+    fields: Fields,
+    convention: RotaryConvention,
+    parameters: Parameters,
+    dim: int,
+    rotary_dim: int,
+    base: float,
+    sections: Any,
+) -> Encoding:
+    """RoPE of positions on several axes; for text alone all axes are equal and it is plain RoPE."""
+    pairs = rotary_dim // 2
+    if not isinstance(sections, list | tuple) or not all(isinstance(n, int) for n in sections):
+        raise TypeError(f"mrope_section must be a list of whole numbers; got {sections!r}")
+    if parameters.get("mrope_section") is None:
+        fields.defaulted("mrope_section", list(sections))
+    share = tuple(sections)
+    turns = convention.turns
+    if parameters.get("mrope_interleaved") or parameters.get("interleaved"):
+        turns = "interleaved"
+    if sum(share) != pairs:
+        raise ValueError(
+            f"mrope_section must add up to the {pairs} pairs; got mrope_section={list(share)}"
+        )
+    if turns == "ernie":
+        return _ernie(dim, base, share, convention)
+    made = AxialRoPE.mrope(
+        dim,
+        sections=share,
+        interleaved=turns == "interleaved",
+        base=base,
+        pairing=convention.pairing,
+        rotary_dim=rotary_dim,
+        scaling=parameters.scaling(pairs=pairs, share=1.0),
+    )
+    return replace(made, rotated=convention.rotated)
+
+
+def _ernie(dim: int, base: float, share: tuple[int, ...], convention: RotaryConvention) -> Encoding:
+    """ERNIE 4.5 VL: height and width take turns at the fast pairs, time has the slow ones."""
+    if len(share) != 3 or share[0] != share[1]:
+        raise ValueError(
+            f"mrope_section must be [n, n, m] for {'ernie4_5_vl_moe'!r}; got {list(share)}"
+        )
+    axes = (1, 2) * share[0] + (0,) * share[2]
+    w = geometric(dim, base=base)
+    return AxialRoPE(dim, axes, tuple(w.tolist()), pairing=convention.pairing)
