@@ -25,7 +25,7 @@ LENGTH = 2048
 
 @dataclass(frozen=True)
 class Fed:
-    """The output of a rotary module of theirs, the positions it stands for and how they were put."""
+    """The output of a rotary module of theirs, its positions, and how those were put to it."""
 
     out: Any
     points: np.ndarray
@@ -180,7 +180,7 @@ KNOWN = {
     ),
     "EomtDinov3RotaryEmbedding": DINO,
     "Ernie4_5_VLMoeTextRotaryEmbedding": Known(
-        r.ernie_vl, axes_first(3), "height and width take turns, then time"
+        r.ernie_vl, axes_first(3), "height and width take turns, then time", True
     ),
     "EsmFold2RotaryEmbedding": Known(r.esmfold2, atoms, "three coordinates and a number"),
     "Gemma4VisionRotaryEmbedding": Known(
@@ -270,7 +270,7 @@ def conformer(model: Model, fed: Fed, q: torch.Tensor, k: torch.Tensor) -> Table
 
 
 def rotated(rotary: str, folder: str, function: str, encoding: Ours, x: Any, fed: Fed) -> Any:
-    """Rotate x (batch, heads, seq, dim) with ours, and put the channels where theirs leaves them."""
+    """Rotate x (batch, heads, seq, dim) with ours, and put channels where theirs leaves them."""
     if rotary == "Gemma4VisionRotaryEmbedding":
         # their blocks are (a b)(c d), by halves in each; ours are by halves in all: (a c)(b d)
         blocks = x.reshape(*x.shape[:-1], 2, 2, -1).swapaxes(-3, -2).reshape(x.shape)

@@ -43,7 +43,10 @@ def musicflamingo_gap() -> float:
     w = geometric(dim, base=readings.base_of(config))
     window = np.round(seconds[:, 0] / (config.audio_frame_step * 4 * length)) / most
     within = np.arange(length) / most * 2 * np.pi
-    both = [np.broadcast_to(window[:, None, None] * w, (1, length, len(w))), within[None, :, None] * w]
+    both = [
+        np.broadcast_to(window[:, None, None] * w, (1, length, len(w))),
+        within[None, :, None] * w,
+    ]
     angles = np.concatenate(both, -1) * (-2 * np.pi * seconds)[..., None]
     ours = rotate(x, np.cos(angles), np.sin(angles), rotated="leading")
     return float(np.abs(theirs - ours).max())

@@ -11,6 +11,8 @@ from transformers.models.hunyuan_vl import modeling_hunyuan_vl as hunyuan
 from transformers.models.hunyuan_vl.configuration_hunyuan_vl import HunYuanVLTextConfig
 from transformers.models.llama.configuration_llama import LlamaConfig
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
+from transformers.models.minimax_m3_vl.configuration_minimax_m3_vl import MiniMaxM3VLTextConfig
+from transformers.models.minimax_m3_vl.modeling_minimax_m3_vl import MiniMaxM3VLRotaryEmbedding
 from transformers.models.phimoe.configuration_phimoe import PhimoeConfig
 from transformers.models.phimoe.modeling_phimoe import PhimoeRotaryEmbedding
 from transformers.models.vjepa2.modeling_vjepa2 import rotate_queries_or_keys
@@ -20,7 +22,9 @@ from tests.conformance.theirs import per_pair, split
 from tests.conformance.walk import TINY
 
 
-def llama(positions: np.ndarray, *, dtype: torch.dtype = torch.float32, **config: Any) -> np.ndarray:
+def llama(
+    positions: np.ndarray, *, dtype: torch.dtype = torch.float32, **config: Any
+) -> np.ndarray:
     """Cosines (seq, pair) of Llama's rotary module, which a hundred models have a copy of."""
     module = LlamaRotaryEmbedding(LlamaConfig(head_dim=128, **config)).to(dtype)
     x = torch.zeros(1, 1, 8)
@@ -67,7 +71,10 @@ def nested_truncate() -> tuple[float, float, float]:
         "original_max_position_embeddings": 4096,
         "truncate": False,
     }
-    rope = {"full_attention": yarn, "sliding_attention": {"rope_type": "default", "rope_theta": 1e4}}
+    rope = {
+        "full_attention": yarn,
+        "sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
+    }
     module = Gemma3RotaryEmbedding(Gemma3TextConfig(head_dim=128, rope_parameters=rope))
     w = module.full_attention_inv_freq.double().numpy()
     asked, given = (
@@ -110,7 +117,7 @@ def hunyuan_vl() -> tuple[float, float, float, float]:
         whole = x.expand(1, 1, len(where), -1)
         return hunyuan.apply_rotary_pos_emb(whole, whole, cos, sin)[0][0, 0].numpy()
 
-    rotated_q, rotated_k = turned(q, points + [3, 3, 0, 0]), turned(k, points)
+    rotated_q, rotated_k = turned(q, points + np.array([3, 3, 0, 0])), turned(k, points)
     lengths = np.linalg.norm(rotated_q, axis=-1)
     scores = (rotated_q * rotated_k).sum(-1)
     return tuple(float(x) for x in (lengths.min(), lengths.max(), scores.min(), scores.max()))
@@ -138,3 +145,9 @@ def phimoe_long() -> tuple[float, float]:
         pe.RoPE(128, scaling=scaling.at(length)).frequencies() for length in (8192, 4096)
     )
     return float(np.abs(w / asked - 1).max()), float(np.abs(w / kept - 1).max())
+
+
+def minimax_rotary_dim() -> tuple[int, int]:
+    """How many channels MiniMax M3's config says turn, and how many do."""
+    config = MiniMaxM3VLTextConfig(rotary_dim=64)
+    return config.rotary_dim, 2 * len(MiniMaxM3VLRotaryEmbedding(config).inv_freq)

@@ -50,7 +50,9 @@ def head_dim(config: Any, layer_type: str | None = None) -> int:
     if named := getattr(config, "head_dim", None):
         return named
     if hasattr(config, "memory_attention_hidden_size"):
-        heads = config.memory_attention_downsample_rate * config.memory_attention_num_attention_heads
+        heads = (
+            config.memory_attention_downsample_rate * config.memory_attention_num_attention_heads
+        )
         return config.memory_attention_hidden_size // heads
     heads = getattr(config, "speech_encoder_attention_heads", None) or config.num_attention_heads
     return (getattr(config, "embed_dim", None) or config.hidden_size) // heads
@@ -59,32 +61,28 @@ def head_dim(config: Any, layer_type: str | None = None) -> int:
 def scaling(config: Any, layer_type: str | None) -> Scaling | None:
     """The scaling that the rotary parameters name."""
     rope = rope_of(config, layer_type)
+    named = rope.get("original_max_position_embeddings")
+    length = named or getattr(config, "max_position_embeddings", None)
     kind = rope.get("rope_type", "default")
-    length = rope.get("original_max_position_embeddings") or getattr(
-        config, "max_position_embeddings", None
+    if kind not in SCALINGS:
+        raise ValueError(f"no reading of rope_type={kind!r}")
+    return SCALINGS[kind](rope, config, length)
+
+
+def _dynamic(rope: dict[str, Any], config: Any, length: int) -> Scaling:
+    """HunYuan's alpha is NTK that does not depend on the length."""
+    alpha = rope.get("alpha")
+    return pe.NTK(alpha) if alpha else pe.DynamicNTK(rope["factor"], config.max_position_embeddings)
+
+
+def _long(rope: dict[str, Any], config: Any, length: int) -> Scaling:
+    return pe.LongRoPE(
+        tuple(rope["short_factor"]),
+        tuple(rope["long_factor"]),
+        length,
+        factor=rope.get("factor") or config.max_position_embeddings / length,
+        attention_factor=rope.get("attention_factor"),
     )
-    if kind == "default":
-        return None
-    if kind == "proportional":
-        return pe.Proportional(rope.get("partial_rotary_factor", 1.0), rope.get("factor", 1.0))
-    if kind == "linear":
-        return pe.Interpolation(rope["factor"])
-    if kind == "dynamic":
-        alpha = rope.get("alpha")
-        return pe.NTK(alpha) if alpha else pe.DynamicNTK(rope["factor"], length)
-    if kind == "llama3":
-        return pe.Llama3(rope["factor"], length, rope["low_freq_factor"], rope["high_freq_factor"])
-    if kind == "yarn":
-        return _yarn(rope, config, length)
-    if kind == "longrope":
-        return pe.LongRoPE(
-            tuple(rope["short_factor"]),
-            tuple(rope["long_factor"]),
-            length,
-            factor=rope.get("factor") or config.max_position_embeddings / length,
-            attention_factor=rope.get("attention_factor"),
-        )
-    raise ValueError(f"no reading of rope_type={kind!r}")
 
 
 def _yarn(rope: dict[str, Any], config: Any, length: int) -> pe.YaRN:
@@ -98,6 +96,21 @@ def _yarn(rope: dict[str, Any], config: Any, length: int) -> pe.YaRN:
         mscale_all_dim=rope.get("mscale_all_dim"),
         attention_factor=rope.get("attention_factor"),
     )
+
+
+SCALINGS: dict[str, Callable[[dict[str, Any], Any, Any], Scaling | None]] = {
+    "default": lambda rope, config, length: None,
+    "linear": lambda rope, config, length: pe.Interpolation(rope["factor"]),
+    "proportional": lambda rope, config, length: pe.Proportional(
+        rope.get("partial_rotary_factor", 1.0), rope.get("factor", 1.0)
+    ),
+    "llama3": lambda rope, config, length: pe.Llama3(
+        rope["factor"], length, rope["low_freq_factor"], rope["high_freq_factor"]
+    ),
+    "dynamic": _dynamic,
+    "longrope": _long,
+    "yarn": _yarn,
+}
 
 
 def text(config: Any, layer_type: str | None) -> pe.RoPE:
@@ -193,7 +206,11 @@ def esmfold2(config: Any, layer_type: str | None) -> pe.AxialRoPE:
     space, uid = config.num_spatial_rope_pairs_per_axis, config.num_uid_rope_pairs
     still = config.head_dim // 2 - 3 * space - uid
     near = geometric(2 * space, base=config.spatial_rope_base_frequency)
-    w = [*np.tile(near, 3), *geometric(2 * uid, base=config.uid_rope_base_frequency), *[0.0] * still]
+    w = [
+        *np.tile(near, 3),
+        *geometric(2 * uid, base=config.uid_rope_base_frequency),
+        *[0.0] * still,
+    ]
     axis = np.repeat([0, 1, 2, 3, 0], [space, space, space, uid, still])
     frequencies = tuple(float(value) for value in w)
     return pe.AxialRoPE(config.head_dim, tuple(axis.tolist()), frequencies, pairing="halves")

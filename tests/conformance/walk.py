@@ -34,6 +34,18 @@ TINY: dict[str, dict[str, Any]] = {
         },
         "head_dim": 128,
     },
+    "EsmConfig": {"position_embedding_type": "rotary", "vocab_size": 33},
+    "GraniteMoeHybridConfig": {
+        "position_embedding_type": "rope",
+        "num_hidden_layers": 2,
+        "layer_types": ["linear_attention", "full_attention"],
+    },
+    "DeepseekV4Config": {
+        "num_hidden_layers": 2,
+        "layer_types": ["sliding_attention", "compressed_sparse_attention"],
+    },
+    "Zamba2Config": {"use_mem_rope": True},
+    "MiniMaxM3VLTextConfig": {"rotary_dim": 64, "partial_rotary_factor": 0.5},
     "Glm4MoeConfig": {"head_dim": 128},
     "Qwen3OmniMoeTextConfig": {"head_dim": 128},
     "Qwen3OmniMoeTalkerTextConfig": {"head_dim": 128},
@@ -41,8 +53,14 @@ TINY: dict[str, dict[str, Any]] = {
     "Glm4vTextConfig": {"partial_rotary_factor": 0.5},
     "Glm4vMoeTextConfig": {"head_dim": 128, "partial_rotary_factor": 0.5},
     "GlmImageTextConfig": {"partial_rotary_factor": 0.5},
-    "LagunaConfig": {"num_hidden_layers": 4, "layer_types": ["full_attention", "sliding_attention"] * 2},
-    "MellumConfig": {"num_hidden_layers": 4, "layer_types": ["full_attention", "sliding_attention"] * 2},
+    "LagunaConfig": {
+        "num_hidden_layers": 4,
+        "layer_types": ["full_attention", "sliding_attention"] * 2,
+    },
+    "MellumConfig": {
+        "num_hidden_layers": 4,
+        "layer_types": ["full_attention", "sliding_attention"] * 2,
+    },
     "ZayaConfig": {
         "num_hidden_layers": 4,
         "sliding_window": 128,
