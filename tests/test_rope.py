@@ -310,3 +310,33 @@ def test_an_encoding_is_a_value():
     assert pe.RoPE(8, scaling=pe.YaRN(4.0, 512)) != pe.RoPE(8, scaling=pe.YaRN(4.0, 513))
     assert len({pe.RoPE(8), pe.RoPE(8), pe.RoPE(8, base=1e6)}) == 2
     assert pe.RoPE(8).at(100) == pe.RoPE(8)
+
+
+def test_any_length_needs_at_most_8192_rows_and_nothing_grows():
+    """Under jit the tables are the same for a short and a far sequence; eager needs none at all."""
+    import jax
+    import jax.numpy as jnp
+
+    from posenc import rotation
+
+    rope = pe.RoPE(16, base=123_456.0)
+    rotation._tables.cache_clear()
+    rope.cos_sin(np.arange(5000))
+    assert rotation._tables.cache_info().currsize == 0
+    encode = jax.jit(rope.cos_sin)
+    encode(jnp.arange(5))
+    encode(jnp.arange(100) + FAR - 100)
+    assert rotation._tables.cache_info().currsize == 1
+    coarse, fine = rotation._tables(rope.frequencies().tobytes())
+    assert coarse.shape[-2] + fine.shape[-2] <= 8192
+
+
+def test_tables_are_kept_by_every_frequency():
+    """Two bases never share a table (a cache keyed by size alone returns the first one's)."""
+    import jax
+    import jax.numpy as jnp
+
+    for base in (1e4, 5e5, 1e4):
+        rope = pe.RoPE(16, base=base)
+        jitted = jax.jit(lambda p, rope=rope: rope.cos_sin(p)[0])(jnp.arange(3000, 3005))
+        assert np.allclose(jitted, rope.cos_sin(np.arange(3000, 3005))[0], atol=1e-7)

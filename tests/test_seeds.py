@@ -363,3 +363,46 @@ def test_004_extends_to_images():
     encoded = pe.AxialSinusoidal(16, axes=2).encode(pe.grid(5, 7))
     close(encoded, [[*table(5, 8)[row], *table(7, 8)[column]] for row, column in pe.grid(5, 7)])
     assert len(np.unique(encoded, axis=0)) == 35
+
+
+def test_003_rope_module():
+    """Its `rotate_half` pairs a channel with the one half a vector on."""
+
+    def rotate_half(x: Tensor) -> Tensor:
+        half = x.shape[-1] // 2
+        return torch.cat([-x[..., half:], x[..., :half]], dim=-1)
+
+    dim, length = 16, 12
+    angles = torch.arange(length)[:, None] / 10000 ** (torch.arange(0, dim, 2).double() / dim)
+    angles = torch.cat([angles, angles], dim=-1)
+    x = torch.randn(2, 3, length, dim, dtype=torch.float64)
+    theirs = x * angles.cos() + rotate_half(x) * angles.sin()
+    ours = pe.RoPE(dim, pairing="halves").rotate(x, torch.arange(length))
+    close(ours, theirs)
+    assert not torch.allclose(pe.RoPE(dim).rotate(x, torch.arange(length)), theirs)
+
+
+def test_004_rope_table_of_relative_products():
+    legacy = np.random.RandomState(42)
+    q, k = legacy.randn(1, 8), legacy.randn(1, 8)
+    rope = pe.RoPE(8)
+    rows = [
+        *[(0, 0, "-4.081900", "-4.081900"), (4, 4, "-4.081900", "-4.081900")],
+        *[(m, n, "-2.769302", "-3.336345") for m, n in ((10, 0), (15, 5), (18, 8))],
+        *[(m, n, "-3.336345", "-2.769302") for m, n in ((6, 16), (16, 26), (3, 13))],
+    ]
+    for m, n, here, exchanged in rows:
+        for first, second, printed in ((m, n, here), (n, m, exchanged)):
+            product = rope.rotate(q, [first]) @ rope.rotate(k, [second]).T
+            assert f"{product.item():.6f}" == printed
+
+
+def test_004_decay_is_a_property_of_aligned_content(rng):
+    """Mean cosines fall with distance; products of random queries and keys do not."""
+    w = pe.RoPE(128).frequencies()
+    kernel = [np.cos(r * w).mean() for r in (0, 10, 100, 1000)]
+    assert kernel == sorted(kernel, reverse=True)
+    q, k = rng.normal(size=(2, 4000, 128))
+    for r in (0, 10, 1000):
+        products = np.sum(pe.RoPE(128).rotate(q, [r] * 4000) * k, axis=-1)
+        assert abs(products.std() / np.sqrt(128) - 1) < 0.05

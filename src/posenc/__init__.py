@@ -1,5 +1,7 @@
 """posenc: Transformer positional encodings, exact at any position."""
 
+import typing as _typing
+
 from posenc.encodings import (
     ALiBi,
     AxialRoPE,
@@ -15,7 +17,6 @@ from posenc.encodings import (
     catalogue,
     named,
 )
-from posenc.interop import ModelPositions, from_config, read_config
 from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores, Traits, logits
 from posenc.positions import (
     cape,
@@ -47,6 +48,9 @@ from posenc.temperatures import (
     Temperature,
     Tempered,
 )
+
+if _typing.TYPE_CHECKING:
+    from posenc.interop import ModelPositions, from_config, read_config
 
 __version__ = "0.1.0"
 
@@ -99,3 +103,12 @@ __all__ = [
     "randomised",
     "read_config",
 ]
+
+
+def __getattr__(name: str) -> _typing.Any:
+    """Names that are imported when they are first used."""
+    if name in ("ModelPositions", "from_config", "read_config"):
+        from posenc import interop
+
+        return getattr(interop, name)
+    raise AttributeError(f"module 'posenc' has no attribute {name!r}")

@@ -1,7 +1,7 @@
 """The command line. Data goes to stdout, messages to stderr; 2 is the exit code of wrong usage."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, cast
@@ -108,6 +108,71 @@ def bench(rounds: int, as_json: bool) -> None:
         for name, row in result["rows"].items():
             milliseconds, ratio, error = row["seconds"] * 1e3, row["ratio"], row["error"]
             click.echo(f"{name:<28} {milliseconds:8.1f} ms {ratio:6.2f}  {error:.1e}")
+
+
+@main.command()
+@click.argument("paths", nargs=-1, required=True, metavar="PATH [PATH2]")
+@click.option("--layer", type=int, help="Only this layer, from 0.")
+@as_json
+def config(paths: tuple[str, ...], layer: int | None, as_json: bool) -> None:
+    """Tell what a model does about positions, from its config.json; or what two do differently.
+
+    \b
+    posenc config llama/config.json
+    posenc config llama/config.json qwen/config.json
+    """
+    from posenc.interop.describe import compare, describe
+
+    if len(paths) > 2:
+        raise click.UsageError(f"one path, or two to compare; got {len(paths)}")
+    models = [_usage(lambda path=path: posenc.read_config(path)) for path in paths]
+    for model in models:
+        if layer is not None and not 0 <= layer < len(model.layers):
+            raise click.UsageError(
+                f"--layer must be one of 0 .. {len(model.layers) - 1}; got {layer}"
+            )
+    told = [describe(model, layer=layer) for model in models]
+    rows = compare(*told) if len(told) == 2 else None
+    if as_json:
+        click.echo(json.dumps(told[0] if rows is None else {"models": told, "differences": rows}))
+        return
+    for line in _model_lines(told[0]) if rows is None else _difference_lines(rows):
+        click.echo(line)
+
+
+def _model_lines(told: dict[str, Any]) -> Iterator[str]:
+    length = told["trained_length"]
+    trained = "unknown" if length is None else f"{length:,}"
+    yield f"{told['model_type']}: {told['layers']} layers, trained length {trained}"
+    for group in told["groups"]:
+        yield f"layers {group['where']}: {group['encoding']}"
+        if "pairing" in group:
+            base = f"base {group['base']:,.10g}, " if "base" in group else ""
+            channels = f"{group['rotary_dim']} of {group['dim']} channels turn"
+            yield f"  {base}{channels}, pairing {group['pairing']}"
+            wave = group["longest_wavelength"]
+            if wave is not None and length is not None:
+                turns = f"{group['full_turns']} of {group['pairs']}"
+                yield f"  {turns} pairs complete a turn within {trained} tokens"
+            if wave is not None:
+                yield f"  longest wavelength: {wave:,.1f} tokens"
+            if group["still_pairs"]:
+                yield f"  {group['still_pairs']} pairs do not turn"
+            if "scaling" in group:
+                yield f"  scaling: {group['does']}"
+            yield f"  attention factor: {group['attention_factor']:.6g}"
+        yield f"  beyond the trained length: {group['beyond']}"
+    for note in told["notes"]:
+        yield f"note: {note}"
+
+
+def _difference_lines(rows: list[dict[str, Any]]) -> Iterator[str]:
+    if not rows:
+        yield "no difference"
+    for row in rows:
+        where = f" ({row['where']})" if row["where"] else ""
+        yield f"{row['what']}{where}: {row['first']} | {row['second']}"
+        yield f"  {row['means']}"
 
 
 def _described(encoding: type[posenc.Encoding]) -> dict[str, Any]:

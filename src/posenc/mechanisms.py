@@ -98,7 +98,7 @@ class Additive(Encoding):
         """e(p): positions (…, seq) -> (…, seq, dim), in float64, float32 or rounded to a half."""
 
     def add(self, x: Array, positions: Any, params: Params | None = None) -> Array:
-        """X + e(p) for x (…, seq, dim), in the dtype of x; 16-bit sums are rounded once."""
+        """x + e(p) for x (…, seq, dim), in the dtype of x; 16-bit sums are rounded once."""
         positions = matched("x", x, positions, axes=self.axes)
         wide = working(namespace(x=x), x.dtype)
         encoded = _aligned(self.encode(positions, params, dtype=wide), x)

@@ -37,20 +37,20 @@ BLOCK = 4096
 def cos_sin(
     positions: Array, frequencies: np.ndarray, *, dtype: Dtype, scale: float = 1.0
 ) -> tuple[Array, Array]:
-    """Scale cos(p w_i), scale sin(p w_i): positions (…), frequencies (pair,) -> twice (…, pair).
+    """scale cos(p w_i), scale sin(p w_i): positions (…), frequencies (pair,) -> twice (…, pair).
 
     >>> cos, sin = cos_sin(np.array([0, 16_777_215]), np.array([1.0]), dtype=np.float32)
     >>> cos.tolist(), sin.tolist()
     ([[1.0], [-0.31757646799087524]], [[0.0], [-0.9482326507568359]])
     """
     xp = namespace(positions=exact(positions))
-    values = host(positions)
     if has_float64(positions):
         angles = xp.astype(positions, xp.float64)[..., None] * send(frequencies, positions)
         cos, sin = xp.cos(angles), xp.sin(angles)
         if scale != 1:
             cos, sin = scale * cos, scale * sin
         return _rounded(cos, dtype), _rounded(sin, dtype)
+    values = host(positions)
     if values is not None:
         cos, sin = cos_sin(values, frequencies, dtype=np.float64, scale=scale)
         return tuple(

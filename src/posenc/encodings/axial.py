@@ -7,7 +7,7 @@ import numpy as np
 
 from posenc import rules
 from posenc.arrays import Array, Dtype, namespace, send
-from posenc.encodings.rope import PAIRINGS, check_rotary_dim
+from posenc.encodings.rope import PAIRINGS, check_rotary_dim, rotation_traits
 from posenc.frequencies import geometric
 from posenc.mechanisms import Rotary, Traits, result_dtype
 from posenc.positions import ranked
@@ -163,13 +163,7 @@ class AxialRoPE(Rotary):
 
     @property
     def traits(self) -> Traits:
-        return Traits(
-            unique=True,
-            extrapolates=True,
-            relative=True,
-            bounded=True,
-            norm_preserving=self.attention_factor == 1.0,
-        )
+        return rotation_traits(self.attention_factor)
 
     def cos_sin(self, positions: Any, *, dtype: Dtype = None) -> tuple[Array, Array]:
         positions = ranked(positions, axes=self.axes)

@@ -63,13 +63,7 @@ class RoPE(Rotary):
 
     @property
     def traits(self) -> Traits:
-        return Traits(
-            unique=True,
-            extrapolates=True,
-            relative=True,
-            bounded=True,
-            norm_preserving=self.attention_factor == 1.0,
-        )
+        return rotation_traits(self.attention_factor)
 
     @property
     def attention_factor(self) -> float:
@@ -113,6 +107,17 @@ class RoPE(Rotary):
             assert self.scaling is not None
             raise ValueError(unsettled(self.scaling))
         return self._frequencies
+
+
+def rotation_traits(attention_factor: float) -> Traits:
+    """What a rotation claims; with a factor on its cosines it no longer keeps lengths."""
+    return Traits(
+        unique=True,
+        extrapolates=True,
+        relative=True,
+        bounded=True,
+        norm_preserving=attention_factor == 1.0,
+    )
 
 
 def check_rotary_dim(rotary_dim: int, dim: int, *, name: str) -> None:

@@ -54,6 +54,8 @@ class RotaryConvention:
     """Layer types without positions."""
     without_every: int | None = None
     """Without `no_rope_layers`: every so-many-th layer has no positions."""
+    needs: tuple[str, ...] = ()
+    """Fields of which the file must have one, as the class's default is no pattern."""
     global_head_dim: int | None = None
     sections: tuple[int, ...] | None = None
     """M-RoPE's default share of the pairs for each axis."""
@@ -99,16 +101,19 @@ _ROTARY: tuple[tuple[RotaryConvention, str], ...] = (
         "chameleon dbrx deepseek_ocr2_text dia_decoder dia_encoder diffllama doge dots1 esmc "
         "eurobert falcon falcon_h1 gpt_neox_japanese granite_swa granitemoe_swa hrm_text "
         "hunyuan_v1_dense hunyuan_v1_moe hyperclovax idefics jais2 jetmoe kyutai_speech_to_text "
-        "mimi ministral molmo2_text moshi olmo_hybrid pocket_tts qwen3_omni_moe_talker_text "
+        "mimi ministral molmo2_text moshi pocket_tts qwen3_omni_moe_talker_text "
         "qwen3_omni_moe_talker_code_predictor seed_oss t5_gemma_module unlimited_ocr_text "
         "vaultgemma gradium_phonon_tts",
     ),
+    (_C(needs=("layer_types",)), "olmo_hybrid"),
     (_C(base=1_000.0), "nomic_bert"),
     (_C(base=20_000.0), "jina_embeddings_v3"),
     (_C(base=160_000.0), "gte"),
     (_C(base=500_000.0), "bitnet csm csm_depth_decoder_model evolla flex_olmo mllama_text_model"),
     (_C(base=500_000.0), "muse_glimmer_assistant"),
-    (_C(base=1_000_000.0), "emu3_text_model lfm2 lfm2_moe minimax mixtral phimoe solar_open"),
+    (_C(base=1_000_000.0), "emu3_text_model mixtral phimoe solar_open"),
+    (_C(base=1_000_000.0, needs=("layer_types", "full_attn_idxs")), "lfm2 lfm2_moe"),
+    (_C(base=1_000_000.0, needs=("layer_types",)), "minimax"),
     (_C(base=2_000_000.0, without_every=4), "smollm3"),
     (_C(base=5_000_000.0), "minimax_m2 minimax_m3_vl_text"),
     (_C(base=11_158_840.0), "hy_v3"),
@@ -134,7 +139,9 @@ _ROTARY: tuple[tuple[RotaryConvention, str], ...] = (
         _C(share=0.25, every=4, every_field="full_attention_interval", others="linear_attention"),
         "qwen3_next",
     ),
-    (_C(share=0.5), "persimmon phi nemotron glm4_moe bamba recurrent_gemma"),
+    (_C(share=0.5), "persimmon phi nemotron glm4_moe"),
+    (_C(share=0.5, needs=("layer_types", "attn_layer_indices")), "bamba"),
+    (_C(share=0.5, needs=("layer_types", "block_types")), "recurrent_gemma"),
     (_C(pairing="interleaved", share=0.5), "glm glm4"),
     (_C(pairing="interleaved", share=0.9), "moonshine"),
     (_C(pairing="interleaved", share=0.8), "moonshine_streaming"),
@@ -162,10 +169,10 @@ _ROTARY: tuple[tuple[RotaryConvention, str], ...] = (
     (_C(every=4, without=_FULL), "exaone4 exaone_moe"),
     (_C(every=4, every_field="global_attn_every_n_layers", without=_FULL), "afmoe"),
     (_C(every=5, without=_FULL), "kolibri1"),
-    (_C(without=_FULL), "flint"),
+    (_C(without=_FULL, needs=("layer_types",)), "flint"),
     (_C(every=6, without=_FULL), "beam"),
-    (_C(base=500_000.0), "muse_spark_text"),
-    (_C(), "muse_glimmer_text"),
+    (_C(base=500_000.0, needs=("layer_rope_theta",)), "muse_spark_text"),
+    (_C(needs=("layer_rope_theta",)), "muse_glimmer_text"),
     (_C(base=1_000_000.0, local_base=10_000.0, every=6), "gemma3_text t5gemma2_text"),
     (_C(base=1_000_000.0, local_base=10_000.0, every=6), "t5gemma2_decoder"),
     (_C(base=1_000_000.0, local_base=10_000.0, every=5), "gemma3n_text"),
@@ -208,7 +215,10 @@ _ROTARY: tuple[tuple[RotaryConvention, str], ...] = (
         _C(base=500_000.0, local_base=10_000.0, share=0.5, local_share=1.0),
         "laguna",
     ),
-    (_C(base=5_000_000.0, local_base=10_000.0, share=0.334), "mimo_v2_flash"),
+    (
+        _C(base=5_000_000.0, local_base=10_000.0, share=0.334, needs=("layer_types",)),
+        "mimo_v2_flash",
+    ),
     (_C(base=5_000_000.0, local_base=10_000.0, share=0.5), "zaya"),
     (_C(), "step3p5"),
     (
@@ -236,7 +246,7 @@ _ROTARY: tuple[tuple[RotaryConvention, str], ...] = (
             rotated="trailing",
             latent=(128, 64),
             base=6_000_000.0,
-            others="linear_attention",
+            needs=("layer_types",),
         ),
         "bailing_hybrid",
     ),

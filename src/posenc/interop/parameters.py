@@ -82,13 +82,13 @@ class Parameters:
 
     def _type(self) -> str:
         said = [(key, self.values[key]) for key in ("rope_type", "type") if key in self.values]
+        known, names = (*KEYS, *ALIASES), list[str]()
         for key, value in said:
-            known = (*KEYS, *ALIASES)
             if not isinstance(value, str) or value not in known:
                 raise ValueError(
                     f"{self.name}.{key} must be one of {', '.join(known)}; got {key}={value!r}"
                 )
-        names = [ALIASES.get(value, value) for _, value in said]
+            names.append(ALIASES.get(value, value))
         if len(set(names)) > 1:
             raise ValueError(
                 disagreement(f"{self.name}.{said[0][0]}", said[0][1], said[1][0], said[1][1])
@@ -151,7 +151,7 @@ class Parameters:
     def _factor(self) -> float:
         factor = self.number("factor", least=1, default=1.0)
         whole, length = self.fields.length(), self.original_length()
-        if self.type != "dynamic" and whole and length and whole / length not in (1, factor):
+        if self.type == "yarn" and whole and length and whole / length not in (1, factor):
             self.fields.note(
                 f"factor {factor:g} is not max_position_embeddings / original length = "
                 f"{whole:,} / {length:,}; the factor counts"

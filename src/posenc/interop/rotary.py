@@ -25,6 +25,9 @@ def rotary_layers(fields: Fields, convention: RotaryConvention) -> tuple[Encodin
         if fields.get(name, default=default) != wanted:
             fields.note(f"{name}={fields.get(name)!r}: the model does not rotate")
             return (NoPE(),) * fields.layers()
+    if convention.needs and not any(fields.values.get(name) for name in convention.needs):
+        listed = " or ".join(convention.needs)
+        raise ValueError(f"{listed} must be in the config of {fields.model_type!r}; it is not")
     types = layer_types(fields, convention)
     thetas = fields.per_layer("layer_rope_theta", len(types))
     turning = _turning(fields, convention, types)
@@ -191,7 +194,7 @@ def _parameters(
     if not values.keys() - {"rope_theta"} and convention.parameters:
         defaults = dict(convention.parameters)
         fields.defaulted(f"{name}.rope_type", defaults["rope_type"])
-        return Parameters(defaults | values, fields, name)
+        return Parameters({**defaults, **values}, fields, name)
     return Parameters(values, fields, name)
 
 

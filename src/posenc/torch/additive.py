@@ -53,7 +53,7 @@ class AddPositions(nn.Module):
         self._fill(self.encoding.init(_rng()))
 
     def forward(self, x: Tensor, positions: Tensor | None = None) -> Tensor:
-        """X + e(positions); positions are (seq,) or (batch, seq), 0, 1, … unless given."""
+        """x + e(positions); positions are (seq,) or (batch, seq), 0, 1, … unless given."""
         floating("x", x)
         if positions is None:
             positions = torch.arange(x.shape[-2], device=x.device)

@@ -32,7 +32,7 @@ class RotateQK(nn.Module):
     def forward(
         self, q: Tensor, k: Tensor, positions: Tensor, k_positions: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Q and k, turned to their positions (seq,) or (batch, seq); k_positions are those of k."""
+        """q and k, turned to their positions (seq,) or (batch, seq); k_positions are those of k."""
         k_positions = positions if k_positions is None else k_positions
         if q.shape[-1] != k.shape[-1]:
             raise ValueError(f"q and k must have one head dim; got {q.shape[-1]} and {k.shape[-1]}")
