@@ -54,9 +54,9 @@ def page() -> str:
 def _top() -> str:
     return f"""# Conformance with {NAME} {transformers.__version__}
 
-Written by `make conformance-page`; do not edit. A test walks every model of the installed transformers
-that has rotary code, builds its rotary module from a small or default config, and compares cosines
-and sines, and queries and keys rotated by the model's own function, with ours.
+Written by `make conformance-page`; do not edit. A test (`make conformance`) walks every model of the
+installed transformers that has rotary code, builds its rotary module from a small or default config,
+and compares cosines and sines, and queries and keys rotated by the model's own function, with ours.
 
 {counts()}
 
@@ -170,11 +170,11 @@ def _hunyuan() -> str:
     return f"""### HunYuan-VL is not a rotation on images
 
 `HunYuanVLRotaryEmbedding` doubles each of the four sections of half a head, (16, 16, 16, 16), to
-(32, 32, 32, 32) of 128 channels; the list is to be repeated instead, as in Tencent's own code and in
-vLLM. So channel j turns by one axis, and channel j + 64, its pair, by another. On the patches of an 8 x 8 image a vector of
-length 1 becomes between {shortest:.3f} and {longest:.3f} long; the score of a query and a key one
-fixed offset apart goes from {low:.3f} to {high:.3f}. Where all axes are equal, as in text, it is
-RoPE."""
+(32, 32, 32, 32) of 128 channels; the list is to be repeated instead, as in Tencent's own code and
+in vLLM. So channel j turns by one axis, and channel j + 64, its pair, by another. On the patches of
+an 8 x 8 image a vector of length 1 becomes between {shortest:.3f} and {longest:.3f} long; the score
+of a query and a key one fixed offset apart goes from {low:.3f} to {high:.3f}. Where all axes are
+equal, as in text, it is RoPE."""
 
 
 def _table() -> str:
