@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: explore test check format venv bench clean
+.PHONY: explore test check conformance conformance-page format venv bench clean
 
 explore: venv  ## the program's main job
 	@$(BIN)/posenc show "我 爱 学习 AI"
@@ -19,6 +19,14 @@ check: venv  ## format, lint, types
 format: venv
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+conformance: venv  ## every rotary module of Hugging Face's transformers against ours
+	$(INSTALL) --editable '.[conformance]'
+	$(BIN)/python -m pytest -m conformance tests/conformance
+
+conformance-page: venv  ## docs/conformance.md, out of the same walk
+	$(INSTALL) --editable '.[conformance]'
+	$(BIN)/python -W ignore -m tests.conformance.page
 
 bench: venv  ## speed, as ratios within one run
 	$(BIN)/posenc bench
