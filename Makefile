@@ -21,11 +21,9 @@ format: venv
 	$(BIN)/ruff check --fix .
 
 conformance: venv  ## every rotary module of Hugging Face's transformers against ours
-	$(INSTALL) --editable '.[conformance]'
 	$(BIN)/python -m pytest -m conformance tests/conformance
 
 conformance-page: venv  ## docs/conformance.md, out of the same walk
-	$(INSTALL) --editable '.[conformance]'
 	$(BIN)/python -W ignore -m tests.conformance.page
 
 bench: venv  ## speed, as ratios within one run
