@@ -54,9 +54,10 @@ def page() -> str:
 def _top() -> str:
     return f"""# Conformance with {NAME} {transformers.__version__}
 
-Written by `make conformance-page`; do not edit. A test (`make conformance`) walks every model of the
-installed transformers that has rotary code, builds its rotary module from a small or default config,
-and compares cosines and sines, and queries and keys rotated by the model's own function, with ours.
+Written by `make conformance-page`; do not edit. A test (`make conformance`) walks every model of
+the installed transformers that has rotary code, builds its rotary module from a small or default
+config, and compares cosines and sines, and queries and keys rotated by the model's own function,
+with ours.
 
 {counts()}
 

@@ -23,8 +23,3 @@ VERDICTS = {
         "channels of a pair turn by different angles ([measured](#v-jepa-2-is-not-a-rotation))",
     ),
 }
-
-MISREAD = {
-    # where from_config reads another encoding than the one that matches theirs: ours to mend
-    "qwen3_omni_moe_talker_text": "three axes that take turns, sections (24, 20, 20); reads one",
-}

@@ -101,7 +101,7 @@ _ROTARY: tuple[tuple[RotaryConvention, str], ...] = (
         "chameleon dbrx deepseek_ocr2_text dia_decoder dia_encoder diffllama doge dots1 esmc "
         "eurobert falcon falcon_h1 gpt_neox_japanese granite_swa granitemoe_swa hrm_text "
         "hunyuan_v1_dense hunyuan_v1_moe hyperclovax idefics jais2 jetmoe kyutai_speech_to_text "
-        "mimi ministral molmo2_text moshi pocket_tts qwen3_omni_moe_talker_text "
+        "mimi ministral molmo2_text moshi pocket_tts "
         "qwen3_omni_moe_talker_code_predictor seed_oss t5_gemma_module unlimited_ocr_text "
         "vaultgemma gradium_phonon_tts",
     ),
@@ -271,6 +271,7 @@ _ROTARY: tuple[tuple[RotaryConvention, str], ...] = (
         "qwen3_vl_text qwen3_vl_moe_text",
     ),
     (_C(base=1_000_000.0, sections=(24, 20, 20), turns="interleaved"), "qwen3_omni_moe_text"),
+    (_C(sections=(24, 20, 20), turns="interleaved"), "qwen3_omni_moe_talker_text"),
     (_C(base=100_000_000.0, sections=(24, 20, 20), turns="interleaved"), "cosmos3_edge_text"),
     (
         _C(
