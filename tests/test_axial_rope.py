@@ -112,10 +112,16 @@ def test_every_axis_is_encoded_and_relative(axes, pairs):
         (lambda: pe.AxialRoPE.split(10, axes=2), "dim must be a multiple of 2 * axes"),
         (lambda: pe.AxialRoPE.split(8, axes=2, shares=(4, 0)), "each of shares must be"),
         (lambda: pe.AxialRoPE.split(8, axes=2, order=(0,)), "order must be a tuple of 2"),
+        (
+            lambda: pe.AxialRoPE.mrope(8, sections=(2, 1, 1), scaling=pe.DynamicNTK(2.0, 16)),
+            "scaling must be a Scaling that does not depend on the length, or be settled with",
+        ),
+        (lambda: pe.AxialRoPE.mrope(8, sections=(2.0, 1, 1)), "must be a tuple of whole numbers"),
+        (lambda: pe.AxialRoPE.mrope(8, sections=(4, 0)), "must be a tuple of whole numbers"),
         (lambda: pe.AxialRoPE.pixtral(6), "dim must be a multiple of 4"),
         (
             lambda: pe.AxialRoPE.mrope(16, sections=(1, 2, 3)),
-            "adds up to the 8 pairs; got (1, 2, 3)",
+            "whole numbers that add up to the 8 pairs; got (1, 2, 3)",
         ),
         (
             lambda: pe.AxialRoPE.mrope(128, sections=(16, 24, 24), interleaved=True),

@@ -403,12 +403,12 @@ def test_trained_length_heads_and_head_dim():
 
 
 def test_defaults_leave_notes_and_what_is_said_does_not():
-    note = "base 10,000 is the default of llama's config class; the file does not say"
+    note = "base 10,000 is what llama has; the file does not say"
     assert pe.read_config(LLAMA).notes == (note,)
     assert pe.read_config(LLAMA | {"rope_theta": 10_000.0}).notes == ()
     nested = pe.read_config({"model_type": "llava", "text_config": {"model_type": "llama"}})
     assert len(nested.layers) == 32
-    assert sum("is the default of llama's config class" in note for note in nested.notes) == 5
+    assert sum("is what llama has" in note for note in nested.notes) == 5
 
 
 def test_a_factor_that_is_not_the_ratio_is_a_note():
@@ -428,7 +428,7 @@ def test_deepseek_s_softmax_factor_is_a_note():
 
 def test_an_unknown_model_needs_its_pairing():
     for pairing in ("interleaved", "halves"):
-        encoding = pe.from_config(model("new"), pairing=pairing)
+        encoding = pe.from_config(model("new", rope_theta=1e4), pairing=pairing)
         assert encoding == pe.RoPE(16, pairing=pairing)
     overruled = pe.read_config(LLAMA | {"rope_theta": 1e4}, pairing="interleaved")
     assert overruled.layers[0].pairing == "interleaved"
@@ -764,3 +764,40 @@ def test_a_layer_that_is_not_there(files):
     result = run(*files(LLAMA), "--layer", "2")
     assert result.exit_code == 2
     assert "--layer must be one of 0 .. 1; got 2" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("rope_thetta", 1e6),
+        ("rope_base", 1e6),
+        ("rope_ratio", 2),
+        ("theta", 5),
+        ("use_rope", False),
+    ],
+)
+def test_a_field_about_positions_that_nobody_reads_is_refused(name, value):
+    llama = {"model_type": "llama", name: value}
+    sentence = f"^{name} must be a field that 'llama' has; got {name}={value!r}$"
+    with pytest.raises(ValueError, match=sentence):
+        pe.read_config(llama)
+
+
+@pytest.mark.parametrize(("name", "value"), [("alibi", True), ("position_embedding_type", "alibi")])
+def test_a_rotary_model_with_another_encoding_is_a_contradiction(name, value):
+    with pytest.raises(ValueError, match=f"^{name} must fit 'llama', which rotates; got {name}="):
+        pe.read_config({"model_type": "llama", name: value})
+
+
+def test_an_unknown_model_needs_its_base():
+    config = {"model_type": "new", "hidden_size": 64, "num_attention_heads": 4}
+    config |= {"num_hidden_layers": 2, "max_position_embeddings": 128}
+    with pytest.raises(ValueError, match=r"^rope_theta must be in the config of 'new'; it is not$"):
+        pe.read_config(config, pairing="halves")
+
+
+def test_yarn_takes_the_files_betas():
+    scaling = {"rope_type": "yarn", "factor": 4.0, "beta_fast": 24.0, "beta_slow": 2.0}
+    scaling |= {"original_max_position_embeddings": 512}
+    found = pe.from_config({"model_type": "llama", "rope_scaling": scaling}, layer=0)
+    assert (found.scaling.beta_fast, found.scaling.beta_slow) == (24.0, 2.0)

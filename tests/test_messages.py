@@ -329,12 +329,13 @@ CASES = [
     (
         lambda: pe.YaRN(4.0, None),
         TypeError,
-        "original_length must be a whole number of at least 2; got original_length=None",
+        "original_length must be a whole number of at least 2 and at most 1,099,511,627,776; "
+        "got original_length=None",
     ),
     (
         lambda: pe.Llama3(0.5, 8192),
         ValueError,
-        "factor must be a finite number of at least 1; got factor=0.5",
+        "factor must be a finite number of at least 1 and at most 1e+12; got factor=0.5",
     ),
     (
         lambda: pe.YaRN(4.0, 512, 1.0, 32.0),
@@ -350,6 +351,39 @@ CASES = [
         lambda: pe.LongRoPE([1.0], (1.0,), 16),
         TypeError,
         "short_factor must be a tuple with a factor for each pair; got short_factor=[1.0]",
+    ),
+    (
+        lambda: pe.RoPE(8, base=1.0, scaling=pe.YaRN(4.0, 4096)),
+        ValueError,
+        "base must be above 1 for YaRN, which needs slow pairs; got base=1.0",
+    ),
+    (
+        lambda: pe.LongRoPE((1.0,), (1.0, 2.0), 16),
+        ValueError,
+        "short_factor and long_factor must have one factor for each pair; got 1 and 2",
+    ),
+    (
+        lambda: pe.RoPE(8).at(True),
+        TypeError,
+        "length must be a whole number of at least 1 and at most 1,099,511,627,776; "
+        "got length=True",
+    ),
+    (
+        lambda: pe.Llama4Temperature().factors([3, -2]),
+        ValueError,
+        "positions must not be negative for a temperature; got -2",
+    ),
+    (
+        lambda: pe.T5Bias(2).bias(np.array([0.5]), np.array([1.0]), pe.T5Bias(2).init(RNG)),
+        TypeError,
+        "positions must be whole numbers to have buckets; got float64",
+    ),
+    (
+        lambda: pe.logits(
+            pe.RoPE(8, scaling=pe.DynamicNTK(2.0, 4)), X, X, [0, 1, 2], [0, 1, np.nan]
+        ),
+        ValueError,
+        "positions must be finite; got positions[2]=nan",
     ),
     (
         lambda: pe.Proportional(1.5),

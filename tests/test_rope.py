@@ -61,6 +61,31 @@ SCALINGS = {
         oracle.longrope_attention_factor(32.0, 4096),
     ),
     "proportional": (pe.Proportional(0.25), oracle.proportional(DIM, BASE, 0.25), 1),
+    "proportional, no whole number of pairs, and slower": (
+        pe.Proportional(0.3, 4.0),
+        oracle.proportional(DIM, BASE, 0.3, 4.0),
+        1,
+    ),
+    "yarn whose mscale is 0": (
+        pe.YaRN(40.0, 4096, mscale=0.0, mscale_all_dim=1.0),
+        oracle.yarn(DIM, BASE, 40.0, 4096),
+        oracle.yarn_attention_factor(40.0, 0.0, 1.0),
+    ),
+    "yarn with one end for both": (
+        pe.YaRN(8.0, 64, 1.0, 1.0, truncate=False),
+        oracle.yarn(DIM, BASE, 8.0, 64, 1.0, 1.0, truncate=False),
+        oracle.yarn_attention_factor(8.0),
+    ),
+    "yarn past the last pair": (
+        pe.YaRN(8.0, 10**6),
+        oracle.yarn(DIM, BASE, 8.0, 10**6),
+        oracle.yarn_attention_factor(8.0),
+    ),
+    "longrope of a factor below 1": (
+        pe.LongRoPE(SHORT, LONG, 4096, factor=0.5).at(10),
+        oracle.longrope(DIM, BASE, SHORT, LONG, 4096, 10),
+        1,
+    ),
 }
 CASES = pytest.mark.parametrize(("scaling", "w", "factor"), SCALINGS.values(), ids=list(SCALINGS))
 
@@ -340,3 +365,20 @@ def test_tables_are_kept_by_every_frequency():
         rope = pe.RoPE(16, base=base)
         jitted = jax.jit(lambda p, rope=rope: rope.cos_sin(p)[0])(jnp.arange(3000, 3005))
         assert np.allclose(jitted, rope.cos_sin(np.arange(3000, 3005))[0], atol=1e-7)
+
+
+def test_a_changed_scaling_works_its_factor_out_anew():
+    assert dataclasses.replace(pe.YaRN(4.0, 4096), factor=16.0) == pe.YaRN(16.0, 4096)
+    assert dataclasses.replace(pe.YaRN(4.0, 4096), factor=16.0).scale == pe.YaRN(16.0, 4096).scale
+    kept = dataclasses.replace(pe.YaRN(4.0, 4096, attention_factor=1.5), factor=16.0)
+    assert kept.scale == 1.5
+
+
+def test_a_rotation_that_does_not_turn_does_not_claim_to_tell_positions_apart():
+    assert "unique" not in pe.RoPE(8, scaling=pe.Proportional(0.1)).traits.claims()
+    assert "unique" in pe.RoPE(8, scaling=pe.Proportional(0.5)).traits.claims()
+
+
+def test_a_batch_of_positions_must_be_that_of_x():
+    with pytest.raises(ValueError, match="must agree; got shapes"):
+        pe.RoPE(8).rotate(np.ones((4, 2, 3, 8)), np.zeros((2, 3), dtype=int))

@@ -86,3 +86,26 @@ def test_nope_is_a_bias_of_zero(xp, rng):
     p = np.arange(4, dtype=np.int32)
     ours = xp.call(lambda q, k, p: pe.logits(pe.NoPE(), q, k, p, p), q, k, p)
     assert np.allclose(numpy_of(ours), q @ np.swapaxes(k, -1, -2) / np.sqrt(8), atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_logits_have_the_factors_of_exact_positions(xp, dtype):
+    """A bfloat16 cannot tell 8,190 from 8,192, nor float16 hold 70,000."""
+    if dtype not in xp.dtypes:
+        return
+    positions = np.array([4096, 8190, 8191, 12_000, 70_000], dtype=np.int32)
+    for temperature in (pe.Llama4Temperature(), pe.MinistralTemperature(8192), pe.LogN(64)):
+        half = xp.call(lambda p, t=temperature: t.factors(p, dtype=xp.dtypes[dtype]), positions)
+        whole = temperature.factors(positions)
+        assert np.allclose(numpy_of(half), whole, rtol=2.0**-8)
+    half = xp.call(lambda p: pe.Llama4Temperature().factors(p, dtype=xp.dtypes[dtype]), positions)
+    assert numpy_of(half)[1] == 1 < numpy_of(half)[2]
+
+
+def test_a_tempered_encoding_takes_the_positions_of_its_encoding(rng):
+    q = rng.normal(size=(2, 3, 5, 8))
+    tempered = pe.Tempered(pe.AxialRoPE.mrope(8, sections=(2, 1, 1)), pe.Llama4Temperature())
+    points = pe.mrope_positions([5]) + 9000
+    plain = pe.logits(tempered.encoding, q, q, points, points)
+    factors = pe.Llama4Temperature().factors(points[:, 0])
+    assert np.allclose(pe.logits(tempered, q, q, points, points), plain * factors[:, None])

@@ -193,6 +193,22 @@ def test_dynamic_scaling_wants_all_keys_unrotated(rng):
         ),
         (
             lambda: RotateQK(pe.RoPE(8), inplace=True)(
+                *[torch.ones(1, 1, 2, 8)] * 2, torch.arange(2)
+            ),
+            "q and k must not share their memory to be turned in place",
+        ),
+        (
+            lambda: RotateQK(pe.RoPE(8), inplace=True)(
+                torch.ones(1, 1, 2, 8).expand(2, 1, 2, 8), torch.ones(2, 1, 2, 8), torch.arange(2)
+            ),
+            "q must not be expanded to be turned in place",
+        ),
+        (
+            lambda: RotateQK(pe.RoPE(8))("q", torch.ones(1, 1, 2, 8), torch.arange(2)),
+            "q must be an array (NumPy, PyTorch, JAX, …); got str",
+        ),
+        (
+            lambda: RotateQK(pe.RoPE(8), inplace=True)(
                 torch.ones(1, 1, 2, 8, requires_grad=True), torch.ones(1, 1, 2, 8), torch.arange(2)
             ),
             "q must not require a gradient to be turned in place",
@@ -219,3 +235,22 @@ def test_the_oracle_agrees_with_the_fast_path(q):
             float(y) for y in oracle.rotate(q[1, 2, p].double().numpy(), p, oracle.plain(16, 1e4))
         ]
         assert np.allclose(turned[1, 2, p].numpy(), truth, atol=2e-6)
+
+
+def test_nothing_is_turned_in_place_unless_both_fit():
+    q, k = torch.randn(1, 1, 2, 8), torch.randn(1, 1, 3, 8)
+    before = q.clone()
+    with pytest.raises(ValueError, match="must agree"):
+        RotateQK(pe.RoPE(8), inplace=True)(q, k, torch.arange(2))
+    assert torch.equal(q, before)
+
+
+@pytest.mark.parametrize("inplace", [False, True])
+def test_a_tempered_rotation_multiplies_the_queries(inplace, q, k):
+    tempered = pe.Tempered(pe.RoPE(16), pe.MinistralTemperature(3))
+    positions, k_positions = torch.arange(5), torch.arange(7)
+    expected = pe.RoPE(16).rotate(q, positions), pe.RoPE(16).rotate(k, k_positions)
+    factors = pe.MinistralTemperature(3).factors(positions)
+    turned = RotateQK(tempered, inplace=inplace)(q.clone(), k.clone(), positions, k_positions)
+    assert torch.allclose(turned[0], expected[0] * factors[:, None])
+    assert torch.allclose(turned[1], expected[1])

@@ -50,7 +50,7 @@ def interpolated(w: np.ndarray, /, *, factor: float) -> np.ndarray:
     Chen et al. (2023), "Extending Context Window of Large Language Models via Position
     Interpolation"; Hugging Face calls it linear.
     """
-    return w / factor
+    return w / float(factor)
 
 
 def ntk(dim: int, /, *, base: float, factor: float) -> np.ndarray:
@@ -63,7 +63,7 @@ def ntk(dim: int, /, *, base: float, factor: float) -> np.ndarray:
     """
     if rules.dim("dim", dim) < 4:
         raise ValueError(f"NTK needs two pairs to spread its factor over, dim >= 4; got dim={dim}")
-    return geometric(dim, base=base * factor ** (dim / (dim - 2)))
+    return geometric(dim, base=base * float(factor) ** (dim / (dim - 2)))
 
 
 def by_parts(w: np.ndarray, keep: np.ndarray, /, *, factor: float) -> np.ndarray:
@@ -71,7 +71,7 @@ def by_parts(w: np.ndarray, keep: np.ndarray, /, *, factor: float) -> np.ndarray
 
     Peng et al. (2023), "YaRN", eq. 20.
     """
-    return (1 - keep) * w / factor + keep * w
+    return (1 - keep) * w / float(factor) + keep * w
 
 
 def ramp_over_rotations(

@@ -280,7 +280,11 @@ def settled(encoding: Rotary, *positions: Array) -> Rotary:
             "positions must be readable by the host to know how long the text is; "
             "settle the encoding beforehand with encoding.at(length)"
         )
-    return encoding.at(1 + max(int(array.max()) for array in values if array is not None))
+    finite = [array for array in values if array is not None and array.size]
+    largest = max((float(array.max()) for array in finite), default=0.0)
+    if not math.isfinite(largest):
+        raise ValueError(f"positions must be finite; got {largest}")
+    return encoding.at(1 + max(0, math.floor(largest)))
 
 
 def _aligned(table: Array, x: Array) -> Array:

@@ -8,7 +8,7 @@ one length are wrong for another, so such a scaling must be settled first, with 
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -19,8 +19,10 @@ from posenc import rules
 class Scaling(ABC):
     """Frequencies for a rotary dim and a base, and the factor on cosines and sines."""
 
-    attention_factor: float = 1.0
-    """What cosines and sines are multiplied by: logits grow by its square."""
+    @property
+    def scale(self) -> float:
+        """What cosines and sines are multiplied by: logits grow by its square."""
+        return 1.0
 
     keys_can_be_cached: bool = True
     """Whether a rotated key stays right as the text grows."""
@@ -31,7 +33,7 @@ class Scaling(ABC):
 
     def at(self, length: int) -> "Scaling":
         """This scaling, settled for a text of `length` tokens: itself unless it depends on that."""
-        rules.whole("length", length, least=1)
+        rules.whole("length", length, least=1, most=2**40)
         return self
 
 
@@ -95,7 +97,7 @@ class DynamicNTK(Scaling):
         raise ValueError(unsettled(self))
 
     def at(self, length: int) -> Scaling:
-        ratio = rules.whole("length", length, least=1) / self.original_length
+        ratio = rules.whole("length", length, least=1, most=2**40) / self.original_length
         return NTK(max(1.0, self.factor * ratio - (self.factor - 1)))
 
 
@@ -109,7 +111,7 @@ class YaRN(Scaling):
     of the ramp over dims outwards; gpt-oss does not. The attention factor is 0.1 ln(factor) + 1, or
     the ratio of DeepSeek's `mscale` and `mscale_all_dim` where both are given, or the one given.
 
-    >>> round(YaRN(16.0, 4096).attention_factor, 6)
+    >>> round(YaRN(16.0, 4096).scale, 6)
     1.277259
     """
 
@@ -121,7 +123,7 @@ class YaRN(Scaling):
     truncate: bool = field(default=True, kw_only=True)
     mscale: float | None = field(default=None, kw_only=True)
     mscale_all_dim: float | None = field(default=None, kw_only=True)
-    attention_factor: Any = field(default=None, kw_only=True)  # worked out unless it is given
+    attention_factor: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         _factor(self.factor)
@@ -129,18 +131,23 @@ class YaRN(Scaling):
         _between(self.beta_slow, self.beta_fast, names=("beta_slow", "beta_fast"))
         rules.one_of("ramp", self.ramp, ("dim", "rotations"))
         rules.flag("truncate", self.truncate)
-        for name in ("mscale", "mscale_all_dim", "attention_factor"):
+        for name, least in (("mscale", 0), ("mscale_all_dim", 0), ("attention_factor", 1e-6)):
             if getattr(self, name) is not None:
-                rules.real(name, getattr(self, name), least=0)
-        if self.attention_factor is None:
-            object.__setattr__(self, "attention_factor", self._attention_factor())
+                rules.real(name, getattr(self, name), least=least, most=1e6)
 
-    def _attention_factor(self) -> float:
+    @property
+    def scale(self) -> float:
+        if self.attention_factor is not None:
+            return self.attention_factor
         if self.mscale and self.mscale_all_dim:
             return _mscale(self.factor, self.mscale) / _mscale(self.factor, self.mscale_all_dim)
         return _mscale(self.factor, 1.0)
 
     def frequencies(self, dim: int, *, base: float) -> np.ndarray:
+        if base <= 1:
+            raise ValueError(
+                f"base must be above 1 for YaRN, which needs slow pairs; got base={base}"
+            )
         w = f.geometric(dim, base=base)
         span = {
             "original_length": self.original_length,
@@ -201,7 +208,11 @@ class PerPair(Scaling):
 
     def __post_init__(self) -> None:
         _factors("factors", self.factors)
-        rules.real("attention_factor", self.attention_factor, least=0)
+        rules.real("attention_factor", self.attention_factor, least=1e-6, most=1e6)
+
+    @property
+    def scale(self) -> float:
+        return self.attention_factor
 
     def frequencies(self, dim: int, *, base: float) -> np.ndarray:
         _one_each("factors", self.factors, dim)
@@ -217,7 +228,7 @@ class LongRoPE(Scaling):
     sqrt(1 + ln factor / ln original_length), which is Phi-3's and not the paper's.
 
     >>> long = LongRoPE((1.0, 1.0), (1.0, 8.0), 4096, factor=32.0)
-    >>> round(long.attention_factor, 6), long.at(4097).frequencies(4, base=10_000.0).tolist()
+    >>> round(long.scale, 6), long.at(4097).frequencies(4, base=10_000.0).tolist()
     (1.190238, [1.0, 0.00125])
     """
 
@@ -225,7 +236,7 @@ class LongRoPE(Scaling):
     long_factor: tuple[float, ...]
     original_length: int
     factor: float | None = field(default=None, kw_only=True)
-    attention_factor: Any = field(default=None, kw_only=True)  # worked out unless it is given
+    attention_factor: float | None = field(default=None, kw_only=True)
     keys_can_be_cached: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -234,11 +245,18 @@ class LongRoPE(Scaling):
         _length(self.original_length)
         if self.factor is not None:
             rules.real("factor", self.factor, least=1e-6)
-        if self.attention_factor is None:
-            object.__setattr__(self, "attention_factor", self._attention_factor())
-        rules.real("attention_factor", self.attention_factor, least=0)
+        if self.attention_factor is not None:
+            rules.real("attention_factor", self.attention_factor, least=1e-6)
+        if len(self.short_factor) != len(self.long_factor):
+            raise ValueError(
+                "short_factor and long_factor must have one factor for each pair; "
+                f"got {len(self.short_factor)} and {len(self.long_factor)}"
+            )
 
-    def _attention_factor(self) -> float:
+    @property
+    def scale(self) -> float:
+        if self.attention_factor is not None:
+            return self.attention_factor
         if self.factor is None or self.factor <= 1:
             return 1.0
         return math.sqrt(1 + math.log(self.factor) / math.log(self.original_length))
@@ -247,8 +265,8 @@ class LongRoPE(Scaling):
         raise ValueError(unsettled(self))
 
     def at(self, length: int) -> Scaling:
-        within = rules.whole("length", length, least=1) <= self.original_length
-        return PerPair(self.short_factor if within else self.long_factor, self.attention_factor)
+        within = rules.whole("length", length, least=1, most=2**40) <= self.original_length
+        return PerPair(self.short_factor if within else self.long_factor, self.scale)
 
 
 @dataclass(frozen=True)
@@ -279,11 +297,11 @@ def _mscale(factor: float, mscale: float) -> float:
 
 
 def _factor(factor: float) -> None:
-    rules.real("factor", factor, least=1)
+    rules.real("factor", factor, least=1, most=1e12)
 
 
 def _length(length: int) -> None:
-    rules.whole("original_length", length, least=2)
+    rules.whole("original_length", length, least=2, most=2**40)
 
 
 def _between(low: float, high: float, *, names: tuple[str, str]) -> None:

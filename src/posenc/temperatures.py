@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from posenc import rules
-from posenc.arrays import Array, Dtype, cast, namespace
+from posenc.arrays import Array, Dtype, cast, has_float64, host, namespace
 from posenc.mechanisms import Encoding, Params, Scores, logits, result_dtype
 from posenc.positions import ranked
 
@@ -19,8 +19,13 @@ class Temperature(ABC):
     """A factor for each query position."""
 
     @abstractmethod
+    def _factors(self, p: Array, xp: Any) -> Array:
+        """The factors of positions p, in their wide dtype."""
+
     def factors(self, positions: Any, *, dtype: Dtype = None) -> Array:
-        """Positions (…, seq) -> factors (…, seq)."""
+        """positions (…, seq) -> factors (…, seq)."""
+        positions = ranked(positions)
+        return cast(self._factors(*_wide(positions)), result_dtype(positions, dtype))
 
 
 @dataclass(frozen=True)
@@ -38,8 +43,7 @@ class Llama4Temperature(Temperature):
         rules.real("floor_scale", self.floor_scale, least=1)
         rules.real("scale", self.scale, least=0)
 
-    def factors(self, positions: Any, *, dtype: Dtype = None) -> Array:
-        p, xp = _floats(positions, dtype)
+    def _factors(self, p: Array, xp: Any) -> Array:
         return 1 + self.scale * xp.log1p(xp.floor((p + 1) / self.floor_scale))
 
 
@@ -58,8 +62,7 @@ class MinistralTemperature(Temperature):
         rules.whole("original_length", self.original_length, least=1)
         rules.real("beta", self.beta, least=0)
 
-    def factors(self, positions: Any, *, dtype: Dtype = None) -> Array:
-        p, xp = _floats(positions, dtype)
+    def _factors(self, p: Array, xp: Any) -> Array:
         return 1 + self.beta * xp.log1p(xp.floor(p / self.original_length))
 
 
@@ -76,8 +79,7 @@ class LogN(Temperature):
     def __post_init__(self) -> None:
         rules.whole("original_length", self.original_length, least=2)
 
-    def factors(self, positions: Any, *, dtype: Dtype = None) -> Array:
-        p, xp = _floats(positions, dtype)
+    def _factors(self, p: Array, xp: Any) -> Array:
         return xp.clip(xp.log1p(p) / math.log(self.original_length), min=1.0)
 
 
@@ -97,8 +99,7 @@ class SSMax(Temperature):
     def __post_init__(self) -> None:
         rules.real("s", self.s)
 
-    def factors(self, positions: Any, *, dtype: Dtype = None) -> Array:
-        p, xp = _floats(positions, dtype)
+    def _factors(self, p: Array, xp: Any) -> Array:
         return self.s * xp.log1p(p)
 
 
@@ -122,18 +123,28 @@ class Tempered(Scores):
             raise TypeError(f"encoding must be an Encoding; got {self.encoding!r}")
         if not isinstance(self.temperature, Temperature):
             raise TypeError(f"temperature must be a Temperature; got {self.temperature!r}")
+        object.__setattr__(self, "axes", self.encoding.axes)
 
     def scores(
         self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
     ) -> Array:
         made = logits(self.encoding, q, k, q_pos, k_pos, params)
-        factors = self.temperature.factors(q_pos, dtype=made.dtype)
+        return made * self.row_factors(made, q_pos)
+
+    def row_factors(self, x: Array, q_pos: Array) -> Array:
+        """Factors beside the rows of x (…, q, channel); on several axes time, the first, counts."""
+        where = q_pos if self.axes is None else q_pos[..., 0]
+        factors = self.temperature.factors(where, dtype=x.dtype)
         if factors.ndim == 2:  # (batch, q) beside the heads
-            heads = (1,) * (made.ndim - 3)
-            factors = namespace(made=made).reshape(factors, (factors.shape[0], *heads, -1))
-        return made * factors[..., None]
+            heads = (1,) * (x.ndim - 3)
+            factors = namespace(x=x).reshape(factors, (factors.shape[0], *heads, -1))
+        return factors[..., None]
 
 
-def _floats(positions: Any, dtype: Dtype) -> tuple[Array, Any]:
-    positions = ranked(positions)
-    return cast(positions, result_dtype(positions, dtype)), namespace(positions=positions)
+def _wide(positions: Array) -> tuple[Array, Any]:
+    """Positions of queries in the widest float there is: a half cannot tell 8,190 from 8,192."""
+    values = host(positions)
+    if values is not None and values.size and values.min() < 0:
+        raise ValueError(f"positions must not be negative for a temperature; got {values.min()}")
+    xp = namespace(positions=positions)
+    return cast(positions, xp.float64 if has_float64(positions) else xp.float32), xp

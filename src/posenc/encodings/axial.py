@@ -40,6 +40,8 @@ class AxialRoPE(Rotary):
 
     def __post_init__(self) -> None:
         rules.dim("dim", self.dim)
+        if not isinstance(self.frequencies, tuple) or not self.frequencies:
+            raise TypeError(f"frequencies must be a tuple; got frequencies={self.frequencies!r}")
         check_rotary_dim(2 * len(self.frequencies), self.dim, name="2 * len(frequencies)")
         rules.one_of("pairing", self.pairing, PAIRINGS)
         rules.one_of("rotated", self.rotated, ("leading", "trailing"))
@@ -137,9 +139,19 @@ class AxialRoPE(Rotary):
         """
         width = dim if rotary_dim is None else rotary_dim
         check_rotary_dim(width, dim, name="dim" if rotary_dim is None else "rotary_dim")
-        if not isinstance(sections, tuple) or sum(sections) != width // 2:
+        rules.flag("interleaved", interleaved)
+        if scaling is not None and not (
+            isinstance(scaling, Scaling) and scaling.keys_can_be_cached
+        ):
             raise ValueError(
-                f"sections must be a tuple that adds up to the {width // 2} pairs; got {sections!r}"
+                "scaling must be a Scaling that does not depend on the length, or be settled with "
+                f"scaling.at(length); got scaling={scaling!r}"
+            )
+        whole = isinstance(sections, tuple) and all(type(n) is int and n > 0 for n in sections)
+        if not whole or sum(sections) != width // 2:
+            raise ValueError(
+                "sections must be a tuple of whole numbers that add up to the "
+                f"{width // 2} pairs; got {sections!r}"
             )
         scaling = scaling or Plain()
         w = scaling.frequencies(width, base=base)
@@ -158,7 +170,7 @@ class AxialRoPE(Rotary):
             tuple(axis.tolist()),
             tuple(w.tolist()),
             pairing=pairing,
-            attention_factor=scaling.attention_factor,
+            attention_factor=scaling.scale,
         )
 
     @property

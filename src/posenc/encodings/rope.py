@@ -62,12 +62,13 @@ class RoPE(Rotary):
 
     @property
     def traits(self) -> Traits:
-        return rotation_traits(self.attention_factor)
+        turning = self._frequencies is None or bool(self._frequencies.any())
+        return rotation_traits(self.attention_factor, turning=turning)
 
     @property
     def attention_factor(self) -> float:
         """What cosines and sines are multiplied by: 1 unless the scaling has a temperature."""
-        return 1.0 if self.scaling is None else self.scaling.attention_factor
+        return 1.0 if self.scaling is None else self.scaling.scale
 
     def at(self, length: int) -> "RoPE":
         """This encoding for a text of `length` tokens: itself, unless its scaling depends on that.
@@ -76,7 +77,8 @@ class RoPE(Rotary):
         >>> RoPE(8, scaling=DynamicNTK(2.0, 4096)).at(8192).scaling
         NTK(factor=3.0)
         """
-        return self if self.scaling is None else replace(self, scaling=self.scaling.at(length))
+        scaling = (self.scaling or Plain()).at(length)
+        return self if self.scaling is None else replace(self, scaling=scaling)
 
     def frequencies(self) -> np.ndarray:
         """w_i of each pair, in radians per position: (rotary_dim/2,)."""
@@ -108,10 +110,10 @@ class RoPE(Rotary):
         return self._frequencies
 
 
-def rotation_traits(attention_factor: float) -> Traits:
+def rotation_traits(attention_factor: float, *, turning: bool = True) -> Traits:
     """What a rotation claims; with a factor on its cosines it no longer keeps lengths."""
     return Traits(
-        unique=True,
+        unique=turning,
         extrapolates=True,
         relative=True,
         bounded=True,

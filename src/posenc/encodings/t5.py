@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from posenc import rules
-from posenc.arrays import Array, cast, default_float, namespace
+from posenc.arrays import Array, cast, default_float, is_integer, namespace
 from posenc.encodings.learned import named
 from posenc.mechanisms import Bias, Params, Traits
 from posenc.positions import distances
@@ -69,6 +69,8 @@ class T5Bias(Bias):
         table = named(params, "table", (self.buckets, self.heads))
         behind = distances(q_pos, k_pos)
         xp = namespace(positions=behind, table=table)
+        if not is_integer(behind):
+            raise TypeError(f"positions must be whole numbers to have buckets; got {behind.dtype}")
         index = self.buckets_of(behind)
         rows = xp.take(table, xp.reshape(index, (-1,)), axis=0)
         return xp.moveaxis(xp.reshape(rows, (*index.shape, self.heads)), -1, -3)

@@ -1,6 +1,7 @@
 """Positional encodings out of a Hugging Face config.json, without transformers."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -51,14 +52,15 @@ def read_config(config: Config, *, pairing: Pairing | None = None) -> ModelPosit
     """The positional encodings of a model, from its config.json (a path or what is in it).
 
     Reads the spellings of transformers 4 and 5. What the file leaves to the model's code comes from
-    the conventions of its `model_type`, with a note; an unknown model type needs its `pairing`.
+    the conventions of its `model_type`, with a note; an unknown model type needs
+    its `pairing`, and its base in the file.
 
     >>> model = read_config({"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4,
     ...                      "num_hidden_layers": 2, "max_position_embeddings": 2048})
     >>> model.layers[0]
     RoPE(dim=16, base=10000.0, pairing='halves', rotary_dim=16, rotated='leading', scaling=None)
     >>> model.notes
-    ("base 10,000 is the default of llama's config class; the file does not say",)
+    ('base 10,000 is what llama has; the file does not say',)
     """
     values = _text(_loaded(config))
     fields = Fields(values, _model_type(values, pairing))
@@ -147,6 +149,7 @@ def _read(
         if name in ROTARY and pairing != convention.pairing:
             fields.note(f"pairing {pairing} as asked; {name} has {convention.pairing}")
         convention = _paired(convention, pairing)
+    _understood(fields)
     layers = rotary_layers(fields, convention)
     rotating = [inner(layer) for layer in layers]
     lengths = [_original(layer) for layer in rotating]
@@ -184,6 +187,58 @@ def _model_type(values: Mapping[str, Any], pairing: Pairing | None) -> str:
         f"model_type must be known, or pairing given ('interleaved' or 'halves'); "
         f"got model_type={name!r}"
     )
+
+
+ABOUT_POSITIONS = re.compile(r"rope|rotary|theta|alibi|position_embeddings?_type")
+UNDERSTOOD = frozenset(
+    {
+        "alibi",
+        "alibi_bias_max",
+        "compress_rope_theta",
+        "global_rope_theta",
+        "layer_rope_theta",
+        "local_rope_theta",
+        "mrope_interleaved",
+        "mrope_section",
+        "no_rope_layer_interval",
+        "no_rope_layers",
+        "partial_rotary_factor",
+        "partial_rotary_factors",
+        "position_embedding_type",
+        "position_embeddings_type",
+        "qk_rope_head_dim",
+        "rope_interleave",
+        "rope_local_base_freq",
+        "rope_parameters",
+        "rope_scaling",
+        "rope_scaling_layers",
+        "rope_theta",
+        "rotary_dim",
+        "rotary_emb_base",
+        "rotary_embedding_base",
+        "rotary_pct",
+        "rotary_value",
+        "swa_rope_theta",
+        "use_mem_rope",
+        "use_rotary_embedding",
+    }
+)
+"""Fields of rotary models that posenc reads, or that change nothing about the angles."""
+
+
+def _understood(fields: Fields) -> None:
+    """Refuse what seems to say something about positions and would go unread."""
+    for name, value in fields.values.items():
+        if ABOUT_POSITIONS.search(name) and name not in UNDERSTOOD:
+            raise ValueError(
+                f"{name} must be a field that {fields.model_type!r} has; got {name}={value!r}"
+            )
+    kind = fields.get("position_embedding_type", "position_embeddings_type")
+    if kind not in (None, "absolute", "rotary", "rope") or fields.get("alibi"):
+        name, value = ("alibi", True) if fields.get("alibi") else ("position_embedding_type", kind)
+        raise ValueError(
+            f"{name} must fit {fields.model_type!r}, which rotates; got {name}={value!r}"
+        )
 
 
 def _text(values: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -143,7 +143,7 @@ def _scaling_said(scaling: Scaling) -> str:
     if isinstance(scaling, LongRoPE):
         return (
             f"LongRoPE({len(scaling.short_factor)} short and long factors, "
-            f"{scaling.original_length}, attention_factor={scaling.attention_factor:.6g})"
+            f"{scaling.original_length}, attention_factor={scaling.scale:.6g})"
         )
     return repr(scaling)
 

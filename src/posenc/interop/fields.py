@@ -60,10 +60,7 @@ class Fields:
     def defaulted(self, name: str, value: Any) -> None:
         """Note that a value is the default of the config class."""
         said = f"{value:,.10g}" if isinstance(value, int | float) else repr(value)
-        self.note(
-            f"{name} {said} is the default of {self.model_type}'s config class; "
-            "the file does not say"
-        )
+        self.note(f"{name} {said} is what {self.model_type} has; the file does not say")
 
     def flag(self, name: str, *, default: bool) -> bool:
         """True or false."""

@@ -7,7 +7,7 @@ from typing import Any
 from posenc import rules
 from posenc.encodings import AxialRoPE, NoPE, RoPE
 from posenc.frequencies import geometric
-from posenc.interop.conventions import NO_ATTENTION, RotaryConvention
+from posenc.interop.conventions import NO_ATTENTION, ROTARY, RotaryConvention
 from posenc.interop.fields import Fields, disagreement
 from posenc.interop.parameters import Backwards, Parameters
 from posenc.mechanisms import Encoding
@@ -219,10 +219,12 @@ def _base(
         return inner
     if outer is not None:
         return outer[1]
+    if fields.model_type not in ROTARY:
+        raise ValueError(f"rope_theta must be in the config of {fields.model_type!r}; it is not")
     base = convention.base if not local or convention.local_base is None else convention.local_base
     fields.note(
-        f"base {base:,.10g} is the default of {fields.model_type}'s config class"
-        f"{' for its local layers' if local else ''}; the file does not say"
+        f"base {base:,.10g} is what {fields.model_type} has"
+        f"{' in its local layers' if local else ''}; the file does not say"
     )
     return base
 
