@@ -382,3 +382,14 @@ def test_a_rotation_that_does_not_turn_does_not_claim_to_tell_positions_apart():
 def test_a_batch_of_positions_must_be_that_of_x():
     with pytest.raises(ValueError, match="must agree; got shapes"):
         pe.RoPE(8).rotate(np.ones((4, 2, 3, 8)), np.zeros((2, 3), dtype=int))
+
+
+def test_a_factor_on_the_tables_costs_no_digits_under_jit(rng):
+    """Only the rounding of float32 above 1 is left, half of 2^-23."""
+    import jax
+
+    rope = pe.RoPE(DIM, scaling=pe.YaRN(40.0, 4096))
+    positions = rng.integers(-FAR + 1, FAR, 20_000).astype(np.int32)
+    jitted = jax.jit(lambda p: rope.cos_sin(p, dtype=np.float32))(positions)
+    for ours, exact in zip(jitted, rope.cos_sin(positions, dtype=np.float64), strict=True):
+        assert abs(numpy_of(ours) - exact).max() <= 7e-8

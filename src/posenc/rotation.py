@@ -58,8 +58,8 @@ def cos_sin(
         return tuple(
             _rounded(send(part, positions, dtype=xp.float32), dtype) for part in (cos, sin)
         )
-    cos, sin = _from_tables(positions, frequencies)
-    return _rounded(scale * cos, dtype), _rounded(scale * sin, dtype)
+    cos, sin = _from_tables(positions, frequencies, scale)
+    return _rounded(cos, dtype), _rounded(sin, dtype)
 
 
 def _unseen(positions: Array) -> Array:
@@ -75,7 +75,7 @@ def _rounded(values: Array, dtype: Dtype) -> Array:
     return cast(cast(values, working(namespace(values=values), dtype)), dtype)
 
 
-def _from_tables(positions: Array, frequencies: np.ndarray) -> tuple[Array, Array]:
+def _from_tables(positions: Array, frequencies: np.ndarray, scale: float) -> tuple[Array, Array]:
     """Angle addition over the coarse and the fine table; a fraction is a third, small rotation."""
     xp = namespace(positions=positions)
     whole = positions if is_integer(positions) else xp.round(positions)
@@ -91,6 +91,10 @@ def _from_tables(positions: Array, frequencies: np.ndarray) -> tuple[Array, Arra
         small = (positions - whole)[..., None] * send(frequencies, positions, dtype=xp.float32)
         turn = xp.cos(small), xp.sin(small)
         main, rest = _product(main, turn), _product(rest, turn)
+    if scale != 1:  # what float32 leaves of the scale goes with the small rest
+        high = float(np.float32(scale))
+        rest = _sum(_times(high, rest), _times(scale - high, main))
+        main = _times(high, main)
     return _sum(main, rest)
 
 
@@ -120,6 +124,10 @@ def _product(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Arr
     """cos(a + b), sin(a + b) of two rotations."""
     (cos_a, sin_a), (cos_b, sin_b) = a, b
     return cos_a * cos_b - sin_a * sin_b, sin_a * cos_b + cos_a * sin_b
+
+
+def _times(factor: float, a: tuple[Array, Array]) -> tuple[Array, Array]:
+    return factor * a[0], factor * a[1]
 
 
 def _sum(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Array]:
