@@ -46,8 +46,23 @@ BUILT = {
     pe.LearnedFourier: {"features": SMALL, "hidden": SMALL, "gamma": JUNK},
     pe.RoPE: {"base": JUNK, "pairing": JUNK, "rotary_dim": SMALL, "rotated": JUNK, "scaling": JUNK},
     pe.XPos: {"base": JUNK, "gamma": JUNK, "scale_base": JUNK, "centre": JUNK, "pairing": JUNK},
-    pe.ALiBi: {"slopes": JUNK},
-    pe.T5Bias: {"buckets": SMALL, "max_distance": SMALL, "bidirectional": JUNK, "std": JUNK},
+    pe.ALiBi: {"slopes": JUNK, "future": JUNK, "divisor": JUNK},
+    pe.TwoSidedALiBi: {},
+    pe.T5Bias: {
+        "buckets": SMALL,
+        "max_distance": SMALL,
+        "bidirectional": JUNK,
+        "std": JUNK,
+        "scaled": JUNK,
+    },
+    pe.ClippedBias: {"std": JUNK},
+    pe.KERPLE: {"kernel": JUNK},
+    pe.FIRE: {"hidden": SMALL, "length": JUNK, "eps": JUNK},
+    pe.Sandwich: {"dim": SMALL, "base": JUNK},
+    pe.SwinBias: {"std": JUNK},
+    pe.SwinV2Bias: {"pretrained_window": JUNK, "hidden": SMALL},
+    pe.Shaw: {"values": JUNK},
+    pe.TransformerXL: {"features": SMALL, "base": JUNK, "std": JUNK},
 }
 VALUES = {  # scalings, temperatures and schedules: every field is fed junk
     pe.Interpolation: 1,
@@ -88,6 +103,10 @@ def test_constructors_refuse_junk_with_a_sentence(encoding, data):
         result, shape = made.encode(positions, params), (3, made.dim)
     elif isinstance(made, pe.Rotary):
         result, shape = made.rotate(np.ones((3, made.dim)), positions), (3, made.dim)
+    elif isinstance(made, pe.Scores):
+        heads = getattr(made, "heads", 2)
+        q = np.ones((heads, 3, made.dim))
+        result, shape = made.scores(q, q, positions, positions, params), (heads, 3, 3)
     else:
         result, shape = made.bias(positions, positions, params), (made.heads, 3, 3)
     assert result.shape == shape

@@ -8,7 +8,7 @@ import torch
 
 import posenc as pe
 from posenc.rotation import rotate
-from posenc.torch import AddPositions
+from posenc.torch import AddPositions, BiasLogits, ScoreQK
 
 RNG = np.random.default_rng(0)
 S, L = pe.Sinusoidal(8), pe.Learned(4, 8)
@@ -376,7 +376,7 @@ CASES = [
     (
         lambda: pe.T5Bias(2).bias(np.array([0.5]), np.array([1.0]), pe.T5Bias(2).init(RNG)),
         TypeError,
-        "positions must be whole numbers to have buckets; got float64",
+        "positions must be whole numbers to look up a bias; got float64",
     ),
     (
         lambda: pe.logits(
@@ -448,10 +448,108 @@ CASES = [
         "q_pos and k_pos must have one batch; got shapes (2, 3) and (4, 3)",
     ),
     (
-        lambda: pe.logits(S, X, X[:1], range(3), range(3)),
+        lambda: pe.logits(S, X, X.astype("f"), range(3), range(3)),
         ValueError,
-        "q and k must agree in dtype and in all but their lengths; "
-        "got float64 (2, 3, 8) and float64 (1, 3, 8)",
+        "q and k must agree in dtype and in all but their lengths, heads of q being a multiple of "
+        "those of k; got float64 (2, 3, 8) and float32 (2, 3, 8)",
+    ),
+    (
+        lambda: pe.logits(S, np.zeros((1, 6, 3, 8)), np.zeros((1, 4, 3, 8)), range(3), range(3)),
+        ValueError,
+        "q and k must agree in dtype and in all but their lengths, heads of q being a multiple of "
+        "those of k; got float64 (1, 6, 3, 8) and float64 (1, 4, 3, 8)",
+    ),
+    # biases and scores
+    (
+        lambda: pe.ALiBi(8, future="none"),
+        ValueError,
+        "future must be 'mirrored' or 'offset'; got future='none'",
+    ),
+    (
+        lambda: pe.ALiBi(8, divisor=0),
+        ValueError,
+        "divisor must be a finite number of at least 0.001 and at most 1e+06; got divisor=0",
+    ),
+    (
+        lambda: pe.KERPLE(8, kernel="rbf"),
+        ValueError,
+        "kernel must be 'log' or 'power'; got kernel='rbf'",
+    ),
+    (
+        lambda: pe.ClippedBias(8, -1),
+        ValueError,
+        "reach must be a whole number of at least 0 and at most 8,388,608; got reach=-1",
+    ),
+    (
+        lambda: pe.Sandwich(8, dim=7),
+        ValueError,
+        "dim must be an even number; got dim=7",
+    ),
+    (
+        lambda: pe.SwinBias(3, 7),
+        TypeError,
+        "window must be (height, width); got window=7",
+    ),
+    (
+        lambda: pe.SwinBias(3, (2, 2)).bias(
+            pe.grid(3, 1), pe.grid(3, 1), pe.SwinBias(3, (2, 2)).init(RNG)
+        ),
+        ValueError,
+        "q_pos and k_pos must lie in one window, less than 2 apart; got 2",
+    ),
+    (
+        lambda: pe.SwinV2Bias(3, (8, 8)).bias(
+            np.arange(3), np.arange(3), pe.SwinV2Bias(3, (8, 8)).init(RNG)
+        ),
+        ValueError,
+        "q_pos must be (…, seq, 2); got shape (3,)",
+    ),
+    (
+        lambda: pe.TransformerXL(2, 4, features=5),
+        ValueError,
+        "features must be an even number; got features=5",
+    ),
+    (
+        lambda: pe.logits(
+            pe.TransformerXL(2, 4), X, X, range(3), range(3), pe.TransformerXL(2, 4).init(RNG)
+        ),
+        ValueError,
+        "q must be (…, 2, seq, 4); got shape (2, 3, 8)",
+    ),
+    (
+        lambda: pe.logits(pe.Shaw(4, 2), X, X, range(3), range(3), pe.Shaw(4, 2).init(RNG)),
+        ValueError,
+        "q must be (…, seq, 4); got shape (2, 3, 8)",
+    ),
+    (
+        lambda: BiasLogits(pe.T5Bias(2), params={"weight": 1}),
+        ValueError,
+        "params must hold the names ['table']; got ['weight']",
+    ),
+    (
+        lambda: BiasLogits(pe.T5Bias(2), params={"table": np.zeros((2, 32))}),
+        ValueError,
+        "params['table'] must be (32, 2); got shape (2, 32)",
+    ),
+    (
+        lambda: BiasLogits(pe.RoPE(8)),
+        TypeError,
+        "encoding must be Bias; got RoPE",
+    ),
+    (
+        lambda: ScoreQK(pe.RoPE(8)),
+        TypeError,
+        "encoding must be Scores; got RoPE",
+    ),
+    (
+        lambda: BiasLogits(pe.ALiBi(2))(torch.zeros(1, 2, 3, 4), torch.arange(3)),
+        ValueError,
+        "logits must be (…, heads, q, k) with q, k = (3, 3); got shape (1, 2, 3, 4)",
+    ),
+    (
+        lambda: BiasLogits(pe.ALiBi(2))(torch.zeros(1, 4, 3, 3), torch.arange(3)),
+        ValueError,
+        "logits must have the heads of the bias, 2; got 4",
     ),
     # position builders
     (

@@ -15,12 +15,23 @@ EXAMPLES = {
     pe.AxialRoPE: pe.AxialRoPE.split(8),
     pe.XPos: pe.XPos(8),
     pe.ALiBi: pe.ALiBi(3),
+    pe.TwoSidedALiBi: pe.TwoSidedALiBi(3),
     pe.T5Bias: pe.T5Bias(3),
+    pe.ClippedBias: pe.ClippedBias(3, 20),
+    pe.KERPLE: pe.KERPLE(3),
+    pe.FIRE: pe.FIRE(3),
+    pe.Sandwich: pe.Sandwich(3),
+    pe.SwinBias: pe.SwinBias(3, (20, 20)),
+    pe.SwinV2Bias: pe.SwinV2Bias(3, (20, 20)),
+    pe.Shaw: pe.Shaw(8, 4),
+    pe.TransformerXL: pe.TransformerXL(3, 8),
     pe.NoPE: pe.NoPE(),
 }
 
 
 def positions(encoding, rng, n=300, far=1000):
+    if isinstance(encoding, pe.SwinBias):  # has a bias within its window only
+        return pe.grid(*encoding.window)[rng.permutation(400)[:n]]
     whole = rng.choice(far, n, replace=False)
     return whole if encoding.axes is None else np.stack([whole, rng.permutation(whole)], axis=-1)
 
@@ -37,6 +48,9 @@ def acting(encoding, params):
                 return encoding.rotate(np.tile(fixed, (len(p), 1)), p)
             case pe.Bias():
                 return encoding.bias(p, p[:1], params)[:, :, 0].T
+            case pe.Scores():
+                x = np.tile(fixed, (getattr(encoding, "heads", 1), len(p), 1))
+                return encoding.scores(x, x[:, :1], p, p[:1], params)[:, :, 0].T
 
     return lambda p: np.asarray(encode(p), dtype=np.float64)
 
@@ -66,7 +80,8 @@ def linear_shift(encoding, encode, rng):
 
 
 def relative(encoding, encode, rng):
-    q, k = rng.normal(size=(2, 300, getattr(encoding, "dim", 8)))
+    heads = (encoding.heads,) if isinstance(encoding, pe.TransformerXL) else ()
+    q, k = rng.normal(size=(2, *heads, 300, getattr(encoding, "dim", 8)))
     here = positions(encoding, rng)
     params = encoding.init(rng)
     near, far = (pe.logits(encoding, q, k, p, p, params) for p in (here, here + 700))

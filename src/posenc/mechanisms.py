@@ -75,6 +75,10 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
 
     axes: int | None = None
     """How many numbers make a position: None for a plain number, else the size of the last axis."""
+    scaled: bool = True
+    """Whether the products of queries and keys are divided by sqrt(dim); T5 does not."""
+    causal_only: bool = False
+    """Whether it is meant for keys at or behind their query only."""
 
     @property
     def traits(self) -> Traits:
@@ -176,15 +180,36 @@ class Bias(Encoding):
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
         """b: positions (…, q) and (…, k) -> (…, head, q, k)."""
 
+    def terms(
+        self, q_pos: Array, k_pos: Array, params: Params | None = None, *, causal: bool = False
+    ) -> tuple[Array, Array] | None:
+        """The bias as sums of products, left (…, head, q, term) and right (…, head, k, term).
+
+        None where it is no such sum. With `causal`, only keys at or behind their query count.
+        """
+        return None
+
 
 class Scores(Encoding):
-    """Makes the logits itself, from queries, keys and positions."""
+    """Makes the logits itself, from queries, keys and positions; may have a say in the values."""
 
     @abstractmethod
     def scores(
         self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
     ) -> Array:
         """Logits: q (…, head, q, dim), k (…, head, k, dim) -> (…, head, q, k)."""
+
+    def folded(
+        self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
+    ) -> tuple[Array, Array] | None:
+        """Wider q and k whose products are the logits times sqrt(dim); None if there are none."""
+        return None
+
+    def mixed(
+        self, weights: Array, v: Array, q_pos: Array, k_pos: Array, params: Params | None = None
+    ) -> Array:
+        """What attention gives out: weights (…, head, q, k) and values (…, head, k, dim)."""
+        return weights @ v
 
 
 def logits(
@@ -198,8 +223,9 @@ def logits(
     """The attention logits that `encoding` makes of queries and keys: (…, head, q, k).
 
     q is (…, head, q, dim) and k is (…, head, k, dim), the head axis being optional for all but
-    biases. Additive encodings act on what comes in, so here e(p) is added to q and k themselves, as
-    if the projections were the identity. The products are divided by sqrt(dim).
+    biases; heads of keys may be fewer, each for as many of the queries. Additive encodings act on
+    what comes in, so here e(p) is added to q and k themselves, as if the projections were the
+    identity. The products are divided by sqrt(dim), unless the encoding says that its are not.
 
     >>> rng = np.random.default_rng(0)
     >>> q, k = rng.normal(size=(2, 5, 8))
@@ -214,19 +240,18 @@ def logits(
     namespace(q=q, k=k)
     q_pos = matched("q", q, q_pos, axes=encoding.axes)
     k_pos = matched("k", k, k_pos, axes=encoding.axes)
-    if q.dtype != k.dtype or tuple(q.shape[:-2]) != tuple(k.shape[:-2]):
-        raise ValueError(
-            "q and k must agree in dtype and in all but their lengths; "
-            f"got {q.dtype} {tuple(q.shape)} and {k.dtype} {tuple(k.shape)}"
-        )
+    k = grouped("k", k, q)
     match encoding:
         case Additive():
-            return _products(encoding.add(q, q_pos, params), encoding.add(k, k_pos, params))
+            q, k = encoding.add(q, q_pos, params), encoding.add(k, k_pos, params)
+            return _products(q, k, scaled=encoding.scaled)
         case Rotary():
             encoding = settled(encoding, q_pos, k_pos)
-            return _products(encoding.rotate(q, q_pos), encoding.rotate_keys(k, k_pos))
+            q, k = encoding.rotate(q, q_pos), encoding.rotate_keys(k, k_pos)
+            return _products(q, k, scaled=encoding.scaled)
         case Bias():
-            return _biased(_products(q, k), encoding.bias(q_pos, k_pos, params))
+            products = _products(q, k, scaled=encoding.scaled)
+            return _biased(products, encoding.bias(q_pos, k_pos, params))
         case Scores():
             return encoding.scores(q, k, q_pos, k_pos, params)
         case _:
@@ -234,6 +259,22 @@ def logits(
                 "encoding must derive from Additive, Rotary, Bias or Scores; "
                 f"got {type(encoding).__name__}"
             )
+
+
+def grouped(name: str, k: Array, q: Array) -> Array:
+    """Keys or values with as many heads as the queries: each head is for a group of theirs."""
+    alike = q.dtype == k.dtype and q.ndim == k.ndim
+    rows = q.ndim < 3 or tuple(q.shape[:-3]) == tuple(k.shape[:-3])
+    heads = (1, 1) if q.ndim < 3 or k.ndim < 3 else (q.shape[-3], k.shape[-3])
+    if not (alike and rows and heads[1] and heads[0] % heads[1] == 0):
+        raise ValueError(
+            f"q and {name} must agree in dtype and in all but their lengths, heads of q being a "
+            f"multiple of those of {name}; "
+            f"got {q.dtype} {tuple(q.shape)} and {k.dtype} {tuple(k.shape)}"
+        )
+    if heads[0] == heads[1]:
+        return k
+    return namespace(k=k).repeat(k, heads[0] // heads[1], axis=-3)
 
 
 def result_dtype(positions: Array, dtype: Dtype) -> Dtype:
@@ -296,13 +337,13 @@ def _aligned(table: Array, x: Array) -> Array:
     return xp.reshape(table, (table.shape[0], *heads, *table.shape[1:]))
 
 
-def _products(q: Array, k: Array) -> Array:
+def _products(q: Array, k: Array, *, scaled: bool) -> Array:
     xp = namespace(q=q, k=k)
     if q.shape[-1] != k.shape[-1]:
         raise ValueError(f"q and k must have one dim; got {q.shape[-1]} and {k.shape[-1]}")
     wide = working(xp, q.dtype)  # 16-bit products may overflow before they are divided
-    products = cast(q, wide) @ xp.matrix_transpose(cast(k, wide)) / math.sqrt(q.shape[-1])
-    return cast(products, q.dtype)
+    products = cast(q, wide) @ xp.matrix_transpose(cast(k, wide))
+    return cast(products / math.sqrt(q.shape[-1]) if scaled else products, q.dtype)
 
 
 def _biased(products: Array, bias: Array) -> Array:

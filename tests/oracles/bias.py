@@ -77,9 +77,6 @@ def _mlp(
     return total
 
 
-# Fixed ----------------------------------------------------------------------------------------
-
-
 def alibi(
     heads: int,
     q_pos: Positions,
@@ -122,9 +119,6 @@ def sandwich(
         return math.fsum(waves) / (8 * (h + 1) / heads)
 
     return _fill(heads, q_pos, k_pos, entry)
-
-
-# Learned slopes and kernels -------------------------------------------------------------------
 
 
 def two_sided_alibi(
@@ -197,9 +191,6 @@ def fire(
         return _mlp([x], w1, b1, w2, h, b2[h])
 
     return _fill(len(w2), q_pos, k_pos, entry)
-
-
-# Tables ---------------------------------------------------------------------------------------
 
 
 def clipped(table: np.ndarray, q_pos: Positions, k_pos: Positions) -> np.ndarray:

@@ -2,14 +2,20 @@
 
 from typing import Any
 
-from posenc.encodings.alibi import ALiBi
+from posenc.encodings.alibi import ALiBi, TwoSidedALiBi
 from posenc.encodings.axial import AxialRoPE
+from posenc.encodings.fire import FIRE
 from posenc.encodings.fourier import FourierFeatures, LearnedFourier
+from posenc.encodings.kernels import KERPLE, Sandwich
 from posenc.encodings.learned import Learned
 from posenc.encodings.nope import NoPE
 from posenc.encodings.rope import RoPE, XPos
+from posenc.encodings.shaw import Shaw
 from posenc.encodings.sinusoidal import AxialSinusoidal, Sinusoidal
+from posenc.encodings.swin import SwinBias, SwinV2Bias
 from posenc.encodings.t5 import T5Bias
+from posenc.encodings.tables import ClippedBias
+from posenc.encodings.transformer_xl import TransformerXL
 from posenc.mechanisms import Encoding
 
 BUILTIN: tuple[tuple[str, type[Encoding]], ...] = (
@@ -22,22 +28,40 @@ BUILTIN: tuple[tuple[str, type[Encoding]], ...] = (
     ("axial-rope", AxialRoPE),
     ("xpos", XPos),
     ("alibi", ALiBi),
+    ("two-sided-alibi", TwoSidedALiBi),
     ("t5", T5Bias),
+    ("clipped", ClippedBias),
+    ("kerple", KERPLE),
+    ("fire", FIRE),
+    ("sandwich", Sandwich),
+    ("swin", SwinBias),
+    ("swin-v2", SwinV2Bias),
+    ("shaw", Shaw),
+    ("transformer-xl", TransformerXL),
     ("nope", NoPE),
 )
 
 __all__ = [
     "BUILTIN",
+    "FIRE",
+    "KERPLE",
     "ALiBi",
     "AxialRoPE",
     "AxialSinusoidal",
+    "ClippedBias",
     "FourierFeatures",
     "Learned",
     "LearnedFourier",
     "NoPE",
     "RoPE",
+    "Sandwich",
+    "Shaw",
     "Sinusoidal",
+    "SwinBias",
+    "SwinV2Bias",
     "T5Bias",
+    "TransformerXL",
+    "TwoSidedALiBi",
     "XPos",
     "catalogue",
     "named",

@@ -1,4 +1,4 @@
-"""ALiBi: attention with linear biases."""
+"""ALiBi: attention with linear biases, one way and both ways."""
 
 import math
 from dataclasses import dataclass, field
@@ -7,11 +7,13 @@ from typing import Literal
 import numpy as np
 
 from posenc import rules
-from posenc.arrays import Array, cast, default_float, namespace, send
+from posenc.arrays import Array, cast, default_float, has_float64, namespace, send, working
+from posenc.encodings.tables import MOST_HEADS, named
 from posenc.mechanisms import Bias, Params, Traits
 from posenc.positions import distances
 
 Slopes = Literal["official", "paper"]
+Future = Literal["mirrored", "offset"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,11 @@ class ALiBi(Bias):
     sentence says the same (`slopes="paper"`), its code takes the slopes of the power of 2 below and
     every second one of the power above (`slopes="official"`: BLOOM, MPT and all that follow it).
 
+    The paper looks back only. Both ways, keys ahead get the same as those behind
+    (`future="mirrored"`: Jina, data2vec 2.0), or keys behind get m_h / 2 on top so that the two
+    sides differ (`future="offset"`: Ruoss et al., 2023). `TwoSidedALiBi` learns a slope for each
+    side. The bias is divided by `divisor`; `ALiBi.falcon` has sqrt(dim) there.
+
     >>> ALiBi(2).bias(np.arange(3), np.arange(3))[0]
     array([[-0.    , -0.0625, -0.125 ],
            [-0.0625, -0.    , -0.0625],
@@ -31,11 +38,15 @@ class ALiBi(Bias):
 
     heads: int
     slopes: Slopes = field(default="official", kw_only=True)
+    future: Future = field(default="mirrored", kw_only=True)
+    divisor: float = field(default=1.0, kw_only=True)
     _slopes: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        heads = rules.whole("heads", self.heads, least=1, most=4096)
+        heads = rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
         rules.one_of("slopes", self.slopes, ("official", "paper"))
+        rules.one_of("future", self.future, ("mirrored", "offset"))
+        divisor = rules.real("divisor", self.divisor, least=1e-3, most=1e6)
         below = 2 ** math.floor(math.log2(heads))
         if self.slopes == "paper" or below == heads:
             slopes = _geometric(heads)
@@ -43,14 +54,23 @@ class ALiBi(Bias):
             slopes = np.concatenate(
                 [_geometric(below), _geometric(2 * below)[0::2][: heads - below]]
             )
-        object.__setattr__(self, "_slopes", slopes)
+        object.__setattr__(self, "_slopes", slopes / divisor)
+
+    @classmethod
+    def falcon(cls, heads: int, dim: int) -> "ALiBi":
+        """Falcon's: it divides the sum of products and bias by sqrt(dim), so slopes are smaller.
+
+        >>> ALiBi.falcon(2, 64).head_slopes()
+        array([0.0078125 , 0.00048828])
+        """
+        return cls(heads, divisor=math.sqrt(rules.dim("dim", dim)))
 
     @property
     def traits(self) -> Traits:
         return Traits(extrapolates=True, relative=True)
 
     def head_slopes(self) -> np.ndarray:
-        """m_h of each head: (heads,).
+        """m_h / divisor of each head: (heads,).
 
         >>> ALiBi(6).head_slopes()
         array([0.25      , 0.0625    , 0.015625  , 0.00390625, 0.5       , 0.125     ])
@@ -58,10 +78,66 @@ class ALiBi(Bias):
         return self._slopes.copy()
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
-        away = abs(distances(q_pos, k_pos))[..., None, :, :]
-        dtype = default_float(away)
+        behind = distances(q_pos, k_pos)[..., None, :, :]
+        dtype = default_float(behind)
+        away = cast(abs(behind), dtype)
+        if self.future == "offset":
+            away = away - 0.5 * cast(behind > 0, dtype)
         slopes = namespace(away=away).reshape(send(-self._slopes, away, dtype=dtype), (-1, 1, 1))
-        return slopes * cast(away, dtype)
+        return slopes * away
+
+    def terms(
+        self, q_pos: Array, k_pos: Array, params: Params | None = None, *, causal: bool = False
+    ) -> tuple[Array, Array] | None:
+        """-m_h (i - j) = (-m_h i) 1 + m_h j: one way only, the mirror image is no sum."""
+        if not causal or self.future == "offset" or not has_float64(q_pos):
+            return None
+        xp = namespace(q_pos=q_pos, k_pos=k_pos)
+        slopes = xp.reshape(send(self._slopes, q_pos), (-1, 1))
+        i, j = (cast(p, xp.float64)[..., None, :] for p in (q_pos, k_pos))
+        left = xp.stack([-slopes * i, xp.broadcast_to(slopes, (slopes * i).shape)], axis=-1)
+        return left, xp.stack([xp.ones_like(j), j], axis=-1)
+
+
+@dataclass(frozen=True)
+class TwoSidedALiBi(Bias):
+    """A learned slope for each side: b_h = -sigmoid(s_h) |i - j|, with s behind or s ahead.
+
+    Ofir Press's proposal for encoders (2021, in the repository of the paper): left and right can be
+    told apart, and both s start at N(-2, 1).
+
+    >>> encoding = TwoSidedALiBi(1)
+    >>> params = {"behind": np.array([0.0]), "ahead": np.array([-np.inf])}
+    >>> encoding.bias(np.arange(2), np.arange(2), params)[0]
+    array([[-0. , -0. ],
+           [-0.5, -0. ]])
+    """
+
+    heads: int
+
+    def __post_init__(self) -> None:
+        rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(extrapolates=True, relative=True)
+
+    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        rules.generator("rng", rng)
+        drawn = rng.normal(loc=-2.0, size=(2, self.heads)).astype(np.float32)
+        return {"behind": drawn[0], "ahead": drawn[1]}
+
+    def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+        behind = distances(q_pos, k_pos)[..., None, :, :]
+        back, ahead = (self._slopes(params, name) for name in ("behind", "ahead"))
+        xp = namespace(positions=behind, params=back)
+        return xp.where(behind >= 0, back, ahead) * -cast(abs(behind), back.dtype)
+
+    def _slopes(self, params: Params | None, name: str) -> Array:
+        s = named(params, name, (self.heads,))
+        xp = namespace(params=s)
+        s = cast(s, working(xp, s.dtype))
+        return xp.reshape(1 / (1 + xp.exp(-s)), (-1, 1, 1))
 
 
 def _geometric(heads: int) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from posenc import rules
 from posenc.arrays import Array, Dtype, cast, namespace, working
-from posenc.encodings.learned import named
+from posenc.encodings.tables import named
 from posenc.mechanisms import Additive, Params, Traits, result_dtype
 from posenc.positions import ranked
 

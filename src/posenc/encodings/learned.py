@@ -12,14 +12,13 @@ from posenc.arrays import (
     cast,
     float_dtype,
     host,
-    is_array,
-    is_floating,
     is_integer,
     namespace,
     send,
     whole_dtype,
     working,
 )
+from posenc.encodings.tables import named
 from posenc.mechanisms import Additive, Params, Traits
 from posenc.positions import LIMIT, ranked
 
@@ -155,21 +154,6 @@ def interpolation(old: int, new: int, *, kernel: str, antialias: bool = False) -
     matrix = np.zeros((new, old))
     np.add.at(matrix, (np.arange(new)[:, None], np.clip(taps, 0, old - 1)), weights)
     return matrix
-
-
-def named(params: Params | None, name: str, shape: tuple[int, ...]) -> Array:
-    """The parameter `name` of this shape, or a sentence that says what to pass."""
-    keyed = hasattr(params, "keys")  # a Mapping, or PyTorch's ParameterDict
-    if params is None or not keyed or name not in params:
-        got = f"the names {sorted(params.keys())}" if keyed and params is not None else repr(params)
-        raise ValueError(f"params must hold {name!r}, as init(rng) makes it; got {got}")
-    if not is_array(params[name]):
-        raise TypeError(f"params[{name!r}] must be an array; got {params[name]!r}")
-    if not is_floating(namespace(params=params[name]), params[name].dtype):
-        raise TypeError(f"params[{name!r}] must be floating; got {params[name].dtype}")
-    if tuple(params[name].shape) != shape:
-        raise ValueError(f"params[{name!r}] must be {shape}; got shape {tuple(params[name].shape)}")
-    return params[name]
 
 
 def _keys(distance: np.ndarray, antialias: bool) -> np.ndarray:

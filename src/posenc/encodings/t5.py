@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from posenc import rules
-from posenc.arrays import Array, cast, default_float, is_integer, namespace
-from posenc.encodings.learned import named
+from posenc.arrays import Array, cast, default_float, namespace
+from posenc.encodings.tables import MOST_HEADS, looked_up, named, whole_distances
 from posenc.mechanisms import Bias, Params, Traits
-from posenc.positions import distances
 
 
 @dataclass(frozen=True)
@@ -19,8 +18,9 @@ class T5Bias(Bias):
     Near distances have a bucket each, farther ones share buckets that widen geometrically up to
     `max_distance`, beyond which all is one. Causal attention uses all buckets for the past; with
     `bidirectional` half of them are for the future. Raffel et al. (2019), "Exploring the Limits of
-    Transfer Learning with a Unified Text-to-Text Transformer". T5 itself does not divide its logits
-    by sqrt(dim), so its tables are larger than those of models that do.
+    Transfer Learning with a Unified Text-to-Text Transformer". One table serves all layers of T5;
+    those of UMT5 have one each. T5 does not divide its products by sqrt(dim), which is what
+    `scaled=False` says: of a checkpoint's table both go together.
 
     >>> T5Bias(8).buckets_of(np.array([0, 1, 15, 16, 19, 113, 10_000]))
     array([ 0,  1, 15, 16, 17, 31, 31])
@@ -31,9 +31,11 @@ class T5Bias(Bias):
     max_distance: int = field(default=128, kw_only=True)
     bidirectional: bool = field(default=False, kw_only=True)
     std: float = field(default=0.02, kw_only=True)
+    scaled: bool = field(default=True, kw_only=True)
+    causal_only: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        rules.whole("heads", self.heads, least=1, most=4096)
+        rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
         rules.flag("bidirectional", self.bidirectional)
         least = 4 if self.bidirectional else 2
         if rules.whole("buckets", self.buckets, least=least, most=2**20) % 2:
@@ -41,6 +43,8 @@ class T5Bias(Bias):
         exact = self.buckets // (4 if self.bidirectional else 2)
         rules.whole("max_distance", self.max_distance, least=exact + 1)
         rules.real("std", self.std, least=0, most=1e6)
+        rules.flag("scaled", self.scaled)
+        object.__setattr__(self, "causal_only", not self.bidirectional)
 
     @property
     def traits(self) -> Traits:
@@ -67,10 +71,4 @@ class T5Bias(Bias):
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
         table = named(params, "table", (self.buckets, self.heads))
-        behind = distances(q_pos, k_pos)
-        xp = namespace(positions=behind, table=table)
-        if not is_integer(behind):
-            raise TypeError(f"positions must be whole numbers to have buckets; got {behind.dtype}")
-        index = self.buckets_of(behind)
-        rows = xp.take(table, xp.reshape(index, (-1,)), axis=0)
-        return xp.moveaxis(xp.reshape(rows, (*index.shape, self.heads)), -1, -3)
+        return looked_up(table, self.buckets_of(whole_distances(q_pos, k_pos)))

@@ -66,7 +66,7 @@ def describe(model: ModelPositions, *, layer: int | None = None) -> dict[str, An
     >>> from posenc import read_config
     >>> model = read_config({"model_type": "bloom", "n_head": 8, "n_layer": 2})
     >>> describe(model)["groups"][0]["encoding"]
-    "ALiBi(heads=8, slopes='official')"
+    "ALiBi(heads=8, slopes='official', future='mirrored', divisor=1.0)"
     """
     layers = model.layers
     groups = [(layers[layer], [layer])] if layer is not None else grouped(layers)

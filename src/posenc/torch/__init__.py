@@ -6,6 +6,7 @@ if find_spec("torch") is None:
     raise ModuleNotFoundError('posenc.torch needs PyTorch: install the extra "posenc[torch]"')
 
 from posenc.torch.additive import AddPositions
+from posenc.torch.logits import BiasLogits, ScoreQK
 from posenc.torch.rotary import RotateQK
 
-__all__ = ["AddPositions", "RotateQK"]
+__all__ = ["AddPositions", "BiasLogits", "RotateQK", "ScoreQK"]

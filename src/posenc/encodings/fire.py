@@ -1,0 +1,83 @@
+"""FIRE: a small network of the distance, relative to how long the text is so far."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from posenc import rules
+from posenc.arrays import Array, cast, namespace, working
+from posenc.encodings.tables import MOST_HEADS, named
+from posenc.mechanisms import Bias, Params, Traits
+from posenc.positions import LIMIT, distances
+
+
+@dataclass(frozen=True)
+class FIRE(Bias):
+    """b(i, j) = f(phi(i - j) / phi(max(i, L))), phi(x) = log(1 + |c x|), f a small network.
+
+    Li et al. (2023), "Functional Interpolation for Relative Positions Improves Long Context
+    Transformers". Beyond L the distances are squeezed into what was seen in training. c starts at
+    0.1 and L, learned as `multiplier` times `length`, at 512; f maps 1 to `hidden` to `heads`
+    numbers, linear, ReLU, linear, initialised as PyTorch does. As in the authors' listing `eps` is
+    added to the denominator, positions start at 0, and phi is even, though only keys at or behind
+    their query are meant.
+
+    >>> encoding = FIRE(8)
+    >>> encoding.ratios(np.array([100]), np.array([100, 99, 90, 0]), 0.1, 1.0).round(5)
+    array([[0.     , 0.0241 , 0.17525, 0.60628]])
+    """
+
+    heads: int
+    hidden: int = field(default=32, kw_only=True)
+    length: float = field(default=512.0, kw_only=True)
+    eps: float = field(default=1e-6, kw_only=True)
+    causal_only = True
+
+    def __post_init__(self) -> None:
+        rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
+        rules.dim("hidden", self.hidden)
+        rules.real("length", self.length, least=1, most=LIMIT)
+        rules.real("eps", self.eps, least=0, most=1)
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(extrapolates=True, bounded=True)
+
+    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        rules.generator("rng", rng)
+        inner = 1 / np.sqrt(self.hidden)
+        drawn = {
+            "c": np.array(0.1),
+            "multiplier": np.array(1.0),
+            "w1": rng.uniform(-1, 1, (self.hidden, 1)),
+            "b1": rng.uniform(-1, 1, self.hidden),
+            "w2": rng.uniform(-inner, inner, (self.heads, self.hidden)),
+            "b2": rng.uniform(-inner, inner, self.heads),
+        }
+        return {name: np.asarray(values, dtype=np.float32) for name, values in drawn.items()}
+
+    def ratios(self, q_pos: Array, k_pos: Array, c: Array, multiplier: Array) -> Array:
+        """phi(i - j) / phi(max(i, L)): positions (…, q), (…, k) -> (…, q, k)."""
+        behind = distances(q_pos, k_pos)
+        xp = namespace(positions=behind)
+        dtype = c.dtype if hasattr(c, "dtype") else xp.float64
+        i, longest = cast(q_pos, dtype)[..., None], abs(multiplier * self.length)
+        least = xp.where(i > longest, i, longest)
+        return xp.log1p(abs(c * cast(behind, dtype))) / (xp.log1p(abs(c * least)) + self.eps)
+
+    def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+        shapes = {
+            "c": (),
+            "multiplier": (),
+            "w1": (self.hidden, 1),
+            "b1": (self.hidden,),
+            "w2": (self.heads, self.hidden),
+            "b2": (self.heads,),
+        }
+        given = {name: named(params, name, shape) for name, shape in shapes.items()}
+        xp = namespace(positions=q_pos, **given)
+        wide = working(xp, given["w1"].dtype)
+        c, multiplier, w1, b1, w2, b2 = (cast(weights, wide) for weights in given.values())
+        x = self.ratios(q_pos, k_pos, c, multiplier)[..., None]
+        hidden = xp.clip(x * w1[:, 0] + b1, min=0.0)
+        return xp.moveaxis(hidden @ xp.matrix_transpose(w2) + b2, -1, -3)

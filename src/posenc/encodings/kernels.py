@@ -1,0 +1,114 @@
+"""Biases that are kernels of the distance: KERPLE, learned; Sandwich, made of sinusoids."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from posenc import rules
+from posenc.arrays import Array, cast, default_float, has_float64, namespace, send, working
+from posenc.encodings.tables import MOST_HEADS, named
+from posenc.frequencies import geometric_to_base
+from posenc.mechanisms import Bias, Params, Traits
+from posenc.positions import distances, ranked
+from posenc.rotation import cos_sin
+
+Kernel = Literal["log", "power"]
+LEAST = 0.01
+"""The authors' code keeps r1 and r2 from falling below this."""
+
+
+@dataclass(frozen=True)
+class KERPLE(Bias):
+    """A learned kernel: -r1 log(1 + r2 |i - j|), or with `kernel="power"` -r1 |i - j|^r2.
+
+    Chi et al. (2022), "KERPLE: Kernelized Relative Positional Embedding for Length Extrapolation".
+    r1 and r2 are one each for a head, shared by all layers there; at least 0.01, and the exponent
+    at most 2, beyond which the kernel is not conditionally positive definite.
+
+    >>> encoding = KERPLE(1)
+    >>> params = {"r1": np.array([1.0]), "r2": np.array([1.0])}
+    >>> encoding.bias(np.arange(4), np.arange(1), params).ravel().round(3)
+    array([-0.   , -0.693, -1.099, -1.386])
+    """
+
+    heads: int
+    kernel: Kernel = field(default="log", kw_only=True)
+
+    def __post_init__(self) -> None:
+        rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
+        rules.one_of("kernel", self.kernel, ("log", "power"))
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(extrapolates=True, relative=True)
+
+    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        """r1 ~ U(0, 2) and r2 ~ U(0, 1); for the power kernel the other way round."""
+        rules.generator("rng", rng)
+        most = (2.0, 1.0) if self.kernel == "log" else (1.0, 2.0)
+        r1, r2 = (np.maximum(rng.uniform(0, top, self.heads), LEAST) for top in most)
+        return {"r1": r1.astype(np.float32), "r2": r2.astype(np.float32)}
+
+    def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+        r1, r2 = (self._column(named(params, name, (self.heads,))) for name in ("r1", "r2"))
+        behind = distances(q_pos, k_pos)[..., None, :, :]
+        xp = namespace(positions=behind, params=r1)
+        away = cast(abs(behind), r1.dtype)
+        if self.kernel == "log":
+            return -r1 * xp.log1p(r2 * away)
+        return -r1 * away ** xp.clip(r2, max=2.0)
+
+    def _column(self, r: Array) -> Array:
+        xp = namespace(params=r)
+        return xp.reshape(xp.clip(cast(r, working(xp, r.dtype)), min=LEAST), (-1, 1, 1))
+
+
+@dataclass(frozen=True)
+class Sandwich(Bias):
+    """Inner products of sinusoids: b_h(i, j) = sum_k cos((i - j) w_k) / (8h/H).
+
+    w_k = base^(-2k/dim), k = 1 .. dim/2, and h = 1 .. H, the heads. Chi et al. (2022), "Dissecting
+    Transformer Length Extrapolation via the Lens of Receptive Field Analysis". There is no official
+    code, and the text could not be read when this was written: the sum is that which later papers
+    (FIRE, DAPE) cite, the compression 8h/H is that of NVIDIA's NeMo, which also takes off dim/2,
+    alike for all keys.
+
+    >>> Sandwich(8).bias(np.array([0, 10, 1000]), np.arange(1))[0].ravel().round(2)
+    array([64.  , 44.66, 10.61])
+    """
+
+    heads: int
+    dim: int = field(default=128, kw_only=True)
+    base: float = field(default=10_000.0, kw_only=True)
+    _frequencies: np.ndarray = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
+        if rules.dim("dim", self.dim) % 2:
+            raise ValueError(f"dim must be an even number; got dim={self.dim}")
+        w = geometric_to_base(self.dim + 2, base=self.base)[1:]  # k starts at 1, not at 0
+        object.__setattr__(self, "_frequencies", w)
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(extrapolates=True, relative=True, bounded=True)
+
+    def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+        left, right = self.terms(q_pos, k_pos)
+        products = left @ namespace(right=right).matrix_transpose(right)
+        return cast(products, default_float(products))
+
+    def terms(
+        self, q_pos: Array, k_pos: Array, params: Params | None = None, *, causal: bool = False
+    ) -> tuple[Array, Array]:
+        """cos((i - j) w) = cos(i w) cos(j w) + sin(i w) sin(j w)."""
+        left, right = (self._sinusoids(p)[..., None, :, :] for p in (q_pos, k_pos))
+        ratios = self.heads / (8 * np.arange(1, self.heads + 1))
+        return left * send(ratios.reshape(-1, 1, 1), left, dtype=left.dtype), right
+
+    def _sinusoids(self, positions: Any) -> Array:
+        positions = ranked(positions)
+        xp = namespace(positions=positions)
+        dtype = xp.float64 if has_float64(positions) else xp.float32
+        return xp.concat(cos_sin(positions, self._frequencies, dtype=dtype), axis=-1)

@@ -1,0 +1,97 @@
+"""The relative positions of Shaw et al.: a learned vector for each distance, in keys and values."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from posenc import rules
+from posenc.arrays import Array, cast, namespace, working
+from posenc.encodings.tables import named, whole_distances
+from posenc.mechanisms import Params, Scores, Traits
+from posenc.positions import LIMIT
+
+
+@dataclass(frozen=True)
+class Shaw(Scores):
+    """q_i (k_j + a_d) / sqrt(dim) and sum_j weight_ij (v_j + b_d), d = clip(j - i, ±reach).
+
+    Shaw et al. (2018), "Self-Attention with Relative Position Representations". The two tables have
+    2 reach + 1 rows, the first for the farthest key behind, are shared by the heads and drawn as
+    Glorot and Bengio do; `values=False` leaves the second out, to little effect in the paper.
+
+    >>> encoding = Shaw(4, 2)
+    >>> params = encoding.init(np.random.default_rng(0))
+    >>> q = k = np.ones((3, 5, 4), dtype=np.float32)
+    >>> encoding.scores(q, k, np.arange(5), np.arange(5), params).shape
+    (3, 5, 5)
+    """
+
+    dim: int
+    reach: int
+    values: bool = field(default=True, kw_only=True)
+
+    def __post_init__(self) -> None:
+        rules.dim("dim", self.dim)
+        rules.whole("reach", self.reach, least=0, most=LIMIT // 2)
+        rules.flag("values", self.values)
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(extrapolates=True, relative=True, bounded=True)
+
+    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        rules.generator("rng", rng)
+        shape = (2 * self.reach + 1, self.dim)
+        most = math.sqrt(6 / sum(shape))
+        names = ("key_table", "value_table") if self.values else ("key_table",)
+        return {name: rng.uniform(-most, most, shape).astype(np.float32) for name in names}
+
+    def scores(
+        self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
+    ) -> Array:
+        xp = namespace(q=q, k=k)
+        wide = working(xp, q.dtype)
+        q, k = cast(q, wide), cast(k, wide)
+        products = q @ xp.matrix_transpose(k) + self.relative(q, q_pos, k_pos, params)
+        return products / math.sqrt(self.dim)
+
+    def relative(self, q: Array, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+        """q_i a_d of every pair: a product for each row of the table, then looked up."""
+        if q.shape[-1] != self.dim:
+            raise ValueError(f"q must be (…, seq, {self.dim}); got shape {tuple(q.shape)}")
+        xp = namespace(q=q)
+        by_row = q @ xp.matrix_transpose(cast(self._table(params, "key_table"), q.dtype))
+        index = _beside_heads(self._rows(q_pos, k_pos), by_row)
+        shape = (*by_row.shape[:-1], index.shape[-1])
+        return xp.take_along_axis(by_row, xp.broadcast_to(index, shape), axis=-1)
+
+    def mixed(
+        self, weights: Array, v: Array, q_pos: Array, k_pos: Array, params: Params | None = None
+    ) -> Array:
+        out = weights @ v
+        if not self.values:
+            return out
+        xp = namespace(weights=weights)
+        table = cast(self._table(params, "value_table"), weights.dtype)
+        index = _beside_heads(self._rows(q_pos, k_pos), weights)
+        # the weight that falls on each row of the table, one row at a time: no (q, k, row) array
+        by_row = [
+            xp.sum(xp.where(index == row, weights, 0.0), axis=-1) for row in range(table.shape[0])
+        ]
+        return out + xp.stack(by_row, axis=-1) @ table
+
+    def _table(self, params: Params | None, name: str) -> Array:
+        return named(params, name, (2 * self.reach + 1, self.dim))
+
+    def _rows(self, q_pos: Array, k_pos: Array) -> Array:
+        ahead = -whole_distances(q_pos, k_pos)
+        return namespace(q_pos=q_pos).clip(ahead, min=-self.reach, max=self.reach) + self.reach
+
+
+def _beside_heads(index: Array, like: Array) -> Array:
+    """An index (…, q, k) with axes for the heads of `like`."""
+    if index.ndim == 2:
+        return index
+    heads = (1,) * (like.ndim - index.ndim)
+    return namespace(index=index).reshape(index, (index.shape[0], *heads, *index.shape[1:]))

@@ -1,0 +1,164 @@
+"""The biases of Swin: a table of displacements in a window, a network of their logarithms."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from posenc import rules
+from posenc.arrays import Array, cast, host, is_integer, namespace, working
+from posenc.encodings.tables import MOST_HEADS, looked_up, named
+from posenc.mechanisms import Bias, Params, Traits
+from posenc.positions import distances
+
+Window = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class SwinBias(Bias):
+    """A learned bias for each displacement in a window: b_h = table[dy, dx, h], d = q - k.
+
+    Liu et al. (2021), "Swin Transformer". Positions are rows and columns, `grid(height, width)`;
+    the table has (2 height - 1)(2 width - 1) rows, dx fastest, drawn from N(0, 0.02), and no row
+    for a displacement that leaves the window: that is an error.
+
+    >>> from posenc import grid
+    >>> encoding = SwinBias(3, (7, 7))
+    >>> params = encoding.init(np.random.default_rng(0))
+    >>> encoding.bias(grid(7, 7), grid(7, 7), params).shape
+    (3, 49, 49)
+    """
+
+    heads: int
+    window: Window
+    std: float = field(default=0.02, kw_only=True)
+    axes = 2
+
+    def __post_init__(self) -> None:
+        rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
+        object.__setattr__(self, "window", _sides("window", self.window))
+        rules.real("std", self.std, least=0, most=1e6)
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(relative=True, bounded=True)
+
+    @property
+    def rows(self) -> int:
+        """Rows of the table."""
+        return (2 * self.window[0] - 1) * (2 * self.window[1] - 1)
+
+    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        rules.generator("rng", rng)
+        table = rng.normal(scale=self.std, size=(self.rows, self.heads))
+        return {"table": np.clip(table, -2, 2).astype(np.float32)}
+
+    def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+        table = named(params, "table", (self.rows, self.heads))
+        dy, dx = _displacements(q_pos, k_pos)
+        for side, away in zip(self.window, (dy, dx), strict=True):
+            _within(side, away)
+        height, width = self.window
+        index = (dy + height - 1) * (2 * width - 1) + dx + width - 1
+        return looked_up(table, _no_wrap(index, dy, dx, self.window, self.rows))
+
+
+@dataclass(frozen=True)
+class SwinV2Bias(Bias):
+    """A small network of the logarithm of the displacement: b_h = 16 sigmoid(W2 relu(W1 t + b1)).
+
+    t = sign(d) log2(1 + 8 |d| / (side - 1)) / log2(8) for each axis, d = q - k. Liu et al. (2021),
+    "Swin Transformer V2". A window that is larger than the one of training keeps the scale of that
+    one: `pretrained_window`. The attention of that model is one of cosines: it normalises q and k.
+
+    >>> from posenc import grid
+    >>> encoding = SwinV2Bias(3, (16, 16), pretrained_window=(8, 8))
+    >>> params = encoding.init(np.random.default_rng(0))
+    >>> encoding.bias(grid(16, 16), grid(16, 16), params).shape
+    (3, 256, 256)
+    """
+
+    heads: int
+    window: Window
+    pretrained_window: Window | None = field(default=None, kw_only=True)
+    hidden: int = field(default=512, kw_only=True)
+    axes = 2
+
+    def __post_init__(self) -> None:
+        rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
+        object.__setattr__(self, "window", _sides("window", self.window))
+        if self.pretrained_window is not None:
+            sides = _sides("pretrained_window", self.pretrained_window)
+            object.__setattr__(self, "pretrained_window", sides)
+        rules.dim("hidden", self.hidden)
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(extrapolates=True, relative=True, bounded=True)
+
+    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        """Weights from N(0, 0.02), b1 of zeros: as the model initialises all its linear layers."""
+        rules.generator("rng", rng)
+        w1 = rng.normal(scale=0.02, size=(self.hidden, 2))
+        w2 = rng.normal(scale=0.02, size=(self.heads, self.hidden))
+        drawn = {"w1": w1, "b1": np.zeros(self.hidden), "w2": w2}
+        return {name: values.astype(np.float32) for name, values in drawn.items()}
+
+    def coordinates(self, displacements: Array, side: int) -> Array:
+        """t of displacements along an axis with windows of `side`, in their float dtype.
+
+        >>> SwinV2Bias(1, (8, 8)).coordinates(np.array([0.0, 1.0, 3.0, -7.0]), 8).round(5)
+        array([ 0.     ,  0.36651,  0.71561, -1.05664])
+        """
+        xp = namespace(positions=displacements)
+        steps = 8 * abs(displacements) / max(side - 1, 1)
+        return xp.sign(displacements) * xp.log2(1 + steps) / math.log2(8)
+
+    def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+        w1 = named(params, "w1", (self.hidden, 2))
+        b1 = named(params, "b1", (self.hidden,))
+        w2 = named(params, "w2", (self.heads, self.hidden))
+        xp = namespace(positions=q_pos, params=w1)
+        wide = working(xp, w1.dtype)
+        w1, b1, w2 = (cast(weights, wide) for weights in (w1, b1, w2))
+        sides = self.pretrained_window or self.window
+        away = _displacements(q_pos, k_pos)
+        t = xp.stack(
+            [self.coordinates(cast(d, wide), s) for d, s in zip(away, sides, strict=True)], axis=-1
+        )
+        hidden = xp.clip(t @ xp.matrix_transpose(w1) + b1, min=0.0)
+        bias = 16 / (1 + xp.exp(-(hidden @ xp.matrix_transpose(w2))))
+        return xp.moveaxis(bias, -1, -3)
+
+
+def _sides(name: str, value: object) -> Window:
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise TypeError(f"{name} must be (height, width); got {name}={value!r}")
+    height, width = (rules.whole(f"each of {name}", side, least=1, most=2**10) for side in value)
+    return height, width
+
+
+def _displacements(q_pos: Array, k_pos: Array) -> tuple[Array, Array]:
+    """Rows and columns from keys (…, k, 2) to queries (…, q, 2): twice (…, q, k)."""
+    for name, points in (("q_pos", q_pos), ("k_pos", k_pos)):
+        if points.ndim < 2 or points.shape[-1] != 2:
+            raise ValueError(f"{name} must be (…, seq, 2); got shape {tuple(points.shape)}")
+    dy, dx = (distances(q_pos[..., axis], k_pos[..., axis]) for axis in (0, 1))
+    return dy, dx
+
+
+def _within(side: int, away: Array) -> None:
+    if not is_integer(away):
+        raise TypeError(f"positions must be whole numbers to look up a bias; got {away.dtype}")
+    values = host(away)
+    if values is not None and values.size and abs(values).max() >= side:
+        raise ValueError(
+            f"q_pos and k_pos must lie in one window, less than {side} apart; "
+            f"got {abs(values).max()}"
+        )
+
+
+def _no_wrap(index: Array, dy: Array, dx: Array, window: Window, rows: int) -> Array:
+    """Where the host cannot look, a displacement that leaves the window fails or reads NaN."""
+    outside = (abs(dy) >= window[0]) | (abs(dx) >= window[1])
+    return namespace(positions=index).where(outside, rows, index)

@@ -1,0 +1,83 @@
+"""Learned parameters by name, and biases that are looked up in a table of distances."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from posenc import rules
+from posenc.arrays import Array, is_array, is_floating, is_integer, namespace
+from posenc.mechanisms import Bias, Params, Traits
+from posenc.positions import LIMIT, distances
+
+MOST_HEADS = 4096
+
+
+def named(params: Params | None, name: str, shape: tuple[int, ...]) -> Array:
+    """The parameter `name` of this shape, or a sentence that says what to pass."""
+    keyed = hasattr(params, "keys")  # a Mapping, or PyTorch's ParameterDict
+    if params is None or not keyed or name not in params:
+        got = f"the names {sorted(params.keys())}" if keyed and params is not None else repr(params)
+        raise ValueError(f"params must hold {name!r}, as init(rng) makes it; got {got}")
+    if not is_array(params[name]):
+        raise TypeError(f"params[{name!r}] must be an array; got {params[name]!r}")
+    if not is_floating(namespace(params=params[name]), params[name].dtype):
+        raise TypeError(f"params[{name!r}] must be floating; got {params[name].dtype}")
+    if tuple(params[name].shape) != shape:
+        raise ValueError(f"params[{name!r}] must be {shape}; got shape {tuple(params[name].shape)}")
+    return params[name]
+
+
+def looked_up(table: Array, index: Array) -> Array:
+    """Rows of a table (row, head) by index (…, q, k), as a bias (…, head, q, k)."""
+    xp = namespace(positions=index, table=table)
+    rows = xp.take(table, xp.reshape(index, (-1,)), axis=0)
+    return xp.moveaxis(xp.reshape(rows, (*index.shape, table.shape[-1])), -1, -3)
+
+
+def whole_distances(q_pos: Array, k_pos: Array) -> Array:
+    """The distances of whole positions, which alone have rows in a table."""
+    behind = distances(q_pos, k_pos)
+    if not is_integer(behind):
+        raise TypeError(f"positions must be whole numbers to look up a bias; got {behind.dtype}")
+    return behind
+
+
+@dataclass(frozen=True)
+class ClippedBias(Bias):
+    """A learned bias for each distance up to `reach`: b_h(i, j) = table[clip(i - j, ±reach), h].
+
+    The table has 2 reach + 1 rows, from the farthest key ahead to the farthest behind; beyond that
+    the outermost rows serve. The distances are those of Shaw et al. (2018), the bias as in T5, with
+    no buckets.
+
+    >>> encoding = ClippedBias(1, 1)
+    >>> params = {"table": np.array([[-1.0], [0.0], [1.0]])}
+    >>> encoding.bias(np.arange(3), np.arange(3), params)[0]
+    array([[ 0., -1., -1.],
+           [ 1.,  0., -1.],
+           [ 1.,  1.,  0.]])
+    """
+
+    heads: int
+    reach: int
+    std: float = field(default=0.02, kw_only=True)
+
+    def __post_init__(self) -> None:
+        rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
+        rules.whole("reach", self.reach, least=0, most=LIMIT // 2)
+        rules.real("std", self.std, least=0, most=1e6)
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(extrapolates=True, relative=True, bounded=True)
+
+    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        rules.generator("rng", rng)
+        table = rng.normal(scale=self.std, size=(2 * self.reach + 1, self.heads))
+        return {"table": table.astype(np.float32)}
+
+    def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+        table = named(params, "table", (2 * self.reach + 1, self.heads))
+        behind = whole_distances(q_pos, k_pos)
+        clipped = namespace(positions=behind).clip(behind, min=-self.reach, max=self.reach)
+        return looked_up(table, clipped + self.reach)

@@ -1,0 +1,107 @@
+"""The relative attention of Transformer-XL, for keys on either side."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from posenc import rules
+from posenc.arrays import Array, cast, namespace, working
+from posenc.encodings.tables import MOST_HEADS, named
+from posenc.frequencies import geometric
+from posenc.mechanisms import Params, Scores, Traits
+from posenc.rotation import cos_sin
+
+
+@dataclass(frozen=True)
+class TransformerXL(Scores):
+    """((q_i + u) k_j + (q_i + v) W R_{i-j}) / sqrt(dim), R_p = [sin(p w), cos(p w)] of `features`.
+
+    Dai et al. (2019), "Transformer-XL: Attentive Language Models Beyond a Fixed-Length Context".
+    u and v are vectors of each head, W (head, dim, features) projects the sinusoids; `features` is
+    the width of the model there, heads * dim unless given. All are drawn from N(0, 0.02).
+
+    The original shifts a matrix of products, which is right on and below the diagonal only. Here
+    R_{i-j} is R_j turned by i, so that any two positions meet, ahead or behind, whole or not:
+    (q + v) W R_{i-j} = turned((q + v) W, i) R_j.
+
+    >>> encoding = TransformerXL(2, 4)
+    >>> params = encoding.init(np.random.default_rng(0))
+    >>> q = k = np.ones((2, 5, 4), dtype=np.float32)
+    >>> encoding.scores(q, k, np.arange(5), np.arange(5), params).shape
+    (2, 5, 5)
+    """
+
+    heads: int
+    dim: int
+    features: int | None = field(default=None, kw_only=True)
+    base: float = field(default=10_000.0, kw_only=True)
+    std: float = field(default=0.02, kw_only=True)
+    _frequencies: np.ndarray = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        heads = rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
+        dim = rules.dim("dim", self.dim)
+        features = rules.dim("features", heads * dim if self.features is None else self.features)
+        if features % 2:
+            raise ValueError(f"features must be an even number; got features={features}")
+        rules.real("std", self.std, least=0, most=1e6)
+        object.__setattr__(self, "features", features)
+        object.__setattr__(self, "_frequencies", geometric(features, base=self.base))
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(extrapolates=True, relative=True)
+
+    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        rules.generator("rng", rng)
+        return {
+            name: rng.normal(scale=self.std, size=shape).astype(np.float32)
+            for name, shape in self._shapes().items()
+        }
+
+    def scores(
+        self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
+    ) -> Array:
+        q, k = self.folded(q, k, q_pos, k_pos, params)
+        return q @ namespace(k=k).matrix_transpose(k) / math.sqrt(self.dim)
+
+    def folded(
+        self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
+    ) -> tuple[Array, Array]:
+        """[q + u, turned((q + v) W, i)] and [k, R_j]."""
+        xp = namespace(q=q, k=k)
+        wide = working(xp, q.dtype)
+        given = {name: named(params, name, shape) for name, shape in self._shapes().items()}
+        u, v, w = (cast(weights, wide) for weights in given.values())
+        if q.ndim < 3 or q.shape[-3] != self.heads or q.shape[-1] != self.dim:
+            raise ValueError(
+                f"q must be (…, {self.heads}, seq, {self.dim}); got shape {tuple(q.shape)}"
+            )
+        q, k = cast(q, wide), cast(k, wide)
+        of_sin, of_cos = _halves((q + v[:, None, :]) @ w)
+        cos, sin = self._turns(q_pos, wide)
+        # a sin((i-j)w) + b cos((i-j)w), by the addition theorems, as a product of i's and j's parts
+        turned = xp.concat([of_cos * sin - of_sin * cos, of_cos * cos + of_sin * sin], axis=-1)
+        cos, sin = self._turns(k_pos, wide)
+        sinusoids = xp.concat([sin, cos], axis=-1)
+        sinusoids = xp.broadcast_to(sinusoids, (*k.shape[:-1], self.features))
+        return (
+            xp.concat([q + u[:, None, :], turned], axis=-1),
+            xp.concat([k, sinusoids], axis=-1),
+        )
+
+    def _turns(self, positions: Array, dtype: object) -> tuple[Array, Array]:
+        """Cosines and sines (…, 1, seq, pair), beside the heads."""
+        cos, sin = cos_sin(positions, self._frequencies, dtype=dtype)
+        return cos[..., None, :, :], sin[..., None, :, :]
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        features = self.heads * self.dim if self.features is None else self.features
+        each = (self.heads, self.dim)
+        return {"u": each, "v": each, "projection": (*each, features)}
+
+
+def _halves(x: Array) -> tuple[Array, Array]:
+    half = x.shape[-1] // 2
+    return x[..., :half], x[..., half:]
