@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import posenc as pe
-from posenc.bench import rotations, tables
+from posenc.bench import attentions, rotations, tables
 from posenc.bench.timing import interleaved
 
 
@@ -30,6 +30,13 @@ def test_rotations_are_measured_beside_a_copy():
     rows = rotations.measure(rounds=1, shape=(1, 2, 16, 8))["rows"]
     assert list(rows) == ["clone", "rotate, interleaved", "rotate, halves"]
     assert 0 < rows["rotate, halves"]["error"] < 2e-6
+
+
+def test_attention_is_measured_beside_none_and_beside_a_dense_bias():
+    rows = attentions.measure(rounds=1, shape=(1, 2, 300, 16))["rows"]
+    assert next(iter(rows)) == "no bias, is_causal"
+    assert {"ALiBi, attend, auto", "ALiBi, attend, folded", "T5, attend, auto"} < set(rows)
+    assert all(0 < row["error"] < 1e-5 for row in rows.values())
 
 
 def test_rounds_are_interleaved():

@@ -92,13 +92,14 @@ def show(sentence: str, name: str, dim: int, seed: int, out: Path | None, as_jso
 def bench(rounds: int, as_json: bool) -> None:
     """Time posenc against the straightforward form, after checking both for correctness."""
     try:
-        from posenc.bench import rotations, tables
+        from posenc.bench import attentions, rotations, tables
     except ModuleNotFoundError as error:
         raise click.ClickException(
             f'{error.name} is not installed; benchmarks need: pip install "posenc[torch]"'
         ) from error
     results = [
-        _usage(lambda part=part: part.measure(rounds=rounds)) for part in (tables, rotations)
+        _usage(lambda part=part: part.measure(rounds=rounds))
+        for part in (tables, rotations, attentions)
     ]
     if as_json:
         click.echo(json.dumps({"benchmarks": results}))

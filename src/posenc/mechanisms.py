@@ -185,7 +185,8 @@ class Bias(Encoding):
     ) -> tuple[Array, Array] | None:
         """The bias as sums of products, left (…, head, q, term) and right (…, head, k, term).
 
-        None where it is no such sum. With `causal`, only keys at or behind their query count.
+        That is up to what all keys of a query share, which no softmax sees. None where it is no
+        such sum. With `causal`, only keys at or behind their query count.
         """
         return None
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from posenc import rules
 from posenc.arrays import Array, Dtype, cast, has_float64, host, namespace
-from posenc.mechanisms import Encoding, Params, Scores, logits, result_dtype
+from posenc.encodings.nope import NoPE
+from posenc.mechanisms import Encoding, Params, Rotary, Scores, logits, result_dtype, settled
 from posenc.positions import ranked
 
 
@@ -130,6 +131,17 @@ class Tempered(Scores):
     ) -> Array:
         made = logits(self.encoding, q, k, q_pos, k_pos, params)
         return made * self.row_factors(made, q_pos)
+
+    def folded(
+        self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
+    ) -> tuple[Array, Array] | None:
+        """Where only q and k are touched, the factors ride on q."""
+        if isinstance(self.encoding, Rotary):
+            rotary = settled(self.encoding, q_pos, k_pos)
+            q, k = rotary.rotate(q, q_pos), rotary.rotate_keys(k, k_pos)
+        elif not isinstance(self.encoding, NoPE):
+            return None
+        return q * self.row_factors(q, q_pos), k
 
     def row_factors(self, x: Array, q_pos: Array) -> Array:
         """Factors beside the rows of x (…, q, channel); on several axes time, the first, counts."""

@@ -7,9 +7,9 @@ from typing import Literal
 import numpy as np
 
 from posenc import rules
-from posenc.arrays import Array, cast, default_float, has_float64, namespace, send, working
+from posenc.arrays import Array, cast, has_float64, namespace, send, working
 from posenc.encodings.tables import MOST_HEADS, named
-from posenc.mechanisms import Bias, Params, Traits
+from posenc.mechanisms import Bias, Params, Traits, result_dtype
 from posenc.positions import distances
 
 Slopes = Literal["official", "paper"]
@@ -79,7 +79,7 @@ class ALiBi(Bias):
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
         behind = distances(q_pos, k_pos)[..., None, :, :]
-        dtype = default_float(behind)
+        dtype = result_dtype(behind, None)
         away = cast(abs(behind), dtype)
         if self.future == "offset":
             away = away - 0.5 * cast(behind > 0, dtype)
@@ -89,14 +89,14 @@ class ALiBi(Bias):
     def terms(
         self, q_pos: Array, k_pos: Array, params: Params | None = None, *, causal: bool = False
     ) -> tuple[Array, Array] | None:
-        """-m_h (i - j) = (-m_h i) 1 + m_h j: one way only, the mirror image is no sum."""
+        """-m_h (i - j) = (-i) m_h + m_h j: one way only, the mirror image is no sum."""
         if not causal or self.future == "offset" or not has_float64(q_pos):
             return None
         xp = namespace(q_pos=q_pos, k_pos=k_pos)
         slopes = xp.reshape(send(self._slopes, q_pos), (-1, 1))
-        i, j = (cast(p, xp.float64)[..., None, :] for p in (q_pos, k_pos))
-        left = xp.stack([-slopes * i, xp.broadcast_to(slopes, (slopes * i).shape)], axis=-1)
-        return left, xp.stack([xp.ones_like(j), j], axis=-1)
+        i, j = (slopes * 0 + cast(p, xp.float64)[..., None, :] for p in (q_pos, k_pos))
+        # the numbers themselves, not i m_h: each product is then rounded once, alike for all keys
+        return xp.stack([-i, slopes + 0 * i], axis=-1), xp.stack([slopes + 0 * j, j], axis=-1)
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,9 @@ class FIRE(Bias):
         xp = namespace(positions=q_pos, **given)
         wide = working(xp, given["w1"].dtype)
         c, multiplier, w1, b1, w2, b2 = (cast(weights, wide) for weights in given.values())
-        x = self.ratios(q_pos, k_pos, c, multiplier)[..., None]
-        hidden = xp.clip(x * w1[:, 0] + b1, min=0.0)
-        return xp.moveaxis(hidden @ xp.matrix_transpose(w2) + b2, -1, -3)
+        x = self.ratios(q_pos, k_pos, c, multiplier)
+        shape = tuple(x.shape)
+        # pairs lie along the last axis throughout, where arithmetic is quickest
+        x = xp.reshape(x, (*shape[:-2], 1, shape[-2] * shape[-1]))
+        hidden = xp.clip(w1 * x + b1[:, None], min=0.0)
+        return xp.reshape(w2 @ hidden + b2[:, None], (*shape[:-2], self.heads, *shape[-2:]))

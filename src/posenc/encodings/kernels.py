@@ -97,18 +97,29 @@ class Sandwich(Bias):
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
         left, right = self.terms(q_pos, k_pos)
         products = left @ namespace(right=right).matrix_transpose(right)
-        return cast(products, default_float(products))
+        shared = self.dim / 2 * self._ratios(products)
+        return cast(products + shared, default_float(products))
 
     def terms(
         self, q_pos: Array, k_pos: Array, params: Params | None = None, *, causal: bool = False
     ) -> tuple[Array, Array]:
-        """cos((i - j) w) = cos(i w) cos(j w) + sin(i w) sin(j w)."""
+        """cos((i - j) w) - 1 = cos(i w) cos(j w) + sin(i w) sin(j w) - 1.
+
+        The 1 that all keys share is taken off term by term: sums stay small where keys are near.
+        """
         left, right = (self._sinusoids(p)[..., None, :, :] for p in (q_pos, k_pos))
+        signs = send(np.tile([1.0, 1.0, -1.0], self.dim // 2), right, dtype=right.dtype)
+        return left * self._ratios(left), right * signs
+
+    def _ratios(self, like: Array) -> Array:
         ratios = self.heads / (8 * np.arange(1, self.heads + 1))
-        return left * send(ratios.reshape(-1, 1, 1), left, dtype=left.dtype), right
+        return send(ratios.reshape(-1, 1, 1), like, dtype=like.dtype)
 
     def _sinusoids(self, positions: Any) -> Array:
+        """cos, sin, 1 of each frequency, the slowest first: (…, seq, 3 dim/2)."""
         positions = ranked(positions)
         xp = namespace(positions=positions)
         dtype = xp.float64 if has_float64(positions) else xp.float32
-        return xp.concat(cos_sin(positions, self._frequencies, dtype=dtype), axis=-1)
+        cos, sin = cos_sin(positions, self._frequencies[::-1].copy(), dtype=dtype)
+        parts = xp.stack([cos, sin, xp.ones_like(cos)], axis=-1)
+        return xp.reshape(parts, (*positions.shape, -1))

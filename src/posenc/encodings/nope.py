@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from posenc.arrays import Array, default_float, namespace
+from posenc.arrays import Array, cast, default_float, namespace
 from posenc.mechanisms import Bias, Params, Traits
 from posenc.positions import distances
 
@@ -23,3 +23,10 @@ class NoPE(Bias):
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
         away = distances(q_pos, k_pos)[..., None, :, :]
         return namespace(away=away).zeros_like(away, dtype=default_float(away))
+
+    def terms(
+        self, q_pos: Array, k_pos: Array, params: Params | None = None, *, causal: bool = False
+    ) -> tuple[Array, Array]:
+        """A sum of no products."""
+        left, right = (p[..., None, :, None][..., :0] for p in (q_pos, k_pos))
+        return cast(left, default_float(left)), cast(right, default_float(right))

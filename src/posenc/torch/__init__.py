@@ -6,7 +6,8 @@ if find_spec("torch") is None:
     raise ModuleNotFoundError('posenc.torch needs PyTorch: install the extra "posenc[torch]"')
 
 from posenc.torch.additive import AddPositions
+from posenc.torch.attention import attend
 from posenc.torch.logits import BiasLogits, ScoreQK
 from posenc.torch.rotary import RotateQK
 
-__all__ = ["AddPositions", "BiasLogits", "RotateQK", "ScoreQK"]
+__all__ = ["AddPositions", "BiasLogits", "RotateQK", "ScoreQK", "attend"]

@@ -1,0 +1,139 @@
+"""`attend`, which picks the fastest form of attention that is exact enough, and says why."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from posenc import rules
+from posenc.arrays import is_plain_tensor
+from posenc.encodings import NoPE
+from posenc.mechanisms import Encoding
+from posenc.torch.attention import flex, folded
+from posenc.torch.attention.blocked import blocked
+from posenc.torch.attention.call import FEW, Call, called
+from posenc.torch.attention.dense import dense
+
+Impl = Literal["auto", "dense", "blocked", "folded", "flex"]
+
+FORMS: dict[str, Callable[[Call], Tensor]] = {
+    "dense": dense,
+    "blocked": blocked,
+    "folded": folded.folded,
+    "flex": flex.flex,
+}
+
+BOUNDS = {torch.float64: 1e-6, torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 2e-2}
+"""How far from `dense` a form may be, for values of about 1. Biases are float32 at most."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The form that `attend` takes, why, its bound, and why others cannot serve the call at all."""
+
+    impl: str
+    why: str
+    bound: float
+    refused: Mapping[str, str]
+
+    def __str__(self) -> str:
+        told = [f"{self.impl}: {self.why}; within {self.bound:g} of dense"]
+        return "\n".join(told + [f"{name} cannot: {why}" for name, why in self.refused.items()])
+
+
+class Attend:
+    """softmax(logits) v for q (batch, heads, q, dim), with the encoding that makes the logits.
+
+    k and v are (batch, heads, k, dim), and their heads may be fewer. `encoding` is a value of any
+    mechanism but Additive, with the `params` that it learns, or one of our modules that owns them.
+    Positions are (seq,) or (batch, seq); without any the keys are at 0, 1, … and the queries are
+    the last of them, as in decoding from a cache.
+
+    A key is seen if it is not ahead of its query (`causal`: by position, or by order for points on
+    several axes), less than `window` away, of the same document (`documents`, (k,) or (batch, k),
+    or a pair for queries and keys) and allowed by `mask`, of bool, (batch, k) or (batch, heads, q,
+    k). A query that sees nothing gets 0.
+
+    `impl` names the form, which `attend.explain(…)` with the same arguments tells for "auto":
+    `dense` builds the bias and is the specification; `blocked` goes through blocks of queries and
+    builds nothing that is N x N, forward or backward; `folded` puts the bias into a few more
+    channels of q and k; `flex` is PyTorch's FlexAttention. One that cannot serve is an error.
+
+    >>> import posenc as pe
+    >>> q, k, v = torch.randn(3, 1, 8, 100, 16)
+    >>> out = attend(q, k, v, encoding=pe.ALiBi(8), causal=True)
+    >>> dense = attend(q, k, v, encoding=pe.ALiBi(8), causal=True, impl="dense")
+    >>> torch.allclose(out, dense, atol=1e-5)
+    True
+    """
+
+    def __call__(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        *,
+        encoding: Encoding | nn.Module,
+        q_pos: Any = None,
+        k_pos: Any = None,
+        causal: bool = False,
+        mask: Tensor | None = None,
+        window: int | None = None,
+        documents: Tensor | tuple[Tensor, Tensor] | None = None,
+        scale: float | None = None,
+        params: Mapping[str, Tensor] | None = None,
+        impl: Impl = "auto",
+    ) -> Tensor:
+        rules.one_of("impl", impl, ("auto", *FORMS))
+        call = called(
+            q,
+            k,
+            v,
+            encoding=encoding,
+            params=params,
+            q_pos=q_pos,
+            k_pos=k_pos,
+            causal=causal,
+            window=window,
+            documents=documents,
+            mask=mask,
+            scale=scale,
+        )
+        form = FORMS[_chosen(call)[0] if impl == "auto" else impl]
+        with torch.autocast(q.device.type, enabled=False):  # it would round the bias to a half
+            return form(call)
+
+    def explain(self, q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Choice:
+        """Which form `attend` takes for these arguments, why, and which cannot serve them.
+
+        >>> import posenc as pe
+        >>> q = torch.randn(1, 2, 5, 8)
+        >>> print(attend.explain(q, q, q, encoding=pe.ALiBi(2)))
+        blocked: nothing is built that is N x N, and far keys without weight are left out; within
+        1e-05 of dense
+        folded cannot: the bias of ALiBi is no sum of products of a query's and a key's term unless
+        causal=True
+        """
+        call = called(q, k, v, **options)
+        impl, why = _chosen(call)
+        reasons = {"folded": folded.why_not(call), "flex": flex.why_not(call)}
+        refused = {name: reason for name, reason in reasons.items() if reason}
+        return Choice(impl, why, BOUNDS[q.dtype], refused)
+
+
+attend = Attend()
+
+
+def _chosen(call: Call) -> tuple[str, str]:
+    """The form for `auto` and the reason."""
+    left = call.left()
+    if isinstance(left.encoding, NoPE) and left.q.shape[-1] <= 2 * call.q.shape[-1]:
+        return "folded", "all of it is in q and k before PyTorch's own attention"
+    if call.q.device.type != "cpu" and not flex.why_not(call):
+        return "flex", "FlexAttention has kernels for this device"
+    traced = not is_plain_tensor(call.q, call.k, call.v)
+    if traced and (call.q.shape[1] * call.pairs <= FEW or not torch.compiler.is_compiling()):
+        return "dense", "it is being traced, and its pairs are few enough to write down"
+    return "blocked", "nothing is built that is N x N, and far keys without weight are left out"

@@ -1,0 +1,144 @@
+"""Attention without an N x N matrix: a block of queries at a time, each with its own bias."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from posenc.arrays import host, is_integer
+from posenc.mechanisms import Bias, Scores, grouped, logits
+from posenc.torch.attention.call import Call
+from posenc.torch.attention.dense import along, weighed
+from posenc.torch.attention.pieces import Extras, Piece, blocks, fused, in_pieces
+from posenc.torch.attention.toeplitz import affordable, toeplitz
+
+PAIRS = 2**15
+"""How many pairs of a query and a key a bias is made for at a time: few enough for a cache."""
+
+
+def blocked(call: Call) -> Tensor:
+    """Attention in pieces: through windows of one line, a gathered or a freshly made bias.
+
+    The pieces depend on values, so that `torch.compile` has to leave its graph for them.
+    """
+    outside: Any = torch.compiler.disable(_blocked)
+    return outside(call)
+
+
+def _blocked(call: Call) -> Tensor:
+    if call.left().q.shape[-1] <= 2 * call.q.shape[-1]:
+        call = call.reduced()
+    offset = call.sight.offset
+    if isinstance(call.encoding, Bias) and call.encoding.axes is None:
+        relative = call.encoding.traits.relative
+        if relative and call.sight.by_distance and offset is not None and _whole(call):
+            return toeplitz(call, offset)
+        if relative and (found := _gathered(call)) is not None:
+            return found
+    names = tuple(call.params or ())
+    made = _scored if isinstance(call.encoding, Scores) else _biased
+    pieces = [
+        Piece(slice(None), rows, keys, made(call, rows, keys, names))
+        for rows, keys in _seen(call, 32)  # their backward pass holds all that they are made from
+    ]
+    extras = tuple((call.params or {}).values())
+    return in_pieces(pieces, call.q, call.k, call.v, extras)
+
+
+def _whole(call: Call) -> bool:
+    return is_integer(call.q_pos) and is_integer(call.k_pos)
+
+
+def _gathered(call: Call) -> Tensor | None:
+    """With whole positions in any order, the bias is looked up in one line of all distances."""
+    q, k = host(call.q_pos), host(call.k_pos)
+    if q is None or k is None or not q.size or not k.size or not _whole(call):
+        return None
+    most, least = int(q.max()) - int(k.min()), int(q.min()) - int(k.max())
+    if most - least > 8 * (q.shape[-1] + k.shape[-1]):
+        return None  # few tokens, far apart
+    assert isinstance(call.encoding, Bias)
+    behind = torch.arange(least, most + 1, device=call.q.device)
+    values = call.encoding.bias(torch.zeros_like(behind[:1]), -behind, call.params)[..., 0, :]
+
+    def attend_with(rows: slice, keys: slice) -> Any:
+        def attend(q: Tensor, k: Tensor, v: Tensor, extras: Extras) -> Tensor:
+            apart = call.q_pos[..., rows, None] - call.k_pos[..., None, keys]
+            index = apart - least  # (q, k) or (batch, q, k)
+            bias = extras[0][:, index]  # (heads, …, q, k)
+            bias = bias[None] if index.ndim == 2 else bias.movedim(0, 1)
+            return _with(call, q, k, v, bias, rows, keys)
+
+        return attend
+
+    pieces = [
+        Piece(slice(None), rows, keys, attend_with(rows, keys)) for rows, keys in _seen(call, 128)
+    ]
+    return in_pieces(pieces, call.q, call.k, call.v, (values,))
+
+
+def _biased(call: Call, rows: slice, keys: slice, names: tuple[str, ...]) -> Any:
+    def attend(q: Tensor, k: Tensor, v: Tensor, extras: Extras) -> Tensor:
+        params = dict(zip(names, extras, strict=True))
+        assert isinstance(call.encoding, Bias)
+        k_pos = along(call.k_pos, keys, call.encoding)
+        # a few rows at a time: what a bias is made from is many times its size
+        few = max(1, PAIRS // max(1, k.shape[2]))
+        bias = torch.cat(
+            [
+                call.encoding.bias(
+                    along(
+                        call.q_pos,
+                        slice(rows.start + part.start, rows.start + part.stop),
+                        call.encoding,
+                    ),
+                    k_pos,
+                    params or None,
+                )
+                for part in blocks(q.shape[2], few)
+            ],
+            dim=-2,
+        )
+        return _with(call, q, k, v, bias if bias.ndim == 4 else bias[None], rows, keys)
+
+    return attend
+
+
+def _scored(call: Call, rows: slice, keys: slice, names: tuple[str, ...]) -> Any:
+    def attend(q: Tensor, k: Tensor, v: Tensor, extras: Extras) -> Tensor:
+        params = dict(zip(names, extras, strict=True))
+        wide = torch.float32 if q.element_size() < 4 else q.dtype
+        q, k, v = (x.to(wide) for x in (q, k, v))
+        where = (along(call.q_pos, rows, call.encoding), along(call.k_pos, keys, call.encoding))
+        made = logits(call.encoding, q, k, *where, params)
+        here = replace(call, params=params)
+        return weighed(here, made, grouped("v", v, q), rows, keys).to(call.v.dtype)
+
+    return attend
+
+
+def _with(
+    call: Call, q: Tensor, k: Tensor, v: Tensor, bias: Tensor, rows: slice, keys: slice
+) -> Tensor:
+    dtype = torch.float64 if q.dtype == torch.float64 else torch.float32
+    mask = bias.to(dtype)
+    if not call.sight.everything:
+        mask = mask.masked_fill(~call.sight.visible(rows, keys), -math.inf)
+    return fused(q, k, v, attn_mask=mask, scale=call.scale)
+
+
+def _seen(call: Call, most: int) -> list[tuple[slice, slice]]:
+    """Blocks of at most so many queries, with the run of keys that any of them sees."""
+    queries, keys = call.q.shape[2], call.k.shape[2]
+    every = slice(0, keys)
+    found: list[tuple[slice, slice]] = []
+    for block in blocks(queries, affordable(call, most)):
+        if call.sight.everything:
+            found.append((block, every))
+            continue
+        seen = call.sight.visible(block, every).any(0).any(0).any(0).nonzero()
+        if len(seen):
+            found.append((block, slice(int(seen[0]), int(seen[-1]) + 1)))
+    return found

@@ -1,0 +1,312 @@
+"""One call of `attend`: its arguments, checked, and which keys each query sees."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from posenc import rules
+from posenc.arrays import host, is_half
+from posenc.encodings import NoPE
+from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores, matched, settled
+from posenc.torch.parameters import EncodingModule
+from posenc.torch.rotary import RotateQK
+
+FEW = 2**22
+"""Pairs of a query and a key that may be written down without a second thought."""
+
+
+@dataclass(frozen=True)
+class Sight:
+    """Which keys a query sees: by order, within a window, of its document, by a mask."""
+
+    q_order: Tensor
+    k_order: Tensor
+    causal: bool
+    window: int | None
+    documents: tuple[Tensor, Tensor] | None
+    mask: Tensor | None
+    offset: int | None
+    """The first query's place less the first key's, where both go up one by one; else None."""
+
+    @property
+    def by_distance(self) -> bool:
+        """Whether the distance of a key alone says if it is seen."""
+        return self.documents is None and self.mask is None
+
+    @property
+    def everything(self) -> bool:
+        """Whether all is seen."""
+        return self.by_distance and not self.causal and self.window is None
+
+    def at(self, behind: Tensor) -> Tensor:
+        """Whether a key that far behind its query is seen, by order and window alone."""
+        seen = torch.ones_like(behind, dtype=torch.bool)
+        if self.causal:
+            seen &= behind >= 0
+        if self.window is not None:
+            seen &= behind.abs() < self.window
+        return seen
+
+    def visible(self, rows: slice, keys: slice) -> Tensor:
+        """What these queries see of these keys: (batch or 1, heads or 1, q, k) of bool."""
+        behind = self.q_order[..., rows, None] - self.k_order[..., None, keys]
+        seen = _four(self.at(behind))
+        if self.documents is not None:
+            q, k = self.documents
+            seen = seen & _four(q[..., rows, None] == k[..., None, keys])
+        if self.mask is not None:
+            mask = self.mask if self.mask.shape[-2] == 1 else self.mask[..., rows, :]
+            seen = seen & mask[..., keys]
+        return seen
+
+
+@dataclass(frozen=True)
+class Call:
+    """Queries (batch, heads, q, dim), keys and values (batch, fewer, k, dim) and their encoding."""
+
+    q: Tensor
+    k: Tensor
+    v: Tensor
+    encoding: Encoding
+    params: Mapping[str, Tensor] | None
+    q_pos: Tensor
+    k_pos: Tensor
+    scale: float
+    sight: Sight
+
+    @property
+    def pairs(self) -> int:
+        """How many queries and keys meet, in one head."""
+        return self.q.shape[0] * self.q.shape[2] * self.k.shape[2]
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        """q, k, v and the parameters: what may have a gradient."""
+        return (self.q, self.k, self.v, *(self.params or {}).values())
+
+    def over(self, tensors: Sequence[Tensor]) -> "Call":
+        """The same call of other such tensors."""
+        q, k, v, *learned = tensors
+        params = dict(zip(self.params or (), learned, strict=True)) or None
+        return replace(self, q=q, k=k, v=v, params=params)
+
+    def left(self) -> "Call":
+        """What `reduced` leaves of one query and one key: its kind and width without its cost."""
+        return replace(
+            self,
+            q=self.q[:, :, :1],
+            k=self.k[:, :, :1],
+            q_pos=_first(self.q_pos, self.encoding),
+            k_pos=_first(self.k_pos, self.encoding),
+        ).reduced()
+
+    def reduced(self) -> "Call":
+        """The same without what can be put into q and k beforehand: rotations, Transformer-XL."""
+        where = self.q_pos, self.k_pos
+        if isinstance(self.encoding, Rotary):
+            rotary = settled(self.encoding, *where)
+            q, k = rotary.rotate(self.q, self.q_pos), rotary.rotate_keys(self.k, self.k_pos)
+        elif isinstance(self.encoding, Scores) and type(self.encoding).mixed is Scores.mixed:
+            made = self.encoding.folded(self.q, self.k, *where, self.params)
+            # a half would round the channels that are added, so there they stay apart
+            if made is None or (is_half(self.q.dtype) and made[0].shape != self.q.shape):
+                return self
+            q, k = (x.to(self.v.dtype) for x in made)
+        else:
+            return self
+        return replace(self, q=q, k=k, encoding=NoPE(), params=None)
+
+
+def called(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    *,
+    encoding: Encoding | nn.Module,
+    params: Mapping[str, Tensor] | None = None,
+    q_pos: Any = None,
+    k_pos: Any = None,
+    causal: bool = False,
+    window: int | None = None,
+    documents: Any = None,
+    mask: Tensor | None = None,
+    scale: float | None = None,
+) -> Call:
+    """The call, or a sentence that says what is wrong with it."""
+    encoding, params = _opened(encoding, params)
+    _fitting(q, k, v)
+    heads = getattr(encoding, "heads", q.shape[1])
+    if heads != q.shape[1]:
+        raise ValueError(f"q must have the heads of the encoding, {heads}; got {q.shape[1]}")
+    rules.flag("causal", causal)
+    if encoding.causal_only and not causal:
+        raise ValueError(
+            f"causal must be True for an encoding that looks back only, {type(encoding).__name__}; "
+            "got causal=False"
+        )
+    if window is not None:
+        rules.whole("window", window, least=1)
+    offset = k.shape[2] - q.shape[2] if q_pos is None and k_pos is None else None
+    q_pos, k_pos = _placed(q, k, q_pos, k_pos, encoding)
+    order = (q_pos, k_pos) if encoding.axes is None else _ends_together(q, k)
+    if offset is None:
+        offset = _offset(*order)
+    sight = Sight(*order, causal, window, _documents(documents, q, k), _mask(mask, q, k), offset)
+    return Call(q, k, v, encoding, params, q_pos, k_pos, _scale(scale, encoding, q), sight)
+
+
+def _first(positions: Tensor, encoding: Encoding) -> Tensor:
+    return positions[..., :1] if encoding.axes is None else positions[..., :1, :]
+
+
+def _opened(
+    encoding: Any, params: Mapping[str, Tensor] | None
+) -> tuple[Encoding, Mapping[str, Tensor] | None]:
+    """The encoding and its parameters, out of a module if it is one."""
+    if isinstance(encoding, EncodingModule):
+        encoding, params = encoding.encoding, encoding.tensors() if params is None else params
+    elif isinstance(encoding, RotateQK):
+        encoding = encoding.encoding
+    if not isinstance(encoding, Encoding):
+        raise TypeError(f"encoding must be an Encoding or a module of one; got {encoding!r}")
+    if isinstance(encoding, Additive):
+        raise TypeError(
+            "encoding must act on queries, keys or logits; "
+            f"{type(encoding).__name__} is added to the embeddings before the projections"
+        )
+    if not isinstance(encoding, Rotary | Bias | Scores):
+        raise TypeError(f"encoding must be Rotary, Bias or Scores; got {type(encoding).__name__}")
+    return encoding, params
+
+
+def _fitting(q: Tensor, k: Tensor, v: Tensor) -> None:
+    for name, x in (("q", q), ("k", k), ("v", v)):
+        if not isinstance(x, Tensor) or not x.is_floating_point():
+            raise TypeError(f"{name} must be a floating tensor; got {getattr(x, 'dtype', x)!r}")
+        if x.ndim != 4:
+            raise ValueError(f"{name} must be (batch, heads, seq, dim); got shape {tuple(x.shape)}")
+    if q.dtype != k.dtype or q.dtype != v.dtype:
+        raise TypeError(f"q, k and v must have one dtype; got {q.dtype}, {k.dtype} and {v.dtype}")
+    if q.shape[3] != k.shape[3]:
+        raise ValueError(f"q and k must have one dim; got {q.shape[3]} and {k.shape[3]}")
+    if k.shape[:3] != v.shape[:3]:
+        raise ValueError(
+            "k and v must agree in batch, heads and length; "
+            f"got shapes {tuple(k.shape)} and {tuple(v.shape)}"
+        )
+    if q.shape[0] != k.shape[0] or not k.shape[1] or q.shape[1] % k.shape[1]:
+        raise ValueError(
+            "q and k must have one batch, and q a multiple of the heads of k; "
+            f"got shapes {tuple(q.shape)} and {tuple(k.shape)}"
+        )
+
+
+def _placed(
+    q: Tensor, k: Tensor, q_pos: Any, k_pos: Any, encoding: Encoding
+) -> tuple[Tensor, Tensor]:
+    """The positions: without any the keys are at 0, 1, … and the queries are the last of them."""
+    queries, keys = q.shape[2], k.shape[2]
+    if q_pos is None and k_pos is None:
+        if encoding.axes is not None:
+            raise ValueError(f"q_pos must be (…, seq, {encoding.axes}); got q_pos=None")
+        if queries > keys:
+            raise ValueError(
+                f"q_pos and k_pos must be given when queries are more than keys; "
+                f"got {queries} and {keys}"
+            )
+        k_pos = torch.arange(keys, device=k.device)
+        q_pos = k_pos[keys - queries :]
+    elif queries == keys:
+        q_pos = k_pos if q_pos is None else q_pos
+        k_pos = q_pos if k_pos is None else k_pos
+    elif q_pos is None or k_pos is None:
+        raise ValueError(
+            "q_pos and k_pos must be given both where lengths differ; "
+            f"got {queries} queries, {keys} keys and only {'k_pos' if q_pos is None else 'q_pos'}"
+        )
+    return matched("q", q, q_pos, axes=encoding.axes), matched("k", k, k_pos, axes=encoding.axes)
+
+
+def _ends_together(q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+    """The order of points on several axes: that of the sequence, last query beside last key."""
+    places = torch.arange(k.shape[2], device=k.device)
+    return torch.arange(q.shape[2], device=q.device) + k.shape[2] - q.shape[2], places
+
+
+def _offset(q_order: Tensor, k_order: Tensor) -> int | None:
+    q, k = host(q_order), host(k_order)
+    if q is None or k is None or not q.size or not k.size:
+        return None
+    if q.dtype.kind not in "iu" or k.dtype.kind not in "iu":
+        return None
+    q, k = q.astype("int64"), k.astype("int64")
+    first = q[..., 0] - k[..., 0]
+    one_by_one = all((p[..., 1:] - p[..., :-1] == 1).all() for p in (q, k))
+    return int(first.flat[0]) if one_by_one and (first == first.flat[0]).all() else None
+
+
+def _documents(documents: Any, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor] | None:
+    """The document of each query and each key; one tensor is the keys', queries being the last."""
+    if documents is None:
+        return None
+    pair = documents if isinstance(documents, tuple) else (documents, documents)
+    if len(pair) != 2 or not all(isinstance(ids, Tensor) for ids in pair):
+        raise TypeError(f"documents must be a tensor, or a pair (q, k) of them; got {documents!r}")
+    of_q, of_k = pair
+    if not isinstance(documents, tuple):
+        of_q = of_k[..., max(0, k.shape[2] - q.shape[2]) :]
+    for name, ids, x in (("q", of_q, q), ("k", of_k, k)):
+        if (
+            ids.ndim not in (1, 2)
+            or ids.shape[-1] != x.shape[2]
+            or ids.shape[:-1].numel()
+            not in (
+                1,
+                x.shape[0],
+            )
+        ):
+            raise ValueError(
+                f"documents of {name} must be (seq,) or (batch, seq) with seq = {x.shape[2]}; "
+                f"got shape {tuple(ids.shape)}"
+            )
+    return of_q, of_k
+
+
+def _mask(mask: Tensor | None, q: Tensor, k: Tensor) -> Tensor | None:
+    """True where a key is seen: (batch, k) for padding, or (batch or 1, heads or 1, q or 1, k)."""
+    if mask is None:
+        return None
+    if not isinstance(mask, Tensor) or mask.is_floating_point() or mask.is_complex():
+        raise TypeError(
+            f"mask must be of bool, True where a key is seen; got {getattr(mask, 'dtype', mask)!r}"
+        )
+    batch, heads, queries, _ = q.shape
+    four = mask[:, None, None, :] if mask.ndim == 2 else mask
+    fits = four.ndim == 4 and all(
+        size in (1, wanted)
+        for size, wanted in zip(four.shape[:3], (batch, heads, queries), strict=True)
+    )
+    if not fits or four.shape[3] != k.shape[2]:
+        raise ValueError(
+            f"mask must be (batch, k) or (batch, heads, q, k), here {(batch, k.shape[2])} or "
+            f"{(batch, heads, queries, k.shape[2])}; got shape {tuple(mask.shape)}"
+        )
+    return four.bool()
+
+
+def _scale(scale: float | None, encoding: Encoding, q: Tensor) -> float:
+    if scale is None:
+        return 1 / math.sqrt(q.shape[3]) if encoding.scaled else 1.0
+    if isinstance(encoding, Scores):
+        raise ValueError(
+            f"scale must be None for an encoding that makes the logits itself; got scale={scale!r}"
+        )
+    return rules.real("scale", scale)
+
+
+def _four(seen: Tensor) -> Tensor:
+    """(q, k) or (batch, q, k) as (batch or 1, 1, q, k)."""
+    return seen[None, None] if seen.ndim == 2 else seen[:, None]

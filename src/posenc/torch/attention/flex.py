@@ -1,0 +1,202 @@
+"""Biases inside PyTorch's FlexAttention, read from a line of all distances."""
+
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.attention.flex_attention import BlockMask, flex_attention
+
+from posenc.arrays import host, is_integer
+from posenc.encodings import NoPE
+from posenc.mechanisms import Bias
+from posenc.torch.attention.blocked import blocked
+from posenc.torch.attention.call import Call, Sight
+
+BLOCK = 128
+
+
+def flex(call: Call) -> Tensor:
+    """FlexAttention with a score_mod that looks up the bias and a mask by blocks of 128."""
+    refused = why_not(call)
+    if refused:
+        raise ValueError(f"impl must be one that can serve; 'flex' cannot: {refused}")
+    call = call.reduced()
+    tensors = call.tensors()
+    learning = torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
+    if learning and call.q.device.type == "cpu":
+        apply: Any = _BackInBlocks.apply
+        return apply(call, *tensors)
+    return _flex(call)
+
+
+class _BackInBlocks(torch.autograd.Function):
+    """Forward through FlexAttention, backward in blocks: on the CPU PyTorch has only the first."""
+
+    @staticmethod
+    def forward(ctx: Any, call: Call, *tensors: Tensor) -> Tensor:
+        ctx.call = call
+        ctx.save_for_backward(*tensors)
+        return _flex(call.over([x.detach() for x in tensors]))
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        needed: tuple[bool, ...] = ctx.needs_input_grad[1:]
+        given: tuple[Tensor, ...] = ctx.saved_tensors
+        tensors = [x.detach().requires_grad_(n) for x, n in zip(given, needed, strict=True)]
+        with torch.enable_grad():
+            made = blocked(ctx.call.over(tensors))
+        wanted = [x for x in tensors if x.requires_grad]
+        found = iter(torch.autograd.grad(made, wanted, grad, allow_unused=True))
+        return None, *[next(found) if need else None for need in needed]
+
+
+def _flex(call: Call) -> Tensor:
+    dim = call.v.shape[-1]
+    run = flex_attention if torch.compiler.is_compiling() else _compiled()
+    out: Any = run(
+        call.q,
+        call.k,
+        torch.nn.functional.pad(call.v, (0, max(0, call.q.shape[-1] - dim))),
+        score_mod=_score_mod(call),
+        block_mask=_block_mask(call),
+        scale=call.scale,
+        enable_gqa=call.q.shape[1] != call.k.shape[1],
+    )
+    return out[..., :dim]
+
+
+def why_not(call: Call) -> str | None:
+    """Why this call cannot go through FlexAttention; None where it can."""
+    bias = call.left().encoding
+    name = type(bias).__name__
+    if not isinstance(bias, Bias):
+        return f"the scores of {name} are no products with a bias"
+    if not isinstance(bias, NoPE):
+        if not bias.traits.relative or bias.axes is not None:
+            return f"the bias of {name} is no function of one distance"
+        if not (is_integer(call.q_pos) and is_integer(call.k_pos)):
+            return f"positions are looked up in a line of whole distances; got {call.q_pos.dtype}"
+        if _range(call) is None:
+            return "positions are not known when it is compiled"
+    return None
+
+
+@cache
+def _compiled() -> Any:
+    """Compiled for each shape anew: with dynamic shapes PyTorch 2.13 writes C++ that is wrong.
+
+    fullgraph, because otherwise past the limit it would quietly build the N x N matrix.
+    """
+    compiled: Any = torch.compile(flex_attention, dynamic=False, fullgraph=True)
+
+    def run(*tensors: Tensor, **options: Any) -> Tensor:
+        with torch._dynamo.config.patch(recompile_limit=256):  # type: ignore[attr-defined]
+            return compiled(*tensors, **options)
+
+    return run
+
+
+def _range(call: Call) -> tuple[int, int] | None:
+    """The smallest and the largest distance, where they are known."""
+    queries, keys, offset = call.q.shape[2], call.k.shape[2], call.sight.offset
+    if offset is not None:
+        return offset - keys + 1, offset + queries - 1
+    q, k = host(call.q_pos), host(call.k_pos)
+    if q is None or k is None or not q.size or not k.size:
+        return None
+    return int(q.min()) - int(k.max()), int(q.max()) - int(k.min())
+
+
+def _score_mod(call: Call) -> Any:
+    if isinstance(call.encoding, NoPE):
+        return None
+    assert isinstance(call.encoding, Bias)
+    found = _range(call)
+    assert found is not None
+    least, most = found
+    behind = torch.arange(least, most + 1, device=call.q.device)
+    bias = call.encoding.bias(torch.zeros_like(behind[:1]), -behind, call.params)
+    values = bias[..., 0, :].contiguous()
+    q_pos, k_pos = (_rows(p, call.q.shape[0]) for p in (call.q_pos, call.k_pos))
+
+    def score_mod(score: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        return score + values[h, q_pos[b, i] - k_pos[b, j] - least]
+
+    return score_mod
+
+
+def _block_mask(call: Call) -> BlockMask | None:
+    sight, batch = call.sight, call.q.shape[0]
+    if sight.everything:
+        return None
+    seen = _seen_blocks(sight, batch)
+    numbers = seen.sum(-1, dtype=torch.int32)[:, None]
+    indices = torch.argsort(seen.int(), dim=-1, descending=True, stable=True).int()[:, None]
+    made: Any = BlockMask.from_kv_blocks(
+        numbers,
+        indices,
+        BLOCK_SIZE=BLOCK,
+        mask_mod=_mask_mod(sight, batch),
+        seq_lengths=(call.q.shape[2], call.k.shape[2]),
+    )
+    return made
+
+
+def _seen_blocks(sight: Sight, batch: int) -> Tensor:
+    """Which blocks of keys any query of a block may see, from the least and largest of their order.
+
+    (batch, q blocks, k blocks) of bool; whether a key in them is seen is asked one by one later.
+    """
+    q_least, q_most = _extremes(_rows(sight.q_order, batch))
+    k_least, k_most = _extremes(_rows(sight.k_order, batch))
+    shape = (batch, q_least.shape[-1], k_least.shape[-1])
+    seen = torch.ones(shape, dtype=torch.bool, device=q_least.device)
+    if sight.causal:
+        seen &= k_least[:, None, :] <= q_most[:, :, None]
+    if sight.window is not None:
+        seen &= q_least[:, :, None] - k_most[:, None, :] < sight.window
+        seen &= k_least[:, None, :] - q_most[:, :, None] < sight.window
+    if sight.documents is not None:
+        (q_first, q_last), (k_first, k_last) = (
+            _extremes(_rows(ids, batch)) for ids in sight.documents
+        )
+        seen &= (k_first[:, None, :] <= q_last[:, :, None]) & (
+            q_first[:, :, None] <= k_last[:, None, :]
+        )
+    return seen
+
+
+def _extremes(order: Tensor) -> tuple[Tensor, Tensor]:
+    """The least and the largest of each block of 128: (batch, seq) -> twice (batch, block)."""
+    spare = -order.shape[-1] % BLOCK
+    last = order[:, -1:].expand(-1, spare)
+    parts = torch.cat([order, last], dim=-1).reshape(order.shape[0], -1, BLOCK)
+    return parts.amin(-1), parts.amax(-1)
+
+
+def _mask_mod(sight: Sight, batch: int) -> Any:
+    q_order, k_order = _rows(sight.q_order, batch), _rows(sight.k_order, batch)
+    causal, window, mask = sight.causal, sight.window, sight.mask
+    documents = sight.documents and tuple(_rows(ids, batch) for ids in sight.documents)
+
+    def mask_mod(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        behind = q_order[b, i] - k_order[b, j]
+        seen = behind >= (0 if causal else behind)
+        if window is not None:
+            seen = seen & (behind < window) & (-behind < window)
+        if documents is not None:
+            seen = seen & (documents[0][b, i] == documents[1][b, j])
+        if mask is not None:
+            sizes = mask.shape
+            at = [x if size > 1 else x * 0 for x, size in zip((b, h, i), sizes[:3], strict=True)]
+            seen = seen & mask[at[0], at[1], at[2], j]
+        return seen
+
+    return mask_mod
+
+
+def _rows(values: Tensor, batch: int) -> Tensor:
+    """(seq,) or (batch, seq) as (batch, seq)."""
+    return values.expand(batch, -1).contiguous()

@@ -1,0 +1,110 @@
+"""Biases that are sums of products, carried in a few more channels of q and k."""
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from posenc.arrays import is_half, is_plain_tensor
+from posenc.encodings import NoPE
+from posenc.mechanisms import Bias, grouped
+from posenc.torch.attention.blocked import blocked
+from posenc.torch.attention.call import FEW, Call
+from posenc.torch.attention.pieces import fused
+
+PARTS = 3
+"""Three halves of 8 bits hold the 24 of a float32."""
+
+
+def folded(call: Call) -> Tensor:
+    """Plain attention of wider q and k."""
+    refused = why_not(call)
+    if refused:
+        raise ValueError(f"impl must be one that can serve; 'folded' cannot: {refused}")
+    return plain(widened(call.reduced()))
+
+
+def plain(call: Call) -> Tensor:
+    """Attention without a bias: one call where PyTorch knows what is seen, else in blocks."""
+    queries, keys = call.q.shape[2], call.k.shape[2]
+    sight = call.sight
+    if sight.by_distance and sight.window is None:
+        if not sight.causal or (sight.offset is not None and sight.offset >= keys - 1):
+            return fused(call.q, call.k, call.v, scale=call.scale)
+        if sight.offset == 0 and queries == keys:
+            return fused(call.q, call.k, call.v, scale=call.scale, is_causal=True)
+    if call.pairs <= FEW:
+        every = slice(None)
+        mask = sight.visible(every, every)
+        return fused(call.q, call.k, call.v, scale=call.scale, attn_mask=mask)
+    return blocked(call)
+
+
+def widened(call: Call) -> Call:
+    """The call with its bias in q and k.
+
+    The channels of the bias come first: in a sum that starts with them what is large cancels before
+    the products of q and k are added, so that float32 keeps those. Positions count from the middle
+    one. What a half cannot hold is split into parts that it can, whose products are exact.
+    """
+    if isinstance(call.encoding, NoPE):
+        return call
+    assert isinstance(call.encoding, Bias)
+    low = torch.minimum(call.q_pos.amin(), call.k_pos.amin())
+    high = torch.maximum(call.q_pos.amax(), call.k_pos.amax())
+    middle = ((low + high) / 2).round().to(call.k_pos.dtype)
+    terms = call.encoding.terms(
+        call.q_pos - middle, call.k_pos - middle, call.params, causal=call.sight.causal
+    )
+    assert terms is not None
+    batch, heads, queries, dim = call.q.shape
+    left, right = (term if term.ndim == 4 else term[None] for term in terms)
+    pairs: list[tuple[Tensor, Tensor]] = []
+    for term in range(left.shape[-1]):
+        factors = _even(left[..., term] / call.scale, right[..., term], call.q.dtype)
+        ours, theirs = (_split(factor, call.q.dtype) for factor in factors)
+        pairs += [(a, b) for i, a in enumerate(ours) for j, b in enumerate(theirs) if i + j < PARTS]
+    spare = -(dim + len(pairs)) % 8
+    ahead = [
+        torch.stack([part.expand(batch, heads, length) for part in parts], dim=-1)
+        for parts, length in zip(zip(*pairs, strict=True), (queries, call.k.shape[2]), strict=True)
+    ]
+    k, v = grouped("k", call.k, call.q), grouped("v", call.v, call.q)
+    q, k = (
+        torch.cat([lead, x, x.new_zeros(*x.shape[:3], spare)], dim=-1)
+        for lead, x in zip(ahead, (call.q, k), strict=True)
+    )
+    return replace(call, q=q, k=k, v=v, encoding=NoPE(), params=None)
+
+
+def why_not(call: Call) -> str | None:
+    """Why this call cannot be folded; None where it can."""
+    left = call.left()
+    bias, name = left.encoding, type(left.encoding).__name__
+    if not isinstance(bias, Bias):
+        return f"the scores of {name} are no products of a wider q and k"
+    if bias.terms(left.q_pos, left.k_pos, left.params, causal=call.sight.causal) is None:
+        once = bias.terms(left.q_pos, left.k_pos, left.params, causal=True) is not None
+        only = " unless causal=True" if once else ""
+        return f"the bias of {name} is no sum of products of a query's and a key's term{only}"
+    return None
+
+
+def _even(left: Tensor, right: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Factors of about one size, by a power of 2: float16 ends at 65,504, products do not."""
+    if dtype != torch.float16:
+        return left, right
+    ratio = right.abs().amax().clamp(min=1e-30) / left.abs().amax().clamp(min=1e-30)
+    power = torch.exp2((ratio.log2() / 2).round())
+    return left * power, right / power
+
+
+def _split(x: Tensor, dtype: torch.dtype) -> list[Tensor]:
+    """x as a sum of parts that `dtype` holds, the largest first: one, unless it is a half."""
+    parts, rest = [x.to(dtype)], x
+    while is_half(dtype) and len(parts) < PARTS:
+        rest = rest - parts[-1].double()
+        if is_plain_tensor(rest) and not rest.any():
+            break
+        parts.append(rest.to(dtype))
+    return parts

@@ -1,0 +1,143 @@
+"""Biases of the distance alone, between queries and keys that go up one by one.
+
+Such a bias is a Toeplitz matrix: Q + K - 1 values for each head, of which every row is a window.
+Turn the rows upside down and it is a view of those values with strides (1, 1), without any memory.
+"""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from posenc.mechanisms import Bias
+from posenc.torch.attention.call import Call
+from posenc.torch.attention.pieces import Extras, Piece, blocks, fused, in_pieces
+
+ROWS = 512
+BYTES = 2**26
+"""How much one array of a piece may take that has an entry for each of its pairs."""
+
+
+def affordable(call: Call, most: int = ROWS) -> int:
+    """How many queries a piece may have whose pairs are written down."""
+    batch, heads, keys = call.q.shape[0], call.q.shape[1], call.k.shape[2]
+    return max(1, min(most, BYTES // max(1, 4 * batch * heads * keys)))
+
+
+def line(call: Call, offset: int) -> Tensor:
+    """The bias at each distance, -inf where nothing is seen: (heads or 1, Q + K - 1), far to near.
+
+    Entry t is that of the distance offset + Q - 1 - t: key j and query i meet at t = Q - 1 - i + j.
+    """
+    assert isinstance(call.encoding, Bias)
+    queries, keys = call.q.shape[2], call.k.shape[2]
+    behind = offset + queries - 1 - torch.arange(queries + keys - 1, device=call.q.device)
+    bias = call.encoding.bias(torch.zeros_like(behind[:1]), -behind, call.params)[..., 0, :]
+    dtype = torch.float64 if call.q.dtype == torch.float64 else torch.float32
+    return bias.to(dtype).masked_fill(~call.sight.at(behind), -math.inf).contiguous()
+
+
+def toeplitz(call: Call, offset: int) -> Tensor:
+    """Attention with such a bias."""
+    values = line(call, offset)
+    pieces = _pieces(call, values, offset)
+    return in_pieces(pieces, call.q.flip(2), call.k, call.v, (values,)).flip(2)
+
+
+def _pieces(call: Call, values: Tensor, offset: int) -> list[Piece]:
+    """Pieces of every run of heads that see alike, the last query first, without unseen keys."""
+    queries, keys = call.q.shape[2], call.k.shape[2]
+    top = offset + queries - 1
+    pieces: list[Piece] = []
+    for heads, nearest, farthest in _runs(call, values, offset):
+        reach = farthest - nearest + 1
+        size = min(ROWS, max(256, 2 ** math.ceil(math.log2(max(reach, 1)))))
+        if values.requires_grad:  # its gradient is made for each pair before it is summed
+            size = affordable(call, size)
+        for rows in blocks(queries, size):
+            last_query, first_query = top - rows.start, top - rows.stop + 1
+            first = max(0, first_query - farthest)
+            last = min(keys, last_query - nearest + 1)
+            if first < last:
+                seen = slice(first, last)
+                start = rows.start + first
+                pieces.append(Piece(heads, rows, seen, _attend(call.scale, heads, start)))
+    return pieces
+
+
+def _attend(scale: float, heads: slice, start: int) -> Any:
+    def attend(q: Tensor, k: Tensor, v: Tensor, extras: Extras) -> Tensor:
+        (values,) = extras
+        of_heads = values if values.shape[0] == 1 else values[heads]
+        mask: Any = _Window.apply(of_heads, start, q.shape[2], k.shape[2])
+        return fused(q, k, v, attn_mask=mask, scale=scale)
+
+    return attend
+
+
+class _Window(torch.autograd.Function):
+    """values[h, start + i + j] as (1, heads, rows, columns), a view; backward sums over i + j."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, start: int, rows: int, columns: int) -> Tensor:
+        ctx.shape, ctx.start = values.shape, start
+        size = (1, values.shape[0], rows, columns)
+        return values.as_strided(size, (0, values.stride(0), 1, 1), values.storage_offset() + start)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        _, heads, rows, columns = grad.shape
+        width = rows + columns - 1
+        # rows that are one longer than that, read as rows of `width`, are each moved right by one
+        padded = torch.nn.functional.pad(grad[0], (0, rows)).reshape(heads, -1)
+        skewed = padded[:, : rows * width].reshape(heads, rows, width)
+        total = grad.new_zeros(ctx.shape)
+        total[:, ctx.start : ctx.start + width] = skewed.sum(1)
+        return total, None, None, None
+
+
+def _runs(call: Call, values: Tensor, offset: int) -> list[tuple[slice, int, int]]:
+    """Runs of heads with the nearest and the farthest distance that can matter to them."""
+    queries, keys, heads = call.q.shape[2], call.k.shape[2], call.q.shape[1]
+    top = offset + queries - 1
+    kept = values.detach() > -math.inf
+    if offset >= 0 and offset + queries <= keys:  # each query is at the position of some key
+        kept = kept & _matter(call, values.detach(), own=top)
+    spans: list[tuple[int, int]] = []
+    for row in kept.expand(heads, -1).cpu():
+        seen = row.nonzero()
+        spans.append((top - int(seen[-1]), top - int(seen[0])) if len(seen) else (0, -1))
+    runs: list[tuple[slice, int, int]] = []
+    step = heads // call.k.shape[1]  # the queries of one head of keys stay together
+    for first in range(0, heads, step):
+        group = [span for span in spans[first : first + step] if span[0] <= span[1]]
+        nearest = min((span[0] for span in group), default=0)
+        farthest = max((span[1] for span in group), default=-1)
+        if runs and runs[-1][1:] == (nearest, farthest):
+            runs[-1] = (slice(runs[-1][0].start, first + step), nearest, farthest)
+        else:
+            runs.append((slice(first, first + step), nearest, farthest))
+    return runs
+
+
+def _matter(call: Call, values: Tensor, own: int) -> Tensor:
+    """Which distances can have any weight at all in the dtype of q.
+
+    A product is at most |q| |k|; the key at the query's own position has one that is known. A key
+    whose bias is so far below that one's that, summed over all keys, its weight is lost in
+    rounding, cannot matter.
+    """
+    queries, heads = call.q.shape[2], call.q.shape[1]
+    q, k = call.q.detach(), call.k.detach()
+    start = own + 1 - queries
+    group = heads // k.shape[1]
+    beside = k[:, :, start : start + queries].repeat_interleave(group, dim=1)
+    products = torch.linalg.vecdot(q, beside).float() * call.scale
+    norms = torch.linalg.vector_norm(q, dim=-1).float()
+    longest = torch.linalg.vector_norm(k, dim=-1).float().amax(2, keepdim=True)
+    most = norms * longest.repeat_interleave(group, dim=1) * abs(call.scale) - products
+    bits = 53 if q.dtype == torch.float64 else 24
+    slack = most.amax((0, 2)) + math.log(k.shape[2]) + bits * math.log(2)
+    floor = values[:, own : own + 1] - slack[:, None]
+    return ~(values < floor)  # and not >=: what is NaN matters

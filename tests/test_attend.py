@@ -1,0 +1,462 @@
+"""`attend`: against oracles, every form against `dense`, what is seen, what is refused."""
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+import posenc as pe
+from posenc.torch import BiasLogits, RotateQK, ScoreQK, attend
+from tests.oracles import bias as oracle
+from tests.oracles import scores
+
+HEADS, DIM = 4, 16
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    torch.manual_seed(0)
+
+
+def encodings(heads=HEADS, dim=DIM):
+    return {
+        "alibi": pe.ALiBi(heads),
+        "alibi, 12 slopes": pe.ALiBi(heads, slopes="paper"),
+        "alibi, offset": pe.ALiBi(heads, future="offset"),
+        "two-sided": BiasLogits(pe.TwoSidedALiBi(heads)),
+        "t5": BiasLogits(pe.T5Bias(heads, std=1.0)),
+        "t5 both ways, unscaled": BiasLogits(
+            pe.T5Bias(heads, bidirectional=True, std=1.0, scaled=False)
+        ),
+        "clipped": BiasLogits(pe.ClippedBias(heads, 7, std=1.0)),
+        "kerple": BiasLogits(pe.KERPLE(heads)),
+        "fire": BiasLogits(pe.FIRE(heads)),
+        "sandwich": pe.Sandwich(heads),
+        "nope": pe.NoPE(),
+        "rope": RotateQK(pe.RoPE(dim)),
+        "shaw": ScoreQK(pe.Shaw(dim, 5)),
+        "transformer-xl": ScoreQK(pe.TransformerXL(heads, dim, features=12, std=0.3)),
+        "transformer-xl, wide": ScoreQK(pe.TransformerXL(heads, dim, std=0.3)),
+        "tempered rope": pe.Tempered(pe.RoPE(dim), pe.LogN(16)),
+        "tempered alibi": pe.Tempered(pe.ALiBi(heads), pe.LogN(16)),
+    }
+
+
+def qkv(queries, keys, *, kv_heads=HEADS, batch=2, grad=False):
+    shapes = (batch, HEADS, queries, DIM), *[(batch, kv_heads, keys, DIM)] * 2
+    return [torch.randn(shape, requires_grad=grad) for shape in shapes]
+
+
+def of(encoding):
+    return getattr(encoding, "encoding", encoding)
+
+
+def forms(name):
+    """The forms that can serve this encoding with causal=True, flex left out (it compiles)."""
+    foldable = "alibi", "alibi, 12 slopes", "sandwich", "nope", "rope", "tempered rope"
+    return ("blocked", "folded") if name in foldable or "xl" in name else ("blocked",)
+
+
+def far_apart(length, step, start=0):
+    """Positions that are no arange: steps of different size, in order."""
+    return start + step * torch.arange(length) + torch.arange(length) // 3
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("kind", ["alibi", "t5", "shaw", "transformer-xl"])
+def test_dense_equals_the_oracles(kind, causal):
+    """Logits, what is seen, softmax and values, each from an independent oracle."""
+    q_pos, k_pos = [3, 9, 4], [0, 9, 2, 5, 30]
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.normal(size=(2, n, 4)) for n in (3, 5, 5))
+    encoding = {
+        "alibi": pe.ALiBi(2),
+        "t5": pe.T5Bias(2, bidirectional=True, scaled=False),
+        "shaw": pe.Shaw(4, 3),
+        "transformer-xl": pe.TransformerXL(2, 4),
+    }[kind]
+    params = {name: x.astype(float) * 10 for name, x in encoding.init(rng).items()}
+    products = q @ np.swapaxes(k, 1, 2)
+    rule = {"buckets": 32, "max_distance": 128, "bidirectional": True}
+    logits = {
+        "alibi": lambda: products / 2 + oracle.alibi(2, q_pos, k_pos),
+        "t5": lambda: products + oracle.bias(params["table"], q_pos, k_pos, **rule),
+        "shaw": lambda: scores.shaw_logits(q, k, params["key_table"], q_pos, k_pos),
+        "transformer-xl": lambda: scores.transformer_xl_logits(
+            q, k, *params.values(), q_pos, k_pos
+        ),
+    }[kind]()
+    seen = np.array(q_pos)[:, None] >= np.array(k_pos) if causal else np.ones((3, 5), dtype=bool)
+    if kind == "shaw":
+        weights = scores.attention(logits, np.tile(np.eye(5), (2, 1, 1)), seen)
+        truth = scores.shaw_output(weights, v, params["value_table"], q_pos, k_pos)
+    else:
+        truth = scores.attention(logits, v, seen)
+    tensors = [torch.from_numpy(x)[None] for x in (q, k, v)]
+    given = {name: torch.from_numpy(x) for name, x in params.items()} or None
+    for impl in ("dense", "blocked"):
+        ours = attend(
+            *tensors,
+            encoding=encoding,
+            params=given,
+            q_pos=q_pos,
+            k_pos=k_pos,
+            causal=causal,
+            impl=impl,
+        )
+        assert np.abs(ours[0].numpy() - truth).max() < 1e-6
+
+
+@pytest.mark.parametrize("length", [1, 63, 1000])
+@pytest.mark.parametrize("name", encodings())
+def test_every_form_equals_dense(name, length):
+    encoding = encodings()[name]
+    q, k, v = qkv(length, length, batch=1)
+    for positions in (None, far_apart(length, 2)):
+        options = {"encoding": encoding, "causal": True, "q_pos": positions, "k_pos": positions}
+        dense = attend(q, k, v, impl="dense", **options)
+        for impl in ("auto", *forms(name)):
+            assert (attend(q, k, v, impl=impl, **options) - dense).abs().max() < 1e-5, impl
+
+
+@pytest.mark.parametrize("name", ["alibi", "t5", "kerple", "fire", "sandwich", "rope"])
+def test_every_form_equals_dense_at_a_long_and_odd_length(name):
+    encoding = encodings(heads=2)[name]
+    q, k, v = (torch.randn(1, 2, 4097, DIM) for _ in range(3))
+    for positions in (None, far_apart(4097, 3, start=7)):
+        options = {"encoding": encoding, "causal": True, "q_pos": positions, "k_pos": positions}
+        with torch.no_grad():
+            dense = attend(q, k, v, impl="dense", **options)
+            for impl in ("auto", *forms(name)):
+                assert (attend(q, k, v, impl=impl, **options) - dense).abs().max() < 1e-5, impl
+
+
+CALLS = {
+    "one way": {"causal": True},
+    "both ways": {},
+    "a window": {"causal": True, "window": 9},
+    "a window both ways": {"window": 9},
+    "padding": {"causal": True, "mask": torch.rand(2, 90, generator=torch.Generator()) > 0.3},
+    "any mask": {"mask": torch.rand(2, HEADS, 70, 90, generator=torch.Generator()) > 0.5},
+    "documents": {"causal": True, "documents": torch.arange(90) // 25},
+    "documents of each row": {
+        "causal": True,
+        "documents": torch.stack([torch.arange(90) // 25, torch.arange(90) // 40]),
+        "mask": torch.rand(2, 90, generator=torch.Generator()) > 0.3,
+    },
+    "positions of each row": {
+        "causal": True,
+        "q_pos": torch.randint(0, 500, (2, 70), generator=torch.Generator()),
+        "k_pos": torch.randint(0, 500, (2, 90), generator=torch.Generator()),
+    },
+    "few tokens far apart": {
+        "causal": True,
+        "q_pos": 10_000 * torch.arange(70),
+        "k_pos": 9_000 * torch.arange(90),
+    },
+    "negative positions": {
+        "causal": True,
+        "q_pos": torch.arange(-20, 50),
+        "k_pos": torch.arange(-40, 50),
+    },
+}
+
+
+@pytest.mark.parametrize("kv_heads", [HEADS, 2, 1])
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("name", encodings())
+def test_forms_see_the_same(name, call, kv_heads):
+    encoding, options = encodings()[name], CALLS[call]
+    if of(encoding).causal_only and not options.get("causal"):
+        options = options | {"causal": True}
+    if "tempered" in name and call == "negative positions":
+        options = {"causal": True}
+    q, k, v = qkv(70, 90, kv_heads=kv_heads)
+    dense = attend(q, k, v, encoding=encoding, impl="dense", **options)
+    assert torch.isfinite(dense).all()
+    for impl in ("auto", *forms(name)):
+        if impl == "folded" and "alibi" in name and not options.get("causal"):
+            continue
+        ours = attend(q, k, v, encoding=encoding, impl=impl, **options)
+        # where no key is near, a folded Sandwich adds up large numbers
+        far = name == "sandwich" and impl == "folded" and call == "few tokens far apart"
+        assert (ours - dense).abs().max() < (2e-5 if far else 1e-5), impl
+
+
+@pytest.mark.parametrize(
+    "call", ["one way", "a window", "documents of each row", "positions of each row"]
+)
+@pytest.mark.parametrize("name", encodings())
+def test_gradients_of_every_form_equal_those_of_dense(name, call):
+    encoding, options = encodings()[name], CALLS[call]
+    tensors = qkv(70, 90, kv_heads=2, grad=True)
+    learned = list(encoding.parameters()) if isinstance(encoding, torch.nn.Module) else []
+    cotangent = torch.randn(2, HEADS, 70, DIM)
+
+    def gradients(impl):
+        out = attend(*tensors, encoding=encoding, impl=impl, **options)
+        return torch.autograd.grad(out, [*tensors, *learned], cotangent, allow_unused=True)
+
+    dense = gradients("dense")
+    assert all(g is not None for g in dense[:3])
+    for impl in forms(name):
+        for ours, theirs in zip(gradients(impl), dense, strict=True):
+            if theirs is not None:
+                assert (ours - theirs).abs().max() < 1e-5 * max(1, theirs.abs().max()), impl
+
+
+@pytest.mark.parametrize("length", [1, 63, 1000, 4097])
+def test_flex_equals_dense(length):
+    """Two encodings share what is compiled; gradients reach the table through blocks."""
+    torch.compiler.reset()
+    q, k, v = (torch.randn(1, 2, length, DIM) for _ in range(3))
+    positions = far_apart(length, 2)
+    for encoding in (pe.ALiBi(2), BiasLogits(pe.T5Bias(2, std=1.0))):
+        options = {"encoding": encoding, "causal": True, "q_pos": positions, "k_pos": positions}
+        with torch.no_grad():
+            ours, dense = (attend(q, k, v, impl=impl, **options) for impl in ("flex", "dense"))
+        assert (ours - dense).abs().max() < 1e-5
+
+
+def test_flex_sees_what_dense_sees_and_learns():
+    torch.compiler.reset()
+    encoding = BiasLogits(pe.T5Bias(HEADS, std=1.0))
+    q, k, v = qkv(70, 90, kv_heads=2, grad=True)
+    options = CALLS["documents of each row"] | {"window": 40}
+    both = []
+    for impl in ("flex", "dense"):
+        out = attend(q, k, v, encoding=encoding, impl=impl, **options)
+        both.append((out, *torch.autograd.grad(out.sum(), [q, k, v, encoding.params["table"]])))
+    for ours, theirs in zip(*both, strict=True):
+        assert (ours - theirs).abs().max() < 1e-5 * max(1, theirs.abs().max())
+
+
+@pytest.mark.parametrize("name", encodings())
+def test_decoding_from_a_cache_equals_prefill(name):
+    encoding = encodings()[name]
+    q, k, v = qkv(40, 40)
+    whole = attend(q, k, v, encoding=encoding, causal=True)
+    for t in (0, 1, 20, 39):
+        one = attend(
+            q[:, :, t : t + 1], k[:, :, : t + 1], v[:, :, : t + 1], encoding=encoding, causal=True
+        )
+        assert (one - whole[:, :, t : t + 1]).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("name", encodings())
+def test_packed_documents_equal_each_by_itself(name):
+    encoding, lengths = encodings()[name], [30, 1, 25]
+    q, k, v = qkv(56, 56)
+    positions = pe.packed(lengths, like=q)
+    documents = torch.repeat_interleave(torch.arange(3), torch.tensor(lengths))
+    options = {"encoding": encoding, "causal": True}
+    ours = attend(q, k, v, q_pos=positions, documents=documents, **options)
+    alone = [
+        attend(*parts, **options)
+        for parts in zip(*(x.split(lengths, 2) for x in (q, k, v)), strict=True)
+    ]
+    assert (ours - torch.cat(alone, dim=2)).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("name", encodings())
+def test_left_padding_changes_nothing(name):
+    encoding = encodings()[name]
+    q, k, v = qkv(40, 40)
+    mask = torch.ones(2, 40, dtype=torch.bool)
+    mask[1, :15] = False
+    positions = pe.left_padded(mask)
+    ours = attend(q, k, v, encoding=encoding, causal=True, q_pos=positions, mask=mask)
+    alone = attend(*(x[1:, :, 15:] for x in (q, k, v)), encoding=encoding, causal=True)
+    assert (ours[1:, :, 15:] - alone).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("name", encodings())
+def test_a_query_that_sees_nothing_gets_zero(name):
+    q, k, v = qkv(40, 40, grad=True)
+    documents = torch.zeros(40, dtype=torch.int64), torch.arange(40) // 20
+    documents[0][7] = 9
+    for impl in ("dense", *forms(name)):
+        out = attend(
+            q, k, v, encoding=encodings()[name], causal=True, documents=documents, impl=impl
+        )
+        if "shaw" not in name:
+            assert out[:, :, 7].abs().max() == 0
+        assert torch.isfinite(torch.autograd.grad(out.sum(), q)[0]).all()
+
+
+def test_points_on_a_grid():
+    encoding, points = BiasLogits(pe.SwinBias(HEADS, (5, 5), std=1.0)), pe.grid(5, 5)
+    q, k, v = qkv(25, 25)
+    points = torch.from_numpy(points)
+    ours, dense = (
+        attend(q, k, v, encoding=encoding, q_pos=points, impl=impl) for impl in ("auto", "dense")
+    )
+    assert (ours - dense).abs().max() < 1e-5
+    plain = torch.softmax(q @ k.mT / 4 + encoding.bias(points), -1) @ v
+    assert (ours - plain).abs().max() < 1e-5
+
+
+def test_values_may_have_another_width():
+    q, k, _ = qkv(40, 40)
+    v = torch.randn(2, HEADS, 40, 5)
+    for name in ("alibi", "rope", "shaw"):
+        encoding = pe.Shaw(DIM, 5, values=False) if name == "shaw" else encodings()[name]
+        params = {
+            n: torch.from_numpy(x) for n, x in of(encoding).init(np.random.default_rng(0)).items()
+        }
+        options = {"encoding": encoding, "causal": True, "params": params or None}
+        ours, dense = (attend(q, k, v, impl=impl, **options) for impl in ("auto", "dense"))
+        assert ours.shape == v.shape
+        assert (ours - dense).abs().max() < 1e-5
+
+
+def test_keys_that_cannot_matter_are_left_out_and_those_that_can_are_not():
+    """Steep slopes with long vectors: a far key that outweighs its bias must still be found."""
+    q, k, v = qkv(600, 600, batch=1)
+    with torch.no_grad():
+        q[:, :, 599], k[:, :, 0] = 12.0, 12.0  # 12 * 12 * 16 / 4 = 576, at a distance of 599
+    alibi = pe.ALiBi(HEADS)
+    ours, dense = (
+        attend(q, k, v, encoding=alibi, causal=True, impl=i) for i in ("blocked", "dense")
+    )
+    assert (dense[0, 0, 599] - v[0, 0, 0]).abs().max() < 1e-3  # that key has all the weight
+    assert (ours - dense).abs().max() < 1e-5
+
+
+def test_what_is_not_a_number_is_not_hidden():
+    q, k, v = qkv(300, 300, batch=1)
+    k[0, 0, 0, 0] = math.nan
+    ours = attend(q, k, v, encoding=pe.ALiBi(HEADS), causal=True)
+    assert ours[0, 0].isnan().all()
+    assert not ours[0, 1:].isnan().any()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("impl", ["dense", "blocked", "folded"])
+def test_halves_keep_whole_distances(dtype, impl):
+    """At a distance of 65,536 neighbours still differ by the slope: weights e^-m apart."""
+    for heads in (8, 12):
+        encoding = pe.ALiBi(heads)
+        q, k = (torch.zeros(1, heads, n, 64, dtype=dtype) for n in (1, 2))
+        v = torch.eye(2, dtype=dtype).expand(1, heads, 2, 2)
+        out = attend(
+            q,
+            k,
+            v,
+            encoding=encoding,
+            causal=True,
+            impl=impl,
+            q_pos=torch.tensor([65_536]),
+            k_pos=torch.tensor([0, 1]),
+        )
+        slopes = torch.from_numpy(encoding.head_slopes())
+        expected = torch.sigmoid(slopes)  # of the nearer key
+        assert (out[0, :, 0, 1].double() - expected).abs().max() < 3e-3
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
+@pytest.mark.parametrize("name", ["alibi", "t5", "fire", "shaw", "rope", "transformer-xl"])
+def test_other_dtypes(name, dtype):
+    encoding = encodings()[name]
+    q, k, v = (x.to(dtype) for x in qkv(130, 130))
+    truth = attend(q.double(), k.double(), v.double(), encoding=encoding, causal=True, impl="dense")
+    bound = attend.explain(q, k, v, encoding=encoding, causal=True).bound
+    for impl in ("dense", *forms(name)):
+        if impl == "folded" and "xl" in name and dtype != torch.float64:
+            continue  # a half cannot hold its sinusoids
+        ours = attend(q, k, v, encoding=encoding, causal=True, impl=impl)
+        assert ours.dtype == dtype
+        assert (ours.double() - truth).abs().max() < bound, impl
+
+
+def test_autocast_does_not_round_the_bias():
+    q, k, v = qkv(300, 300, batch=1)
+    expected = attend(q, k, v, encoding=pe.ALiBi(HEADS), causal=True)
+    with torch.autocast("cpu", torch.bfloat16):
+        ours = attend(q, k, v, encoding=pe.ALiBi(HEADS), causal=True)
+    assert torch.equal(ours, expected)
+
+
+@pytest.mark.parametrize("name", ["alibi", "t5", "fire", "rope", "shaw"])
+def test_compiled_equals_eager(name):
+    torch.compiler.reset()
+    encoding = encodings()[name]
+    q, k, v = qkv(50, 50, grad=True)
+    call = torch.compile(
+        lambda q, k, v: attend(q, k, v, encoding=encoding, causal=True), fullgraph=True
+    )
+    dense = attend(q, k, v, encoding=encoding, causal=True, impl="dense")
+    assert (call(q, k, v) - dense).abs().max() < 1e-5
+    ours, theirs = (torch.autograd.grad(out.sum(), q)[0] for out in (call(q, k, v), dense))
+    assert (ours - theirs).abs().max() < 1e-5
+
+
+def test_long_compiled_attention_leaves_the_graph_rather_than_build_a_matrix():
+    torch.compiler.reset()
+    q, k, v = (torch.randn(1, 2, 1600, DIM) for _ in range(3))
+    seen = []
+
+    def layer(q, k, v):
+        return attend(q, k, v, encoding=pe.ALiBi(2), causal=True) * 2
+
+    def watching(graph, inputs):
+        seen.append(
+            max(
+                n.meta["example_value"].numel()
+                for n in graph.graph.nodes
+                if hasattr(n.meta.get("example_value"), "numel")
+            )
+        )
+        return graph.forward
+
+    ours = torch.compile(layer, backend=watching)(q, k, v)
+    assert (
+        ours - 2 * attend(q, k, v, encoding=pe.ALiBi(2), causal=True, impl="dense")
+    ).abs().max() < 1e-5
+    assert max(seen) < 1600 * 1600
+
+
+def test_explain_names_the_form_and_why():
+    q, k, v = qkv(5, 5)
+    choice = attend.explain(q, k, v, encoding=pe.RoPE(DIM), causal=True)
+    assert (choice.impl, choice.refused) == ("folded", {})
+    choice = attend.explain(
+        q, k, v, encoding=pe.FIRE(HEADS), causal=True, params=BiasLogits(pe.FIRE(HEADS)).tensors()
+    )
+    assert choice.impl == "blocked"
+    assert choice.refused["flex"] == "the bias of FIRE is no function of one distance"
+    assert str(choice).startswith("blocked: nothing is built that is N x N")
+    for name, encoding in encodings().items():
+        choice = attend.explain(q, k, v, encoding=encoding, causal=True)
+        for impl, why in choice.refused.items():
+            with pytest.raises(ValueError, match=f"'{impl}' cannot: {why}"):
+                attend(q, k, v, encoding=encoding, causal=True, impl=impl)
+        assert ("folded" in choice.refused) == ("folded" not in forms(name)), name
+
+
+PEAK = """
+import resource, torch, posenc as pe
+from posenc.torch import BiasLogits, attend
+heads, length = 8, 16_384
+for kind in (pe.ALiBi, pe.T5Bias, pe.KERPLE, pe.FIRE):
+    encoding = BiasLogits(kind(heads))
+    few = torch.randn(1, heads, 64, 64)
+    attend(few, few, few, encoding=encoding, causal=True)
+    q, k, v = torch.randn(3, 1, heads, length, 64)
+    with torch.no_grad():
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        attend(q, k, v, encoding=encoding, causal=True)
+        after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print((after - before) * 1024 / (length * length * heads * 4))
+"""
+
+
+def test_memory_is_a_fraction_of_the_bias():
+    """16,384 tokens, 8 heads: the bias would take 8.6 GB."""
+    done = subprocess.run([sys.executable, "-c", PEAK], capture_output=True, text=True, check=True)
+    shares = [float(line) for line in done.stdout.split()]
+    assert len(shares) == 4
+    assert max(shares) < 0.1
