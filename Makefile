@@ -20,7 +20,7 @@ format: venv
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-conformance: venv  ## every rotary module of Hugging Face's transformers against ours
+conformance: venv  ## every rotary module of Hugging Face's transformers against ours, and their biases
 	$(BIN)/python -m pytest -m conformance tests/conformance
 
 conformance-page: venv  ## docs/conformance.md, out of the same walk

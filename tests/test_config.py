@@ -239,7 +239,8 @@ SHARED = {  # a config, and the encoding that all its layers share
         {"model_type": "mpt", "n_heads": 8, "n_layers": 2, "attn_config": {"alibi": True}},
         pe.ALiBi(8),
     ),
-    "falcon with alibi": (model("falcon", alibi=True), pe.ALiBi(4)),
+    "falcon with alibi": (model("falcon", alibi=True), pe.ALiBi.falcon(4, 16)),
+    "jina": (model("bert", position_embedding_type="alibi"), pe.ALiBi(4)),
     "falcon": (model("falcon", alibi=False), pe.RoPE(16, **HALVES)),
     "esm with a table": (model("esm") | {"max_position_embeddings": 1026}, pe.Learned(1026, 64)),
     "esm": (model("esm", position_embedding_type="rotary"), pe.RoPE(16, **HALVES)),
@@ -385,11 +386,55 @@ def test_whisper_has_sines_over_sound_and_a_table_over_text():
 def test_t5_looks_both_ways_in_its_encoder():
     config = {"model_type": "t5", "num_heads": 8, "num_layers": 2, "num_decoder_layers": 1}
     config |= {"relative_attention_num_buckets": 16}
-    both = pe.T5Bias(8, buckets=16, bidirectional=True)
+    both = pe.T5Bias(8, buckets=16, bidirectional=True, scaled=False)
+    back = pe.T5Bias(8, buckets=16, scaled=False)
     found = pe.read_config(config)
-    assert found.layers == (both, both, pe.T5Bias(8, buckets=16))
+    assert found.layers == (both, both, back)
     assert "the layers of a stack share one table" in found.notes
     assert "layers 0-1 are the encoder's, 2-2 the decoder's" in found.notes
+    assert pe.from_config(config | {"is_encoder_decoder": False}) == both
+    assert pe.from_config(config | {"model_type": "pix2struct_text_model"}) == back
+    long = config | {"model_type": "longt5", "encoder_attention_type": "transient-global"}
+    assert "averages of blocks have a table of their own, which is not read" in (
+        pe.read_config(long).notes
+    )
+
+
+SWIN = {"model_type": "swin", "image_size": 32, "patch_size": 2, "window_size": 4}
+SWIN |= {"depths": [2, 1], "num_heads": [2, 4], "num_layers": 2}
+
+
+def test_swin_has_the_heads_of_its_stages():
+    found = pe.read_config(SWIN)
+    first, second = (pe.SwinBias(heads, (4, 4)) for heads in (2, 4))
+    assert found.layers == (first, first, second)
+    assert (found.heads, found.trained_length) == (None, None)
+    assert found.notes == ("positions are rows and columns within a window: grid(height, width)",)
+    plain = pe.read_config({"model_type": "swin"})
+    assert [layer.heads for layer in plain.layers] == [3] * 2 + [6] * 2 + [12] * 6 + [24] * 2
+    assert {layer.window for layer in plain.layers} == {(7, 7)}
+    assert not any("fails" in note for note in plain.notes)
+    assert sum("is what swin has" in note for note in plain.notes) == 5
+
+
+def test_swin_keeps_its_window_where_the_map_is_smaller_and_says_that_it_fails():
+    found = pe.read_config(SWIN | {"window_size": 9})
+    assert found.layers[2] == pe.SwinBias(4, (9, 9))
+    assert (
+        "the last map has a side of 8, less than the window: transformers fails there"
+        in found.notes
+    )
+    rounded_up = pe.read_config(SWIN | {"window_size": 8, "image_size": [29, 40]})
+    assert not any("fails" in note for note in rounded_up.notes)
+
+
+def test_swin_v2_has_no_window_higher_than_its_map():
+    config = SWIN | {"model_type": "swinv2", "window_size": 10}
+    found = pe.read_config(config | {"pretrained_window_sizes": [6, 0, 0, 0]})
+    first = pe.SwinV2Bias(2, (10, 10), pretrained_window=(6, 6))
+    assert found.layers == (first, first, pe.SwinV2Bias(4, (8, 8)))
+    assert any("attention is of cosines" in note for note in found.notes)
+    assert pe.from_config(config | {"image_size": [16, 32]}, layer=2).window == (4, 4)
 
 
 def test_trained_length_heads_and_head_dim():
@@ -537,6 +582,23 @@ ERRORS = [
      "attn_config.alibi_bias_max must be 8; got alibi_bias_max=16"),
     ({"model_type": "mpt", "n_heads": 8, "n_layers": 2, "attn_config": {"alibi": False}},
      "attn_config.alibi must be true to be read; got alibi=False"),
+    (model("bert", position_embedding_type="alibi", num_attention_heads=0),
+     "num_attention_heads must be a whole number of at least 1"),
+    ({"model_type": "swin", "depths": [2, "a"]}, "each of depths must be a whole number of at "
+     "least 1 and at most 10,000; got each of depths='a'"),
+    ({"model_type": "swin", "depths": []},
+     "depths must be a list with a number for each stage; got depths=[]"),
+    ({"model_type": "swin", "num_heads": [3]}, "num_heads must be a list with a number for each of "
+     "the 4 stages; got num_heads=[3]"),
+    ({"model_type": "swin", "use_absolute_embeddings": True}, "use_absolute_embeddings must be "
+     "false to be read; got use_absolute_embeddings=True"),
+    ({"model_type": "swinv2", "pretrained_window_sizes": [8]}, "pretrained_window_sizes must be a "
+     "list with a number for each of the 4 stages; got pretrained_window_sizes=[8]"),
+    ({"model_type": "swinv2", "image_size": 16}, "image_size must leave a row of the image after 4 "
+     "stages; got 4 rows of patches"),
+    ({"model_type": "swin", "image_size": 0}, "image_size must be a whole number of at least 1"),
+    ({"model_type": "swin", "window_size": 2000}, "window_size must be a whole number of at least "
+     "1 and at most 1,024; got window_size=2000"),
     ({"model_type": "mpt", "n_heads": 8, "n_layers": 2, "attn_config": 3},
      "attn_config must be an object; got attn_config=3"),
     ({"model_type": "llava", "text_config": 3}, "text_config must be an object; got text_config=3"),
@@ -586,6 +648,8 @@ KEYS = (
     *("no_rope_layers", "sliding_window", "sliding_window_pattern", "layer_rope_theta"),
     *("partial_rotary_factor", "rotary_dim", "text_config", "floor_scale", "qk_rope_head_dim"),
     *("alibi", "attn_config", "image_size", "block_types", "attn_layer_indices", "d_model"),
+    *("depths", "num_heads", "window_size", "patch_size", "pretrained_window_sizes"),
+    *("relative_attention_num_buckets", "relative_attention_max_distance", "is_encoder_decoder"),
 )
 INNER = (
     *("rope_type", "type", "factor", "original_max_position_embeddings", "beta_fast", "truncate"),
@@ -594,9 +658,16 @@ INNER = (
 )
 
 
-@pytest.mark.parametrize("name", SHARED)
+BIASED = {
+    "t5": {"model_type": "t5", "num_heads": 2, "num_layers": 1},
+    "swin": {"model_type": "swin"},
+    "swinv2": {"model_type": "swinv2"},
+}
+
+
+@pytest.mark.parametrize("name", [*SHARED, *BIASED])
 def test_junk_in_a_field_is_read_or_refused_with_a_sentence(name):
-    config, _ = SHARED[name]
+    config = BIASED[name] if name in BIASED else SHARED[name][0]
     nested = [key for key in ("rope_scaling", "rope_parameters") if config.get(key)]
     trials = [config | {key: junk} for key in KEYS for junk in JUNK]
     for key in nested:
@@ -688,6 +759,8 @@ def test_layers_are_grouped_and_notes_are_told(files):
         (SHARED["bloom"][0], "the penalty keeps growing"),
         (SHARED["jamba"][0], "only the causal mask tells the order"),
         ({"model_type": "t5", "num_heads": 8, "num_layers": 1}, "share the last bucket"),
+        ({"model_type": "swin"}, "no row for a displacement that leaves the window"),
+        ({"model_type": "swinv2"}, "keeps the scale of the pretrained one"),
         (SHARED["qwen2_vl, flat as in version 4"][0], "slow pairs come to angles"),
     ],
 )

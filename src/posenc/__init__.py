@@ -59,7 +59,7 @@ from posenc.temperatures import (
 )
 
 if _typing.TYPE_CHECKING:
-    from posenc.interop import ModelPositions, from_config, read_config
+    from posenc.interop import ModelPositions, from_config, from_state_dict, read_config
 
 __version__ = "0.1.0"
 
@@ -112,6 +112,7 @@ __all__ = [
     "detr_grid",
     "distances",
     "from_config",
+    "from_state_dict",
     "grid",
     "left_padded",
     "logits",
@@ -125,7 +126,7 @@ __all__ = [
 
 def __getattr__(name: str) -> _typing.Any:
     """Names that are imported when they are first used."""
-    if name in ("ModelPositions", "from_config", "read_config"):
+    if name in ("ModelPositions", "from_config", "from_state_dict", "read_config"):
         from posenc import interop
 
         return getattr(interop, name)

@@ -1,4 +1,4 @@
-"""Hugging Face's rotary modules against ours: walked, run and compared, none of them by name."""
+"""Hugging Face's models against ours: rotary modules walked, attention with a bias run."""
 
 import os
 

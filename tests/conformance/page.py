@@ -5,7 +5,7 @@ from pathlib import Path
 
 import transformers
 
-from tests.conformance import faults
+from tests.conformance import biases_page, faults
 from tests.conformance.compare import Gap, Row, rows
 from tests.conformance.walk import TINY
 
@@ -49,7 +49,8 @@ def readers() -> str:
 
 def page() -> str:
     """The whole document."""
-    return "\n\n".join([_top(), _rule(), _faults(), _table(), _disagreements()]) + "\n"
+    parts = [_top(), _rule(), _faults(), biases_page.section(), _table(), _disagreements()]
+    return "\n\n".join(parts) + "\n"
 
 
 def _top() -> str:
@@ -58,7 +59,7 @@ def _top() -> str:
 Written by `make conformance-page`; do not edit. A test (`make conformance`) walks every model of
 the installed transformers that has rotary code, builds its rotary module from a small or default
 config, and compares cosines and sines, and queries and keys rotated by the model's own function,
-with ours.
+with ours. Models whose attention has a bias instead are [below](#attention-with-a-bias).
 
 {counts()}
 

@@ -1,10 +1,6 @@
-"""Models that do not rotate: learned and sinusoidal tables, ALiBi, T5's bias."""
+"""Models that add positions to their embeddings: learned and sinusoidal tables."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from posenc import rules
-from posenc.encodings import ALiBi, Learned, Sinusoidal, T5Bias
+from posenc.encodings import Learned, Sinusoidal
 from posenc.interop.conventions import AbsoluteConvention
 from posenc.interop.fields import LENGTH, Fields
 from posenc.mechanisms import Encoding
@@ -22,7 +18,7 @@ def absolute_layers(fields: Fields, convention: AbsoluteConvention) -> tuple[Lay
         )
     dim = fields.whole(*[n for n in convention.dim if n in fields.values][:1] or convention.dim)
     if convention.rows == "patches":
-        size, patch = (_side(fields, name) for name in ("image_size", "patch_size"))
+        size, patch = (fields.sides(name) for name in ("image_size", "patch_size"))
         length = (size[0] // patch[0]) * (size[1] // patch[1])
         table: Encoding = Learned(length + convention.extra, dim)
         fields.note(f"rows: {convention.extra} for class tokens, then one for each patch")
@@ -51,48 +47,6 @@ def whisper_layers(fields: Fields) -> tuple[Layers, int]:
     return (sines,) * encoder + (Learned(text, dim),) * decoder, text
 
 
-def alibi_layers(fields: Fields) -> Layers | None:
-    """ALiBi's layers, or None where the model is told to rotate instead."""
-    options: Any = fields.get("attn_config", default={})
-    if fields.model_type == "mpt":
-        if not isinstance(options, Mapping):
-            raise TypeError(f"attn_config must be an object; got attn_config={options!r}")
-        if not options.get("alibi", True):
-            raise ValueError("attn_config.alibi must be true to be read; got alibi=False")
-        if (most := options.get("alibi_bias_max", 8)) != 8:
-            raise ValueError(f"attn_config.alibi_bias_max must be 8; got alibi_bias_max={most!r}")
-    if fields.model_type == "falcon":
-        if not fields.flag("alibi", default=False):
-            return None
-        fields.note("Falcon divides the bias by sqrt(head_dim) too, with the logits")
-    return (ALiBi(fields.heads()),) * fields.layers()
-
-
-def t5_layers(fields: Fields) -> Layers:
-    """T5's bias: both ways in the encoder, backwards only in the decoder."""
-    heads = fields.whole("num_heads", "num_attention_heads")
-    buckets = fields.get("relative_attention_num_buckets")
-    far = fields.get("relative_attention_max_distance")
-    if buckets is None:
-        fields.defaulted("relative_attention_num_buckets", buckets := 32)
-    if far is None:
-        fields.defaulted("relative_attention_max_distance", far := 128)
-    both, back = (
-        T5Bias(heads, buckets=buckets, max_distance=far, bidirectional=way) for way in (True, False)
-    )
-    encoder = fields.whole("num_layers", "num_hidden_layers", most=10_000)
-    decoder = rules.whole(
-        "num_decoder_layers",
-        fields.get("num_decoder_layers", default=encoder),
-        least=1,
-        most=10_000,
-    )
-    own = fields.model_type == "umt5"
-    fields.note("each layer has its own table" if own else "the layers of a stack share one table")
-    _stacked(fields, encoder, decoder)
-    return (both,) * encoder + (back,) * decoder
-
-
 def _depth(fields: Fields, stacks: bool) -> int:
     return sum(_stacks(fields)) if stacks else fields.layers()
 
@@ -100,18 +54,5 @@ def _depth(fields: Fields, stacks: bool) -> int:
 def _stacks(fields: Fields) -> tuple[int, int]:
     encoder = fields.whole("encoder_layers", most=10_000)
     decoder = fields.whole("decoder_layers", most=10_000)
-    _stacked(fields, encoder, decoder)
+    fields.stacked(encoder, decoder)
     return encoder, decoder
-
-
-def _stacked(fields: Fields, encoder: int, decoder: int) -> None:
-    fields.note(
-        f"layers 0-{encoder - 1} are the encoder's, {encoder}-{encoder + decoder - 1} the decoder's"
-    )
-
-
-def _side(fields: Fields, name: str) -> tuple[int, int]:
-    value = fields.get(name)
-    sides = value if isinstance(value, list | tuple) and len(value) == 2 else (value, value)
-    height, width = (rules.whole(name, side, least=1) for side in sides)
-    return height, width

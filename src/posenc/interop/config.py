@@ -11,16 +11,18 @@ from typing import Any, cast
 from posenc import rules
 from posenc.encodings import NoPE
 from posenc.encodings.rope import PAIRINGS
-from posenc.interop.absolute import absolute_layers, alibi_layers, t5_layers, whisper_layers
+from posenc.interop.absolute import absolute_layers, whisper_layers
+from posenc.interop.biases import alibi_layers, swin_layers, t5_layers
 from posenc.interop.conventions import (
     ABSOLUTE,
     ALIBI,
     NO_POSITIONS,
     ROTARY,
+    SWIN,
     T5,
     RotaryConvention,
 )
-from posenc.interop.fields import Fields
+from posenc.interop.fields import HEADS, Fields
 from posenc.interop.rotary import rotary_layers
 from posenc.mechanisms import Encoding
 from posenc.rotation import Pairing
@@ -62,14 +64,20 @@ def read_config(config: Config, *, pairing: Pairing | None = None) -> ModelPosit
     >>> model.notes
     ('base 10,000 is what llama has; the file does not say',)
     """
-    values = _text(_loaded(config))
-    fields = Fields(values, _model_type(values, pairing))
+    fields = fields_of(config, pairing)
     if pairing is not None:
         rules.one_of("pairing", pairing, PAIRINGS)
     layers, length, head_dim = _read(fields, pairing)
-    found = fields.first("num_attention_heads", "n_head", "n_heads", "num_heads")
+    names = () if fields.model_type in SWIN else HEADS  # whose stages have different numbers
+    found = fields.first(*names)
     heads = rules.whole(found[0], found[1], least=1) if found is not None else None
     return ModelPositions(fields.model_type, layers, length, heads, head_dim, tuple(fields.notes))
+
+
+def fields_of(config: Config, pairing: Pairing | None = None) -> Fields:
+    """The fields of the text model in a config, under the model type that decides conventions."""
+    values = _text(_loaded(config))
+    return Fields(values, _model_type(values, pairing))
 
 
 def from_config(
@@ -135,8 +143,8 @@ def _read(
         return (*whisper_layers(fields), None)
     if name in ALIBI and (layers := alibi_layers(fields)) is not None:
         return layers, fields.length(), None
-    if name in T5:
-        return t5_layers(fields), None, None
+    if name in T5 | SWIN:
+        return t5_layers(fields) if name in T5 else swin_layers(fields), None, None
     absolute = ABSOLUTE.get(name)
     if name == "esm" and fields.get("position_embedding_type", default="absolute") == "absolute":
         absolute = ABSOLUTE["roberta"]
@@ -177,7 +185,7 @@ def _model_type(values: Mapping[str, Any], pairing: Pairing | None) -> str:
         return "unknown"
     if not isinstance(name, str):
         raise ValueError(f"model_type must be a string; got model_type={name!r}")
-    known = ROTARY.keys() | ABSOLUTE.keys() | ALIBI | T5 | NO_POSITIONS | {"whisper"}
+    known = ROTARY.keys() | ABSOLUTE.keys() | ALIBI | T5 | SWIN | NO_POSITIONS | {"whisper"}
     for candidate in (name, f"{name}_text"):
         if candidate in known:
             return candidate

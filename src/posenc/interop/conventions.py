@@ -347,11 +347,16 @@ ABSOLUTE: Mapping[str, AbsoluteConvention] = MappingProxyType(
 )
 """The convention of each model type that adds positions to its embeddings."""
 
-ALIBI = frozenset({"bloom", "mpt", "falcon"})
-"""Model types with ALiBi; falcon only with alibi=true, mpt unless attn_config has alibi=false."""
+ALIBI = frozenset({"bloom", "mpt", "falcon", "bert"})
+"""Model types with ALiBi: falcon and bert if they say so, mpt unless attn_config says no."""
 
-T5 = frozenset({"t5", "mt5", "umt5", "longt5", "switch_transformers", "pop2piano"})
+T5 = frozenset(
+    {"t5", "mt5", "umt5", "longt5", "switch_transformers", "pop2piano", "pix2struct_text_model"}
+)
 """Model types with T5's relative bias."""
+
+SWIN = frozenset({"swin", "swinv2", "donut-swin", "maskformer-swin"})
+"""Model types with the biases of Swin's windows."""
 
 NO_POSITIONS = frozenset({"jamba", "nemotron_h", "kimi_linear"})
 """Model types whose attention has no positional encoding at all."""

@@ -4,7 +4,17 @@ from typing import Any, cast
 
 import numpy as np
 
-from posenc.encodings import ALiBi, AxialRoPE, Learned, NoPE, RoPE, Sinusoidal, T5Bias
+from posenc.encodings import (
+    ALiBi,
+    AxialRoPE,
+    Learned,
+    NoPE,
+    RoPE,
+    Sinusoidal,
+    SwinBias,
+    SwinV2Bias,
+    T5Bias,
+)
 from posenc.interop.config import ModelPositions, grouped, inner, spans
 from posenc.interop.parameters import Backwards
 from posenc.mechanisms import Encoding
@@ -36,6 +46,8 @@ BEYOND: dict[type[Encoding], str] = {
     Sinusoidal: "defined at every position, but those were never seen in training",
     ALiBi: "defined: the penalty keeps growing with the distance, so far tokens fade",
     T5Bias: "defined: all distances beyond max_distance share the last bucket",
+    SwinBias: "an error: the table has no row for a displacement that leaves the window",
+    SwinV2Bias: "defined: a larger window keeps the scale of the pretrained one, if it is named",
     NoPE: "nothing to run out of: only the causal mask tells the order",
 }
 

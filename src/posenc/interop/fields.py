@@ -108,6 +108,20 @@ class Fields:
             )
         return hidden // heads
 
+    def sides(self, name: str, default: int | None = None) -> tuple[int, int]:
+        """Height and width: a list of two, or one number for both."""
+        value = self.get(name)
+        if value is None and default is not None:
+            self.defaulted(name, value := default)
+        both = value if isinstance(value, list | tuple) and len(value) == 2 else (value, value)
+        height, width = (rules.whole(name, side, least=1) for side in both)
+        return height, width
+
+    def stacked(self, encoder: int, decoder: int) -> None:
+        """Note which layers are the encoder's, and which the decoder's."""
+        last = encoder + decoder - 1
+        self.note(f"layers 0-{encoder - 1} are the encoder's, {encoder}-{last} the decoder's")
+
     def per_layer(self, name: str, layers: int) -> list[Any] | None:
         """A list with an entry for each layer, if the file has it."""
         value = self.values.get(name)

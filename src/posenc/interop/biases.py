@@ -1,0 +1,134 @@
+"""Models with a bias on their attention logits: ALiBi, T5's buckets, Swin's windows."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from posenc import rules
+from posenc.encodings import ALiBi, SwinBias, SwinV2Bias, T5Bias
+from posenc.interop.fields import MOST_LAYERS, Fields
+from posenc.mechanisms import Encoding
+
+Layers = tuple[Encoding, ...]
+
+
+def alibi_layers(fields: Fields) -> Layers | None:
+    """ALiBi's layers, or None where the model is told to do something else."""
+    options: Any = fields.get("attn_config", default={})
+    if fields.model_type == "mpt":
+        if not isinstance(options, Mapping):
+            raise TypeError(f"attn_config must be an object; got attn_config={options!r}")
+        if not options.get("alibi", True):
+            raise ValueError("attn_config.alibi must be true to be read; got alibi=False")
+        if (most := options.get("alibi_bias_max", 8)) != 8:
+            raise ValueError(f"attn_config.alibi_bias_max must be 8; got alibi_bias_max={most!r}")
+    if fields.model_type == "bert":  # Jina's embeddings v2, with code of their own
+        if fields.get("position_embedding_type") != "alibi":
+            return None
+        fields.note("keys ahead have the bias of those behind")
+    if fields.model_type == "falcon":
+        if not fields.flag("alibi", default=False):
+            return None
+        fields.note(
+            "transformers rounds the slopes and biases of Falcon to bfloat16: they are exact only "
+            "while slope x position fits 8 bits"
+        )
+        return (ALiBi.falcon(fields.heads(), fields.head_dim()),) * fields.layers()
+    return (ALiBi(fields.heads()),) * fields.layers()
+
+
+def t5_layers(fields: Fields) -> Layers:
+    """T5's bias: both ways in the encoder, backwards only in the decoder; products as they are."""
+    heads = fields.whole("num_heads", "num_attention_heads")
+    buckets = fields.get("relative_attention_num_buckets")
+    far = fields.get("relative_attention_max_distance")
+    if buckets is None:
+        fields.defaulted("relative_attention_num_buckets", buckets := 32)
+    if far is None:
+        fields.defaulted("relative_attention_max_distance", far := 128)
+    both, back = (
+        T5Bias(heads, buckets=buckets, max_distance=far, bidirectional=way, scaled=False)
+        for way in (True, False)
+    )
+    layers = fields.whole("num_layers", "num_hidden_layers", most=MOST_LAYERS)
+    own = fields.model_type == "umt5"
+    fields.note("each layer has its own table" if own else "the layers of a stack share one table")
+    if fields.get("encoder_attention_type") == "transient-global":
+        fields.note("averages of blocks have a table of their own, which is not read")
+    if fields.flag("is_decoder", default=fields.model_type == "pix2struct_text_model"):
+        return (back,) * layers
+    if not fields.flag("is_encoder_decoder", default=True):
+        return (both,) * layers
+    name = "num_decoder_layers"
+    decoder = rules.whole(name, fields.get(name, default=layers), least=1, most=MOST_LAYERS)
+    fields.stacked(layers, decoder)
+    return (both,) * layers + (back,) * decoder
+
+
+def swin_layers(fields: Fields) -> Layers:
+    """The bias of each layer of a Swin, stage by stage."""
+    return tuple(bias for depth, bias in swin_stages(fields) for _ in range(depth))
+
+
+def swin_stages(fields: Fields) -> tuple[tuple[int, Encoding], ...]:
+    """The stages of a Swin: how many layers each has, and the bias that they have."""
+    if fields.flag("use_absolute_embeddings", default=False):
+        raise ValueError(
+            "use_absolute_embeddings must be false to be read; got use_absolute_embeddings=True"
+        )
+    depths = _listed(fields, "depths", (2, 2, 6, 2))
+    heads = _listed(fields, "num_heads", (3, 6, 12, 24), count=len(depths))
+    window = fields.whole("window_size", default=7, most=2**10)
+    image, patch = fields.sides("image_size", 224), fields.sides("patch_size", 4)
+    fields.note("positions are rows and columns within a window: grid(height, width)")
+    if fields.model_type == "swinv2":
+        rows = image[0] // patch[0]
+        return tuple(zip(depths, _second(fields, heads, window, rows), strict=True))
+    lowest = min(-(-size // step) for size, step in zip(image, patch, strict=True))
+    for _ in depths[1:]:
+        lowest = (lowest + 1) // 2
+    if lowest < window:
+        fields.note(
+            f"the last map has a side of {lowest}, less than the window: transformers fails there"
+        )
+    return tuple((n, SwinBias(h, (window, window))) for n, h in zip(depths, heads, strict=True))
+
+
+def _second(fields: Fields, heads: tuple[int, ...], window: int, rows: int) -> Layers:
+    """The bias of each stage of Swin-v2: no window is higher than its map, which stages halve."""
+    if rows >> (len(heads) - 1) < 1:
+        raise ValueError(
+            f"image_size must leave a row of the image after {len(heads)} stages; "
+            f"got {rows} rows of patches"
+        )
+    fields.note(
+        "attention is of cosines: q and k are normalised, their products multiplied by a learned "
+        "temperature (logit_scale)"
+    )
+    name, count = "pretrained_window_sizes", len(heads)
+    before = _listed(fields, name, (0,) * count, least=0, count=count)
+    sides = [min(rows >> stage, window) for stage in range(count)]
+    return tuple(
+        SwinV2Bias(h, (side, side), pretrained_window=(old, old) if old else None)
+        for h, side, old in zip(heads, sides, before, strict=True)
+    )
+
+
+def _listed(
+    fields: Fields,
+    name: str,
+    default: tuple[int, ...],
+    *,
+    least: int = 1,
+    count: int | None = None,
+) -> tuple[int, ...]:
+    """A list of whole numbers, one for each stage (more are left out)."""
+    value = fields.get(name)
+    if value is None:
+        fields.defaulted(name, value := default)
+    if not isinstance(value, list | tuple) or not value or len(value) < (count or 1):
+        stages = "each stage" if count is None else f"each of the {count} stages"
+        raise ValueError(f"{name} must be a list with a number for {stages}; got {name}={value!r}")
+    return tuple(
+        rules.whole(f"each of {name}", entry, least=least, most=MOST_LAYERS)
+        for entry in value[:count]
+    )

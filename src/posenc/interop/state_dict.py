@@ -1,0 +1,99 @@
+"""Learned positions out of a checkpoint, under the names that Hugging Face's models give them."""
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+from posenc.arrays import Array, is_array
+from posenc.encodings import Learned, SwinBias, SwinV2Bias, T5Bias
+from posenc.interop.biases import swin_stages
+from posenc.interop.config import Config, fields_of, read_config
+from posenc.interop.conventions import SWIN
+from posenc.mechanisms import Encoding
+
+Layer = tuple[Encoding, dict[str, Array]]
+Names = dict[str, tuple[str, tuple[int, ...]]]
+"""For each parameter the end of its name in a checkpoint, with * for what differs, and its shape"""
+
+
+def from_state_dict(config: Config, state_dict: Mapping[str, Array]) -> tuple[Layer, ...]:
+    """The encoding of each layer of a model, with its parameters out of a checkpoint.
+
+    Parameters are those that the encoding's `init` would make, and stay arrays of the library that
+    they come in; what learns nothing has none. Names are Hugging Face's, whatever comes before them
+    (`swin.`, `model.`). Layers that share a table have the same array.
+
+    >>> import numpy as np
+    >>> config = {"model_type": "t5", "num_heads": 2, "num_layers": 3, "is_encoder_decoder": False,
+    ...           "relative_attention_num_buckets": 4, "relative_attention_max_distance": 8}
+    >>> name = "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
+    >>> layers = from_state_dict(config, {name: np.arange(8.0).reshape(4, 2)})
+    >>> encoding, params = layers[2]
+    >>> encoding.bias(np.arange(3), np.arange(3), params)[0]
+    array([[0., 6., 6.],
+           [2., 0., 6.],
+           [2., 2., 0.]])
+    """
+    if not isinstance(state_dict, Mapping):
+        raise TypeError(f"state_dict must map names to arrays; got {type(state_dict).__name__}")
+    model = read_config(config)
+    places = _places(config, model.model_type, model.layers)
+    found = ({p: _taken(state_dict, *name) for p, name in place.items()} for place in places)
+    return tuple(zip(model.layers, found, strict=True))
+
+
+def _places(config: Config, model_type: str, layers: tuple[Encoding, ...]) -> list[Names]:
+    """Where each layer's parameters are."""
+    if model_type in SWIN:
+        stages = enumerate(swin_stages(fields_of(config)))
+        modules = [f"layers.{i}.blocks.{j}" for i, (depth, _) in stages for j in range(depth)]
+    else:
+        encoder = sum(getattr(layer, "bidirectional", False) for layer in layers)
+        stacks = [("encoder", i) for i in range(encoder)]
+        stacks += [("decoder", i) for i in range(len(layers) - encoder)]
+        shared = model_type != "umt5"
+        # LocalSelfAttention and the like in LongT5; files of T5 have one in EncDecAttention too,
+        # which nothing uses
+        inside = "block.{}.layer.0.*SelfAttention"
+        if model_type == "pix2struct_text_model":
+            inside = "layer.{}.self_attention.attention"
+        modules = [f"{stack}.{inside}".format(0 if shared else i) for stack, i in stacks]
+    return [_names(layer, module) for layer, module in zip(layers, modules, strict=True)]
+
+
+def _names(encoding: Encoding, module: str) -> Names:
+    match encoding:
+        case T5Bias(heads=heads, buckets=buckets):
+            return {"table": (f"{module}.relative_attention_bias.weight", (buckets, heads))}
+        case SwinBias(heads=heads, rows=rows):
+            # attention.self before transformers 5, attention.relative_position_bias since
+            name = f"{module}.attention.*.relative_position_bias_table"
+            return {"table": (name, (rows, heads))}
+        case SwinV2Bias(heads=heads, hidden=hidden):
+            name = f"{module}.attention.self.continuous_position_bias_mlp"
+            return {
+                "w1": (f"{name}.0.weight", (hidden, 2)),
+                "b1": (f"{name}.0.bias", (hidden,)),
+                "w2": (f"{name}.2.weight", (heads, hidden)),
+            }
+        case Learned():
+            raise ValueError(
+                "config must be of a model that learns nothing about positions, or has the bias of "
+                f"T5 or Swin; got {encoding!r}"
+            )
+        case _:
+            return {}
+
+
+def _taken(state_dict: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> Array:
+    """The one array whose name ends so, if it has this shape."""
+    keys = [key for key in state_dict if fnmatchcase(f".{key}", f"*.{name}")]
+    if len(keys) != 1:
+        got = ", ".join(sorted(keys)) or "none"
+        raise ValueError(f"state_dict must hold one array whose name ends in {name}; got {got}")
+    value = state_dict[keys[0]]
+    if not is_array(value):
+        raise TypeError(f"{keys[0]} must be an array; got {type(value).__name__}")
+    if tuple(value.shape) != shape:
+        raise ValueError(f"{keys[0]} must be {shape}; got shape {tuple(value.shape)}")
+    return value

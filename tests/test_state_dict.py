@@ -1,0 +1,163 @@
+"""Learned positions out of checkpoints; those of real models are in tests/conformance."""
+
+import re
+
+import numpy as np
+import pytest
+
+import posenc as pe
+from tests.libraries import numpy_of
+
+T5 = {"model_type": "t5", "num_heads": 2, "num_layers": 2, "num_decoder_layers": 3}
+SWIN = {"model_type": "swin", "depths": [2, 1], "num_heads": [2, 4], "window_size": 3}
+V2 = SWIN | {"model_type": "swinv2"}
+UMT5 = T5 | {"model_type": "umt5"}
+LONG = T5 | {"model_type": "longt5", "encoder_attention_type": "transient-global"}
+PIX = {"model_type": "pix2struct", "text_config": T5 | {"model_type": "pix2struct_text_model"}}
+
+MLP = "continuous_position_bias_mlp"
+BLOCKS = ["layers.0.blocks.0", "layers.0.blocks.1", "layers.1.blocks.0"]
+PLACES = {  # where each layer's parameters are
+    "t5": (
+        T5,
+        [{"table": "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"}] * 2
+        + [{"table": "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"}] * 3,
+    ),
+    "umt5": (
+        UMT5,
+        [
+            {"table": f"{stack}.block.{i}.layer.0.SelfAttention.relative_attention_bias.weight"}
+            for stack, count in (("encoder", 2), ("decoder", 3))
+            for i in range(count)
+        ],
+    ),
+    "longt5": (
+        LONG,
+        [
+            {
+                "table": "encoder.block.0.layer.0.TransientGlobalSelfAttention"
+                ".relative_attention_bias.weight"
+            }
+        ]
+        * 2
+        + [{"table": "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"}] * 3,
+    ),
+    "pix2struct": (
+        PIX,
+        [{"table": "decoder.layer.0.self_attention.attention.relative_attention_bias.weight"}] * 2,
+    ),
+    "swin": (
+        SWIN,
+        [
+            {"table": f"encoder.{b}.attention.relative_position_bias.relative_position_bias_table"}
+            for b in BLOCKS
+        ],
+    ),
+    "swin of transformers 4": (
+        SWIN,
+        [{"table": f"encoder.{b}.attention.self.relative_position_bias_table"} for b in BLOCKS],
+    ),
+    "swinv2": (
+        V2,
+        [
+            {
+                "w1": f"encoder.{b}.attention.self.{MLP}.0.weight",
+                "b1": f"encoder.{b}.attention.self.{MLP}.0.bias",
+                "w2": f"encoder.{b}.attention.self.{MLP}.2.weight",
+            }
+            for b in BLOCKS
+        ],
+    ),
+}
+BESIDE = (  # what stands in real checkpoints too, and is not meant
+    "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",
+    "encoder.block.0.layer.0.TransientGlobalSelfAttention.global_relative_attention_bias.weight",
+    "encoder.block.10.layer.0.SelfAttention.relative_attention_bias.weight",
+    "encoder.layers.0.blocks.10.attention.self.relative_position_bias_table",
+    "encoder.layers.0.blocks.0.attention.self.relative_position_index",
+    "encoder.layers.0.blocks.0.attention.self.logit_scale",
+)
+
+
+def checkpoint(config, places, prefix=""):
+    """Arrays as the encodings would draw them, under these names."""
+    rng, found = np.random.default_rng(0), {prefix + name: np.zeros(1) for name in BESIDE}
+    for encoding, names in zip(pe.read_config(config).layers, places, strict=True):
+        drawn = encoding.init(rng)
+        assert drawn.keys() == names.keys()
+        found |= {prefix + name: drawn[param] for param, name in names.items()}
+    return found
+
+
+@pytest.mark.parametrize("prefix", ["", "swin.", "module.model."])
+@pytest.mark.parametrize("name", PLACES)
+def test_parameters_are_found_under_their_names(name, prefix):
+    config, places = PLACES[name]
+    state_dict = checkpoint(config, places, prefix)
+    layers = pe.from_state_dict(config, state_dict)
+    assert tuple(encoding for encoding, _ in layers) == pe.read_config(config).layers
+    for (_, params), names in zip(layers, places, strict=True):
+        assert params.keys() == names.keys()
+        for param, where in names.items():
+            assert params[param] is state_dict[prefix + where]
+
+
+def test_arrays_stay_in_their_library(xp):
+    config, places = PLACES["swin"]
+    plain = checkpoint(config, places)
+    given = {name: xp.array(value) for name, value in plain.items()}
+    (encoding, params), *_ = pe.from_state_dict(config, given)
+    assert type(params["table"]) is type(xp.array(np.zeros(1)))
+    points = pe.grid(3, 3)
+    expected = encoding.bias(points, points, pe.from_state_dict(config, plain)[0][1])
+    ours = encoding.bias(xp.array(points), xp.array(points), params)
+    assert np.array_equal(numpy_of(ours), expected)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"model_type": "bloom", "n_head": 8, "n_layer": 2},
+        {"model_type": "mpt", "n_heads": 8, "n_layers": 2},
+        {"model_type": "falcon", "alibi": True},
+        {"model_type": "llama"},
+        {"model_type": "jamba", "num_hidden_layers": 2},
+    ],
+    ids=lambda config: config["model_type"],
+)
+def test_what_learns_nothing_has_no_parameters(config):
+    layers = pe.from_state_dict(config, {"lm_head.weight": np.zeros(2)})
+    assert layers == tuple((encoding, {}) for encoding in pe.read_config(config).layers)
+
+
+def test_a_model_without_its_decoder():
+    config, places = PLACES["t5"]
+    half = {k: v for k, v in checkpoint(config, places).items() if k.startswith("encoder")}
+    with pytest.raises(ValueError, match="ends in decoder"):
+        pe.from_state_dict(config, half)
+    assert len(pe.from_state_dict(config | {"is_encoder_decoder": False}, half)) == 2
+
+
+TABLE = "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
+ERRORS = [
+    (T5, {}, "state_dict must hold one array whose name ends in "
+     "encoder.block.0.layer.0.*SelfAttention.relative_attention_bias.weight; got none"),
+    (T5, {f"a.{TABLE}": np.zeros((32, 2)), f"b.{TABLE}": np.zeros((32, 2))},
+     f"relative_attention_bias.weight; got a.{TABLE}, b.{TABLE}"),
+    (T5, {TABLE: np.zeros((2, 32))}, f"{TABLE} must be (32, 2); got shape (2, 32)"),
+    (T5, {TABLE: [[0.0]]}, f"{TABLE} must be an array; got list"),
+    (SWIN, {}, "ends in layers.0.blocks.0.attention.*.relative_position_bias_table; got none"),
+    (V2, {}, f"ends in layers.0.blocks.0.attention.self.{MLP}.0.weight; got none"),
+    ({"model_type": "gpt2", "n_embd": 8, "n_head": 2, "n_layer": 1, "n_positions": 16}, {},
+     "config must be of a model that learns nothing about positions, or has the bias of T5 or "
+     "Swin; got Learned(length=16, dim=8"),
+    (T5, [TABLE], "state_dict must map names to arrays; got list"),
+    (T5, None, "state_dict must map names to arrays; got NoneType"),
+    ({"model_type": "t6"}, {}, "model_type must be known"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("config", "state_dict", "message"), ERRORS)
+def test_errors_name_the_key_and_the_rule(config, state_dict, message):
+    with pytest.raises((ValueError, TypeError), match=re.escape(message)):
+        pe.from_state_dict(config, state_dict)
