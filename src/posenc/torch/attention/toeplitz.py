@@ -124,9 +124,9 @@ def _runs(call: Call, values: Tensor, offset: int) -> list[tuple[slice, int, int
 def _matter(call: Call, values: Tensor, own: int) -> Tensor:
     """Which distances can have any weight at all in the dtype of q.
 
-    A product is at most |q| |k|; the key at the query's own position has one that is known. A key
-    whose bias is so far below that one's that, summed over all keys, its weight is lost in
-    rounding, cannot matter.
+    A product is at most |q| |k|; the key at the query's own position has one that is known. Where
+    all keys from some distance on, taken together, weigh so little beside that one that they are
+    lost in rounding, none of them can matter.
     """
     queries, heads = call.q.shape[2], call.q.shape[1]
     q, k = call.q.detach(), call.k.detach()
@@ -138,6 +138,8 @@ def _matter(call: Call, values: Tensor, own: int) -> Tensor:
     longest = torch.linalg.vector_norm(k, dim=-1).float().amax(2, keepdim=True)
     most = norms * longest.repeat_interleave(group, dim=1) * abs(call.scale) - products
     bits = 53 if q.dtype == torch.float64 else 24
-    slack = most.amax((0, 2)) + math.log(k.shape[2]) + bits * math.log(2)
+    behind = torch.logcumsumexp(values[:, : own + 1], dim=1)
+    ahead = torch.logcumsumexp(values[:, own + 1 :].flip(1), dim=1).flip(1)
+    slack = most.amax((0, 2)) + (bits + 1) * math.log(2)  # one bit for there being two sides
     floor = values[:, own : own + 1] - slack[:, None]
-    return ~(values < floor)  # and not >=: what is NaN matters
+    return ~(torch.cat([behind, ahead], dim=1) < floor)  # and not >=: what is NaN matters

@@ -1,0 +1,143 @@
+"""What `attend` refuses, and its sentences."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+
+import posenc as pe
+from posenc.torch import AddPositions, BiasLogits, attend
+
+Q = torch.zeros(2, 4, 5, 8)
+K = torch.zeros(2, 2, 7, 8)
+ALIBI = pe.ALiBi(4)
+T5 = BiasLogits(pe.T5Bias(4))
+
+CASES = [
+    (
+        {"encoding": pe.Sinusoidal(8)},
+        "encoding must act on queries, keys or logits; "
+        "Sinusoidal is added to the embeddings before the projections",
+    ),
+    (
+        {"encoding": AddPositions(pe.Learned(9, 8))},
+        "encoding must act on queries, keys or logits; "
+        "Learned is added to the embeddings before the projections",
+    ),
+    ({"encoding": "alibi"}, "encoding must be an Encoding or a module of one; got 'alibi'"),
+    ({"encoding": pe.ALiBi(3)}, "q must have the heads of the encoding, 3; got 4"),
+    (
+        {"encoding": T5},
+        "causal must be True for an encoding that looks back only, T5Bias; got causal=False",
+    ),
+    (
+        {"encoding": BiasLogits(pe.FIRE(4))},
+        "causal must be True for an encoding that looks back only, FIRE; got causal=False",
+    ),
+    (
+        {"q_pos": torch.arange(4), "k_pos": torch.arange(7)},
+        "q (batch, …, seq, dim) and its positions (seq,) or (batch, seq) must agree; "
+        "got shapes (2, 4, 5, 8) and (4,)",
+    ),
+    (
+        {"q_pos": torch.arange(5), "k_pos": torch.arange(8)},
+        "k (batch, …, seq, dim) and its positions (seq,) or (batch, seq) must agree; "
+        "got shapes (2, 2, 7, 8) and (8,)",
+    ),
+    (
+        {"k_pos": torch.arange(7)},
+        "q_pos and k_pos must be given both where lengths differ; "
+        "got 5 queries, 7 keys and only k_pos",
+    ),
+    (
+        {"q": torch.zeros(2, 4, 9, 8)},
+        "q_pos and k_pos must be given when queries are more than keys; got 9 and 7",
+    ),
+    (
+        {"encoding": BiasLogits(pe.SwinBias(4, (3, 3)))},
+        "q_pos must be (…, seq, 2); got q_pos=None",
+    ),
+    ({"q": torch.zeros(4, 5, 8)}, "q must be (batch, heads, seq, dim); got shape (4, 5, 8)"),
+    ({"q": Q.long()}, "q must be a floating tensor; got torch.int64"),
+    (
+        {"k": K.half()},
+        "q, k and v must have one dtype; got torch.float32, torch.float16 and torch.float32",
+    ),
+    ({"q": torch.zeros(2, 4, 5, 6)}, "q and k must have one dim; got 6 and 8"),
+    (
+        {"v": torch.zeros(2, 2, 6, 8)},
+        "k and v must agree in batch, heads and length; got shapes (2, 2, 7, 8) and (2, 2, 6, 8)",
+    ),
+    (
+        {"k": torch.zeros(2, 3, 7, 8), "v": torch.zeros(2, 3, 7, 8)},
+        "q and k must have one batch, and q a multiple of the heads of k; "
+        "got shapes (2, 4, 5, 8) and (2, 3, 7, 8)",
+    ),
+    ({"causal": 1}, "causal must be True or False; got causal=1"),
+    ({"window": 0}, "window must be a whole number of at least 1; got window=0"),
+    (
+        {"mask": torch.zeros(2, 7)},
+        "mask must be of bool, True where a key is seen; got torch.float32",
+    ),
+    (
+        {"mask": torch.ones(5, 7, dtype=torch.bool)},
+        "mask must be (batch, k) or (batch, heads, q, k), here (2, 7) or (2, 4, 5, 7); "
+        "got shape (5, 7)",
+    ),
+    (
+        {"documents": [0, 1]},
+        "documents must be a tensor, or a pair (q, k) of them; got [0, 1]",
+    ),
+    (
+        {"documents": torch.zeros(6)},
+        "documents of q must be (seq,) or (batch, seq) with seq = 5; got shape (4,)",
+    ),
+    (
+        {"documents": (torch.zeros(5), torch.zeros(3, 7))},
+        "documents of k must be (seq,) or (batch, seq) with seq = 7; got shape (3, 7)",
+    ),
+    ({"scale": "1"}, "scale must be a finite number; got scale='1'"),
+    (
+        {"encoding": pe.Tempered(pe.RoPE(8), pe.LogN(9)), "scale": 1.0},
+        "scale must be None for an encoding that makes the logits itself; got scale=1.0",
+    ),
+    (
+        {"impl": "fast"},
+        "impl must be 'auto' or 'dense' or 'blocked' or 'folded' or 'flex'; got impl='fast'",
+    ),
+    (
+        {"impl": "folded"},
+        "impl must be one that can serve; 'folded' cannot: the bias of ALiBi is no sum of products "
+        "of a query's and a key's term unless causal=True",
+    ),
+    (
+        {"impl": "folded", "encoding": T5, "causal": True},
+        "impl must be one that can serve; 'folded' cannot: the bias of T5Bias is no sum of "
+        "products of a query's and a key's term",
+    ),
+    (
+        {"impl": "flex", "q_pos": torch.zeros(5), "k_pos": torch.zeros(7)},
+        "impl must be one that can serve; 'flex' cannot: positions are looked up in a line of "
+        "whole distances; got torch.float32",
+    ),
+    (
+        {"encoding": pe.T5Bias(4), "causal": True},
+        "params must hold 'table', as init(rng) makes it; got None",
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), CASES, ids=[case[1] for case in CASES])
+def test_the_message_names_argument_rule_and_value(given, message):
+    call = {"q": Q, "k": K, "v": K, "encoding": ALIBI} | given
+    with pytest.raises((ValueError, TypeError), match=f"^{re.escape(message)}$"):
+        attend(call.pop("q"), call.pop("k"), call.pop("v"), **call)
+
+
+def test_a_scale_of_ones_own_is_taken():
+    q, k = torch.randn(2, 1, 4, 5, 8)
+    for impl in ("dense", "blocked"):
+        ours = attend(q, k, k, encoding=ALIBI, scale=0.5, impl=impl)
+        bias = torch.from_numpy(np.asarray(ALIBI.bias(np.arange(5), np.arange(5)), dtype="f"))
+        assert torch.allclose(ours, torch.softmax(q @ k.mT / 2 + bias, -1) @ k, atol=1e-6)
