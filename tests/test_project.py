@@ -23,6 +23,7 @@ LAYERS = [  # each may import from the ones before it; the last part of a name i
     {"encodings"},
     {"schedules", "temperatures"},
     {"interop"},
+    {"adapt", "checks"},
     {"__init__"},
     {"torch", "views"},
     {"figures", "bench"},

@@ -59,6 +59,8 @@ from posenc.temperatures import (
 )
 
 if _typing.TYPE_CHECKING:
+    from posenc import adapt
+    from posenc.checks import Report, check
     from posenc.interop import ModelPositions, from_config, from_state_dict, read_config
 
 __version__ = "0.1.0"
@@ -87,6 +89,7 @@ __all__ = [
     "ModelPositions",
     "NoPE",
     "Proportional",
+    "Report",
     "RoPE",
     "Rotary",
     "SSMax",
@@ -106,8 +109,10 @@ __all__ = [
     "TwoSidedALiBi",
     "XPos",
     "YaRN",
+    "adapt",
     "cape",
     "catalogue",
+    "check",
     "consecutive",
     "detr_grid",
     "distances",
@@ -130,4 +135,12 @@ def __getattr__(name: str) -> _typing.Any:
         from posenc import interop
 
         return getattr(interop, name)
+    if name in ("Report", "check"):
+        from posenc import checks
+
+        return getattr(checks, name)
+    if name == "adapt":
+        from importlib import import_module
+
+        return import_module("posenc.adapt")
     raise AttributeError(f"module 'posenc' has no attribute {name!r}")

@@ -112,6 +112,54 @@ def bench(rounds: int, as_json: bool) -> None:
 
 
 @main.command()
+@click.argument("names", nargs=-1, metavar="[NAME | package.module:name | config.json]...")
+@click.option("--load", "files", multiple=True, help="A Python file with encodings of your own.")
+@click.option("--all", "every", is_flag=True, help="Every encoding that has a name.")
+@click.option("--seed", default=0, show_default=True, help="For what is drawn.")
+@click.option("--limit", default=20.0, show_default=True, help="Seconds for each check.")
+@as_json
+def check(
+    names: tuple[str, ...],
+    files: tuple[str, ...],
+    every: bool,
+    seed: int,
+    limit: float,
+    as_json: bool,
+) -> None:
+    """Measure whether encodings are sound; the exit code is 1 if a claim fails.
+
+    \b
+    posenc check rope alibi
+    posenc check --load mine.py
+    posenc check llama/config.json
+    """
+    from posenc.checks import found
+
+    subjects: dict[str, posenc.Encoding] = {}
+    for name in (*posenc.catalogue(), *names) if every else names:
+        subjects |= _usage(lambda name=name: found.found(name))
+    for file in files:
+        subjects |= _usage(lambda file=file: found.loaded(file))
+    if not subjects:
+        raise click.UsageError("name an encoding, or give --load FILE or --all")
+    reports: dict[str, posenc.Report] = {}
+    for count, (name, encoding) in enumerate(subjects.items(), start=1):
+        click.echo(f"[{count}/{len(subjects)}] {name}", err=True)
+        reports[name] = _usage(
+            lambda encoding=encoding: posenc.check(encoding, seed=seed, limit=limit)
+        )
+        if not as_json:
+            click.echo(str(reports[name]))
+    if as_json:
+        told = {name: report.to_json() for name, report in reports.items()}
+        click.echo(
+            json.dumps({"ok": all(report.ok for report in reports.values()), "reports": told})
+        )
+    if not all(report.ok for report in reports.values()):
+        raise SystemExit(1)
+
+
+@main.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH [PATH2]")
 @click.option("--layer", type=int, help="Only this layer, from 0.")
 @as_json

@@ -60,6 +60,14 @@ class Traits:
     """No entry grows with the position."""
     norm_preserving: bool = False
     """A rotated vector is as long as before."""
+    exact: bool = False
+    """As right at a position of ten million as at one of a hundred."""
+    ordered: bool = False
+    """Attention can tell one order of its tokens from another."""
+    decays: bool = False
+    """A key that equals its query counts less when it is far away."""
+    symmetric: bool = False
+    """A key ahead counts as much as one that is as far behind."""
 
     def claims(self) -> tuple[str, ...]:
         """The names of what is claimed.

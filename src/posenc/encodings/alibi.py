@@ -67,7 +67,15 @@ class ALiBi(Bias):
 
     @property
     def traits(self) -> Traits:
-        return Traits(extrapolates=True, relative=True)
+        return Traits(
+            unique=True,
+            extrapolates=True,
+            relative=True,
+            exact=True,
+            ordered=True,
+            decays=True,
+            symmetric=self.future == "mirrored",
+        )
 
     def head_slopes(self) -> np.ndarray:
         """m_h / divisor of each head: (heads,).
@@ -120,7 +128,9 @@ class TwoSidedALiBi(Bias):
 
     @property
     def traits(self) -> Traits:
-        return Traits(extrapolates=True, relative=True)
+        return Traits(
+            unique=True, extrapolates=True, relative=True, exact=True, ordered=True, decays=True
+        )
 
     def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
         rules.generator("rng", rng)

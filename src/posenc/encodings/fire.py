@@ -41,7 +41,7 @@ class FIRE(Bias):
 
     @property
     def traits(self) -> Traits:
-        return Traits(extrapolates=True, bounded=True)
+        return Traits(extrapolates=True, bounded=True, ordered=True)
 
     def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
         rules.generator("rng", rng)

@@ -49,7 +49,7 @@ class FourierFeatures(Additive):
 
     @property
     def traits(self) -> Traits:
-        return Traits(extrapolates=True, bounded=True, linear_shift=True)
+        return Traits(extrapolates=True, bounded=True, linear_shift=True, ordered=True)
 
     def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
         rules.generator("rng", rng)
@@ -95,7 +95,7 @@ class LearnedFourier(Additive):
 
     @property
     def traits(self) -> Traits:
-        return Traits(extrapolates=True, bounded=True)
+        return Traits(extrapolates=True, bounded=True, ordered=True)
 
     def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
         rules.generator("rng", rng)

@@ -41,7 +41,15 @@ class KERPLE(Bias):
 
     @property
     def traits(self) -> Traits:
-        return Traits(extrapolates=True, relative=True)
+        return Traits(
+            unique=True,
+            extrapolates=True,
+            relative=True,
+            exact=True,
+            ordered=True,
+            decays=True,
+            symmetric=True,
+        )
 
     def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
         """r1 ~ U(0, 2) and r2 ~ U(0, 1); for the power kernel the other way round."""
@@ -92,7 +100,15 @@ class Sandwich(Bias):
 
     @property
     def traits(self) -> Traits:
-        return Traits(extrapolates=True, relative=True, bounded=True)
+        return Traits(
+            extrapolates=True,
+            relative=True,
+            bounded=True,
+            exact=True,
+            ordered=True,
+            decays=True,
+            symmetric=True,
+        )
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
         left, right = self.terms(q_pos, k_pos)

@@ -50,7 +50,7 @@ class Learned(Additive):
 
     @property
     def traits(self) -> Traits:
-        return Traits(unique=True, bounded=True)
+        return Traits(unique=True, bounded=True, ordered=True)
 
     def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
         rules.generator("rng", rng)

@@ -118,6 +118,9 @@ def rotation_traits(attention_factor: float, *, turning: bool = True) -> Traits:
         relative=True,
         bounded=True,
         norm_preserving=attention_factor == 1.0,
+        exact=True,
+        ordered=turning,
+        symmetric=True,
     )
 
 
@@ -166,7 +169,7 @@ class XPos(Rotary):
 
     @property
     def traits(self) -> Traits:
-        return Traits(unique=True, relative=True)
+        return Traits(unique=True, relative=True, ordered=True, decays=True)
 
     def zeta(self) -> np.ndarray:
         """zeta_i of each pair: (dim/2,)."""

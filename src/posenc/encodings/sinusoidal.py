@@ -44,7 +44,14 @@ class Sinusoidal(Additive):
 
     @property
     def traits(self) -> Traits:
-        return Traits(unique=True, extrapolates=True, bounded=True, linear_shift=self.dim % 2 == 0)
+        return Traits(
+            unique=True,
+            extrapolates=True,
+            bounded=True,
+            linear_shift=self.dim % 2 == 0,
+            exact=True,
+            ordered=True,
+        )
 
     def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
         positions = ranked(positions)
@@ -200,7 +207,14 @@ class AxialSinusoidal(Additive):
 
     @property
     def traits(self) -> Traits:
-        return Traits(unique=True, extrapolates=True, bounded=True, linear_shift=True)
+        return Traits(
+            unique=True,
+            extrapolates=True,
+            bounded=True,
+            linear_shift=True,
+            exact=True,
+            ordered=True,
+        )
 
     def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
         positions = ranked(positions, axes=self.axes)

@@ -41,7 +41,7 @@ class SwinBias(Bias):
 
     @property
     def traits(self) -> Traits:
-        return Traits(relative=True, bounded=True)
+        return Traits(relative=True, bounded=True, ordered=True)
 
     @property
     def rows(self) -> int:
@@ -94,7 +94,7 @@ class SwinV2Bias(Bias):
 
     @property
     def traits(self) -> Traits:
-        return Traits(extrapolates=True, relative=True, bounded=True)
+        return Traits(extrapolates=True, relative=True, bounded=True, exact=True, ordered=True)
 
     def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
         """Weights from N(0, 0.02), b1 of zeros: as the model initialises all its linear layers."""

@@ -51,7 +51,7 @@ class TransformerXL(Scores):
 
     @property
     def traits(self) -> Traits:
-        return Traits(extrapolates=True, relative=True)
+        return Traits(extrapolates=True, relative=True, exact=True, ordered=True)
 
     def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
         rules.generator("rng", rng)

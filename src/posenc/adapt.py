@@ -1,0 +1,167 @@
+"""Adapters: a foreign function or module as an encoding, so that every tool can take it.
+
+>>> import numpy as np
+>>> import posenc as pe
+>>> def theirs(x, positions):                        # pairs of halves, one frequency
+...     c, s = np.cos(positions)[:, None], np.sin(positions)[:, None]
+...     a, b = np.split(x, 2, axis=-1)
+...     return np.concatenate([a * c - b * s, b * c + a * s], axis=-1)
+>>> pe.check(rotary(theirs, dim=4)).failed
+()
+>>> pe.check(rotary(lambda x, positions: theirs(x, positions) * 1.01, dim=4)).failed
+('identity_at_zero', 'norm_preserving', 'composes')
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from posenc import rules
+from posenc.arrays import Array, Dtype, is_torch
+from posenc.mechanisms import Additive, Bias, Params, Rotary, Traits
+
+Library = Literal["numpy", "torch"]
+ROTARY = Traits(relative=True, norm_preserving=True, unique=True, bounded=True, ordered=True)
+ADDITIVE = Traits(unique=True, ordered=True)
+BIAS = Traits(ordered=True)
+
+
+@dataclass(frozen=True)
+class AdaptedRotary(Rotary):
+    """fn(x, positions) -> x turned, for x (seq, dim)."""
+
+    fn: Callable[..., Any] = field(repr=False)
+    dim: int
+    name: str
+    claims: Traits = field(repr=False)
+    library: Library
+    axes: int | None = field(default=None, kw_only=True)
+    keys: Callable[..., Any] | None = field(default=None, repr=False, kw_only=True)
+
+    @property
+    def traits(self) -> Traits:
+        return self.claims
+
+    def cos_sin(self, positions: Any, *, dtype: Dtype = None) -> tuple[Array, Array]:
+        raise TypeError(f"fn must be asked for rotations, not for angles; {self.name} has no table")
+
+    def rotate(self, x: Array, positions: Any, *, inverse: bool = False) -> Array:
+        if inverse:
+            raise ValueError(f"inverse must be False for a foreign rotation; got inverse={inverse}")
+        return self.fn(x, positions)
+
+    def rotate_keys(self, x: Array, positions: Any) -> Array:
+        return (self.keys or self.fn)(x, positions)
+
+    @property
+    def module(self) -> Any:
+        """The module, if fn is one."""
+        return self.fn if hasattr(self.fn, "parameters") else None
+
+
+@dataclass(frozen=True)
+class AdaptedAdditive(Additive):
+    """fn(positions) -> (seq, dim)."""
+
+    fn: Callable[..., Any] = field(repr=False)
+    dim: int
+    name: str
+    claims: Traits = field(repr=False)
+    library: Library
+    axes: int | None = field(default=None, kw_only=True)
+
+    @property
+    def traits(self) -> Traits:
+        return self.claims
+
+    def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
+        made = self.fn(positions)
+        if dtype is None:
+            return made
+        return made.to(dtype) if is_torch(made) else made.astype(dtype)
+
+    @property
+    def module(self) -> Any:
+        """The module, if fn is one."""
+        return self.fn if hasattr(self.fn, "parameters") else None
+
+
+@dataclass(frozen=True)
+class AdaptedBias(Bias):
+    """fn(q_pos, k_pos) -> (heads, q, k)."""
+
+    fn: Callable[..., Any] = field(repr=False)
+    heads: int
+    name: str
+    claims: Traits = field(repr=False)
+    library: Library
+    axes: int | None = field(default=None, kw_only=True)
+
+    @property
+    def traits(self) -> Traits:
+        return self.claims
+
+    def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+        return self.fn(q_pos, k_pos)
+
+
+def rotary(
+    fn: Callable[..., Any],
+    *,
+    dim: int,
+    keys: Callable[..., Any] | None = None,
+    name: str | None = None,
+    claims: Traits = ROTARY,
+    library: Library | None = None,
+    axes: int | None = None,
+) -> AdaptedRotary:
+    """`fn(x, positions)` that turns x (seq, dim), as an encoding; `keys` where they differ.
+
+    What it claims is what a rotation must do, unless `claims` says otherwise.
+    """
+    rules.dim("dim", dim)
+    named, found = _told("fn", fn, name, library, claims)
+    return AdaptedRotary(fn, dim, named, claims, found, axes=axes, keys=keys)
+
+
+def additive(
+    fn: Callable[..., Any],
+    *,
+    dim: int,
+    name: str | None = None,
+    claims: Traits = ADDITIVE,
+    library: Library | None = None,
+    axes: int | None = None,
+) -> AdaptedAdditive:
+    """`fn(positions)` that makes (seq, dim), as an encoding."""
+    rules.dim("dim", dim)
+    named, found = _told("fn", fn, name, library, claims)
+    return AdaptedAdditive(fn, dim, named, claims, found, axes=axes)
+
+
+def bias(
+    fn: Callable[..., Any],
+    *,
+    heads: int,
+    name: str | None = None,
+    claims: Traits = BIAS,
+    library: Library | None = None,
+    axes: int | None = None,
+) -> AdaptedBias:
+    """`fn(q_pos, k_pos)` that makes (heads, q, k), as an encoding."""
+    rules.whole("heads", heads, least=1)
+    named, found = _told("fn", fn, name, library, claims)
+    return AdaptedBias(fn, heads, named, claims, found, axes=axes)
+
+
+def _told(
+    argument: str, fn: Any, name: str | None, library: Library | None, claims: Any
+) -> tuple[str, Library]:
+    if not callable(fn):
+        raise TypeError(f"{argument} must be a function or a module; got {fn!r}")
+    if not isinstance(claims, Traits):
+        raise TypeError(f"claims must be Traits; got {claims!r}")
+    if library is not None:
+        rules.one_of("library", library, ("numpy", "torch"))
+    found: Library = library or ("torch" if hasattr(fn, "parameters") else "numpy")
+    return name or getattr(fn, "__qualname__", type(fn).__name__), found

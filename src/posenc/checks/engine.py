@@ -1,0 +1,118 @@
+"""Running checks: each within a time limit, and whatever goes wrong is a verdict."""
+
+import threading
+import time
+import zlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from posenc import rules
+from posenc.checks.report import Report, Row, Verdict
+from posenc.checks.subject import Subject
+from posenc.mechanisms import Encoding
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number and the bound that it must keep to: at most that, or `least` that."""
+
+    value: float
+    bound: float
+    detail: str = ""
+    least: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether it keeps to the bound; what is no number does not."""
+        return bool(self.value >= self.bound if self.least else self.value <= self.bound)
+
+
+class NotApplicableError(Exception):
+    """Raised by a measure that has nothing to measure, with the reason."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A property: when it is claimed, how it is measured, why it matters."""
+
+    name: str
+    what: str
+    why: str
+    claimed: Callable[[Encoding], bool]
+    measure: Callable[[Subject, np.random.Generator], Measured]
+
+
+def run(
+    encoding: Encoding,
+    checks: Iterable[Check],
+    *,
+    seed: int = 0,
+    limit: float = 20.0,
+    progress: Callable[[str], None] | None = None,
+) -> Report:
+    """The report of these checks; it never raises for what the encoding does."""
+    if not isinstance(encoding, Encoding):
+        raise TypeError(
+            f"encoding must be an Encoding, made by pe.adapt if need be; got {encoding!r}"
+        )
+    rules.whole("seed", seed, least=0)
+    rules.real("limit", limit, least=0)
+    name = str(encoding)
+    subject, trouble, seconds = _within(limit, lambda: Subject(encoding, seed=seed))
+    rows: list[Row] = []
+    for check in checks:
+        if progress is not None:
+            progress(check.name)
+        if subject is None:
+            rows.append(_row(check, True, None, trouble, seconds))
+            continue
+        rng = np.random.default_rng([seed, zlib.crc32(check.name.encode())])
+        claimed = check.claimed(encoding)
+        made, trouble, seconds = _within(
+            limit, lambda check=check, rng=rng: check.measure(subject, rng)
+        )
+        rows.append(_row(check, claimed, made, trouble, seconds))
+    return Report(name, tuple(rows))
+
+
+def _row(
+    check: Check, claimed: bool, made: Measured | None, trouble: Exception | None, seconds: float
+) -> Row:
+    verdict: Verdict
+    measured, bound, detail = None, None, ""
+    if isinstance(trouble, NotApplicableError):
+        verdict, detail = "not applicable", str(trouble)
+    elif made is None:
+        verdict = "fails" if claimed else "not claimed: does not hold"
+        detail = f"{type(trouble).__name__}: {trouble}"
+    else:
+        good: Verdict = "holds" if claimed else "not claimed: holds"
+        bad: Verdict = "fails" if claimed else "not claimed: does not hold"
+        verdict = good if made.holds else bad
+        measured, detail = made.value, made.detail
+        bound = f"{'at least' if made.least else 'at most'} {made.bound:g}"
+    return Row(check.name, check.what, check.why, verdict, measured, bound, detail, seconds)
+
+
+def _within(limit: float, work: Callable[[], Any]) -> tuple[Any, Exception | None, float]:
+    """What `work` makes, or what went wrong; a thread that hangs is left behind."""
+    found: dict[str, Any] = {}
+
+    def run_it() -> None:
+        try:
+            with np.errstate(all="ignore"):
+                found["made"] = work()
+        except Exception as error:
+            found["trouble"] = error
+
+    start = time.perf_counter()
+    thread = threading.Thread(target=run_it, daemon=True)
+    thread.start()
+    thread.join(limit)
+    spent = time.perf_counter() - start
+    if thread.is_alive():
+        return None, TimeoutError(f"no answer within {limit:g} s"), spent
+    return found.get("made"), found.get("trouble"), spent

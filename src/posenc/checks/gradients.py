@@ -1,0 +1,72 @@
+"""Derivatives against finite differences, in float64 and PyTorch."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from posenc.checks.engine import Measured, NotApplicableError
+from posenc.checks.subject import Subject
+from posenc.mechanisms import Additive, Rotary, logits
+
+
+def gradient_error(subject: Subject, rng: np.random.Generator) -> Measured:
+    """Along one random direction for each of x, q, k and the learned parameters."""
+    if not subject.takes_tensors:
+        raise NotApplicableError("PyTorch's tensors do not go in")
+    import torch
+
+    n = min(5, subject.reach + 1)
+    p = torch.from_numpy(subject.points(np.arange(n)))
+    encoding = subject.encoding
+    inputs: dict[str, Any] = {
+        # a little off where they start: a ReLU at exactly 0 has no slope
+        name: torch.from_numpy(np.asarray(x + rng.normal(scale=0.05, size=x.shape)))
+        for name, x in subject.params.items()
+        if name not in encoding.fixed
+    }
+    learned = set(inputs)
+    if isinstance(encoding, Additive) and not learned:
+        raise NotApplicableError("nothing in it is learned")
+    if not isinstance(encoding, Additive):
+        names = ("x",) if isinstance(encoding, Rotary) else ("q", "k")
+        shape = subject.queries(rng, n).shape
+        inputs |= {name: torch.from_numpy(rng.normal(size=shape)) for name in names}
+    kept = {n_: torch.from_numpy(x) for n_, x in subject.params.items() if n_ in encoding.fixed}
+
+    def made(values: dict[str, Any]) -> Any:
+        params = {name: values[name] for name in learned} | kept or None
+        if isinstance(encoding, Additive):
+            return encoding.encode(p, params, dtype=torch.float64)
+        if isinstance(encoding, Rotary):
+            return encoding.rotate(values["x"], p)
+        return logits(encoding, values["q"], values["k"], p, p, params)
+
+    return _compared(made, inputs, rng)
+
+
+def _compared(
+    made: Callable[[dict[str, Any]], Any], inputs: dict[str, Any], rng: np.random.Generator
+) -> Measured:
+    import torch
+
+    tracked = {name: x.clone().requires_grad_() for name, x in inputs.items()}
+    out = made(tracked)
+    cotangent = torch.from_numpy(rng.normal(size=tuple(out.shape))).to(out.dtype)
+    slopes: Any = torch.autograd.grad(
+        (out * cotangent).sum(), list(tracked.values()), allow_unused=True
+    )
+    worst, where = 0.0, ""
+    for (name, x), slope in zip(inputs.items(), slopes, strict=True):
+        direction = torch.from_numpy(rng.normal(size=tuple(x.shape)))
+        step = 1e-6
+        ends = [
+            float((made(inputs | {name: x + sign * step * direction}) * cotangent).sum())
+            for sign in (1, -1)
+        ]
+        expected = (ends[0] - ends[1]) / (2 * step)
+        found = 0.0 if slope is None else float((slope * direction).sum())
+        error = abs(found - expected) / max(1.0, abs(expected))
+        if not error <= worst:
+            worst, where = error, f"by {name}"
+    return Measured(worst, 1e-3, where)

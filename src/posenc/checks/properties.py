@@ -1,0 +1,384 @@
+"""The properties. Each is a function that measures a number; its docstring says what that is."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from posenc.checks.engine import Check, Measured, NotApplicableError
+from posenc.checks.subject import Subject
+from posenc.mechanisms import Additive, Bias, Encoding, Rotary
+
+Measure = Callable[[Subject, np.random.Generator], Measured]
+ALL: list[Check] = []
+
+
+def always(encoding: Encoding) -> bool:
+    """Claimed by being an encoding at all."""
+    return True
+
+
+def trait(name: str) -> Callable[[Encoding], bool]:
+    """Claimed by a trait."""
+    return lambda encoding: bool(getattr(encoding.traits, name))
+
+
+def check(*, claimed: Callable[[Encoding], bool], why: str) -> Callable[[Measure], Measure]:
+    """Make a measure one of ALL."""
+
+    def register(measure: Measure) -> Measure:
+        what = " ".join((measure.__doc__ or "").split())
+        ALL.append(Check(measure.__name__, what, why, claimed, measure))
+        return measure
+
+    return register
+
+
+def rotary(subject: Subject) -> Rotary:
+    """The rotary encoding that this is, or not applicable."""
+    if not isinstance(subject.encoding, Rotary):
+        raise NotApplicableError("only rotations have it")
+    return subject.encoding
+
+
+@check(claimed=always, why="A model must give the same answer twice.")
+def deterministic(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The largest difference between two calls with the same positions."""
+    p = subject.points(_places(subject, rng))
+    return Measured(_apart(subject.rows(p), subject.rows(p)), 0.0)
+
+
+@check(claimed=always, why="A cache with an incomplete key serves one model's table to another.")
+def stateless(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The largest change after calls of other lengths, other positions and other instances."""
+    p = subject.points(_places(subject, rng))
+    before = subject.rows(p)
+    for other in subject.others():
+        Subject(other).rows(p)
+    subject.rows(p[:1])
+    subject.rows(subject.points(np.arange(min(subject.reach, 999) + 1)))
+    return Measured(_apart(subject.rows(p), before), 0.0)
+
+
+@check(claimed=always, why="Results that depend on how much was asked break cached keys.")
+def independent(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The largest difference between a position by itself and the same one among others."""
+    p = subject.points(_places(subject, rng))
+    together = subject.rows(p)
+    alone = np.concatenate([subject.rows(p[i : i + 1]) for i in range(0, len(p), 7)])
+    return Measured(_apart(alone, together[::7]) / _size(together), 1e-6)
+
+
+def _decodes(encoding: Encoding) -> bool:
+    return not isinstance(encoding, Rotary) or encoding.settled
+
+
+@check(claimed=_decodes, why="Generation runs token by token from cached keys.")
+def decodes(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The largest difference of logits between all tokens at once and one after the other."""
+    n = min(12, subject.reach + 1)
+    p = subject.points(np.arange(n))
+    q, k = subject.queries(rng, n), subject.queries(rng, n)
+    whole = subject.scored(q, k, p, p)
+    worst = 0.0
+    for t in range(n):
+        one = subject.scored(q[..., t : t + 1, :], k[..., : t + 1, :], p[t : t + 1], p[: t + 1])
+        worst = _worst(worst, _apart(one[..., 0, :], whole[..., t, : t + 1]))
+    return Measured(worst / _size(whole), 1e-5)
+
+
+@check(claimed=trait("norm_preserving"), why="At the origin nothing has turned yet.")
+def identity_at_zero(subject: Subject, rng: np.random.Generator) -> Measured:
+    """How far R(0) x is from x; for a bias, how far b(p, p) is from 0."""
+    zero = np.zeros_like(subject.points(np.arange(1)))
+    if isinstance(subject.encoding, Rotary):
+        x = rng.normal(size=(1, subject.dim))
+        return Measured(_apart(subject.rotated(x, zero), x), 1e-6)
+    if isinstance(subject.encoding, Bias):
+        return Measured(float(np.abs(subject.bias(zero, zero)).max()), 1e-6)
+    raise NotApplicableError("only rotations and biases have an origin")
+
+
+@check(claimed=trait("norm_preserving"), why="Attention must not grow with the position.")
+def norm_preserving(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The largest relative change of a vector's length."""
+    rotary(subject)
+    p = subject.points(_places(subject, rng))
+    x = rng.normal(size=(len(p), subject.dim))
+    before, after = (np.linalg.norm(y, axis=-1) for y in (x, subject.rotated(x, p)))
+    return Measured(float(np.abs(after / before - 1).max()), 1e-5)
+
+
+@check(claimed=trait("relative"), why="What is learned at one place holds at every other.")
+def relative(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The largest relative change of logits when all positions move alike, up to 2,048."""
+    far = min(subject.reach, 2048)
+    p = subject.points(np.sort(rng.choice(far // 2 + 1, min(40, far // 2 + 1), replace=False)))
+    q, k = subject.queries(rng, len(p)), subject.queries(rng, len(p))
+    near = subject.scored(q, k, p, p)
+    worst = max(
+        _apart(subject.scored(q, k, p + step, p + step), near) for step in {1, far // 3, far // 2}
+    )
+    return Measured(worst / _size(near), 1e-3, f"moved by up to {far // 2}")
+
+
+@check(
+    claimed=lambda e: isinstance(e, Rotary) and e.traits.norm_preserving and e.traits.relative,
+    why="It is what makes a product of two rotations depend on their difference.",
+)
+def composes(subject: Subject, rng: np.random.Generator) -> Measured:
+    """How far R(a) R(b) x is from R(a + b) x."""
+    rotary(subject)
+    half = min(subject.reach, 2000) // 2
+    a, b = (subject.points(rng.integers(0, half + 1, 40)) for _ in range(2))
+    x = rng.normal(size=(40, subject.dim))
+    twice = subject.rotated(subject.rotated(x, a), b)
+    return Measured(_apart(twice, subject.rotated(x, a + b)) / _size(x), 1e-3)
+
+
+@check(claimed=trait("unique"), why="Two positions that look alike cannot be told apart.")
+def unique(subject: Subject, rng: np.random.Generator) -> Measured:
+    """Positions of 4,096 that share their encoding; in a half, more of them than by rounding."""
+    p = subject.points(np.arange(min(subject.reach + 1, 4096)))
+    single = subject.rows(p, dtype="float32" if _has_dtypes(subject) else None)
+    shared = len(p) - _different(single)
+    told = [f"float32: {len(p) - shared:,} of {len(p):,}"]
+    for name in _halves(subject):
+        found = _different(subject.rows(p, dtype=name))
+        told.append(f"{name}: {found:,}")
+        shared = max(shared, _different(_rounded(single, name)) - found)
+    return Measured(shared, 0, ", ".join(told))
+
+
+@check(claimed=trait("exact"), why="float32 angles lose 2% at a million tokens.")
+def exact(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The largest error at 10^2 … 10^7: against float64, and of what must not change with place."""
+    decades = [10**n for n in range(2, 8) if 10**n <= subject.reach]
+    if not decades:
+        raise NotApplicableError(f"positions end at {subject.reach:,}")
+    errors = {far: _error(subject, rng, far) for far in decades}
+    if all(error is None for error in errors.values()):
+        raise NotApplicableError("nothing about it stays the same from place to place")
+    told = ", ".join(
+        f"{far:.0e}: {error:.1e}" for far, error in errors.items() if error is not None
+    )
+    return Measured(float(np.max([e for e in errors.values() if e is not None])), 1e-5, told)
+
+
+@check(claimed=trait("linear_shift"), why="A linear layer can then move along the sequence.")
+def linear_shift(subject: Subject, rng: np.random.Generator) -> Measured:
+    """How far e(p + 7) is from M e(p), with M fitted at some positions and tried at others."""
+    if not isinstance(subject.encoding, Additive):
+        raise NotApplicableError("only what is added has it")
+    far = min(subject.reach - 7, 10**5)  # farther than most waves are long
+    count = min(6 * subject.dim + 100, far)
+    p = subject.points(rng.choice(far, count, replace=False))
+    here, there = p[: count // 2], p[count // 2 :]
+    matrix, *_ = np.linalg.lstsq(subject.rows(here), subject.rows(here + 7), rcond=None)
+    missed = subject.rows(there) @ matrix - subject.rows(there + 7)
+    return Measured(float(np.abs(missed).max()) / _size(subject.rows(here)), 1e-4)
+
+
+@check(claimed=trait("decays"), why="Far tokens then matter less, for content that is alike.")
+def decays(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The largest |logit| far away against that nearby, for a query that equals its key."""
+    far = min(subject.reach, 2**14)
+    distances = np.unique(np.geomspace(1, far, 200).astype(int))
+    p, zero = subject.points(distances), subject.points(np.zeros(1, dtype=int))
+    x = np.ones((*subject.queries(rng, 1).shape[:-2], 1, subject.dim))
+    tall = np.broadcast_to(x, (*x.shape[:-2], len(p), subject.dim))
+    aligned = subject.scored(tall, x, p, zero)[..., 0] - subject.scored(x, x, zero, zero)[..., 0]
+    aligned = aligned + np.abs(subject.scored(x, x, zero, zero)[..., 0])
+    aligned = aligned.reshape(-1, len(p)).mean(axis=0)
+    near, last = aligned[distances <= 4].max(), aligned[distances > far // 4].max()
+    q, k = subject.queries(rng, len(p)), subject.queries(rng, 1)
+    random = subject.scored(q, k, p, zero)[..., 0]
+    spread = [
+        float(np.ptp(random[..., part], axis=-1).mean()) if part.any() else 0.0
+        for part in (distances <= 64, distances > 64)
+    ]
+    told = f"random q and k range over {spread[0]:.1f} near, {spread[1]:.1f} far"
+    return Measured(float(last / near) if near > 0 else np.inf, 0.75, told)
+
+
+@check(claimed=trait("bounded"), why="What grows with the position drowns the content.")
+def bounded(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The largest entry at far positions against that below 300."""
+    near = np.abs(subject.rows(subject.points(np.arange(min(300, subject.reach + 1))))).max()
+    far = subject.rows(subject.points(_places(subject, rng, count=200)))
+    return Measured(float(np.abs(far).max() / max(near, 1e-12)), 1.5)
+
+
+@check(claimed=trait("symmetric"), why="Left and right then look the same.")
+def symmetric(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The largest difference between a key ahead and one as far behind, for q = k."""
+    if isinstance(subject.encoding, Additive):
+        raise NotApplicableError("an inner product is always symmetric")
+    far = min(subject.reach, 300)
+    p = subject.points(rng.permutation(far + 1)[:40])
+    x = np.broadcast_to(subject.queries(rng, 1), subject.queries(rng, len(p)).shape)
+    made = subject.scored(x, x, p, p)
+    return Measured(_apart(made, np.swapaxes(made, -1, -2)) / _size(made), 1e-5)
+
+
+@check(claimed=trait("extrapolates"), why="A text may be longer than those of training.")
+def extrapolates(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The farthest position that is taken, of those up to 10^7."""
+    told = "" if subject.reach >= 10**6 else f"refused beyond: {subject.refusal}"
+    return Measured(subject.reach, 10**6, told, least=True)
+
+
+@check(claimed=always, why="An axis without channels is invisible to the model.")
+def every_axis(subject: Subject, rng: np.random.Generator) -> Measured:
+    """How many of the axes change nothing."""
+    if subject.axes < 2:
+        raise NotApplicableError("positions have one axis")
+    start = np.tile(rng.integers(0, min(subject.reach, 20) + 1, subject.axes), (8, 1))
+    steps = rng.integers(1, 4, 8)
+    blind = []
+    for axis in range(subject.axes):
+        moved = start.copy()
+        moved[:, axis] = (moved[:, axis] + steps) % (min(subject.reach, 40) + 1)
+        if _apart(subject.rows(moved), subject.rows(start)) < 1e-7:
+            blind.append(axis)
+    return Measured(len(blind), 0, f"blind to axes {blind}" if blind else "")
+
+
+@check(claimed=always, why="Training needs the right slope.")
+def gradient(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The largest relative difference of a derivative from finite differences."""
+    from posenc.checks.gradients import gradient_error
+
+    return gradient_error(subject, rng)
+
+
+@check(claimed=always, why="Two ways to lay out the same channels must give the same model.")
+def layout(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The largest difference of logits between the two layouts, channels permuted alike."""
+    made = _other_layout(subject.encoding)
+    if made is None:
+        raise NotApplicableError("it has one layout")
+    other, order = made
+    p = subject.points(_places(subject, rng, far=2000)[:20])
+    q, k = rng.normal(size=(2, len(p), subject.dim))
+    first = subject.scored(q, k, p, p)
+    second = Subject(other).scored(q[:, order], k[:, order], p, p)
+    return Measured(_apart(first, second) / _size(first), 1e-5)
+
+
+@check(claimed=trait("ordered"), why="Without it a sentence is a bag of words.")
+def ordered(subject: Subject, rng: np.random.Generator) -> Measured:
+    """How much the logits of shuffled tokens differ from the shuffled logits."""
+    n = min(6, subject.reach + 1)
+    if n < 2:
+        raise NotApplicableError("positions end at once")
+    p = subject.points(rng.choice(min(subject.reach, 60) + 1, n, replace=False))
+    order, x = np.roll(np.arange(n), 1), subject.queries(rng, n)
+    shuffled = subject.scored(x, x, p, p)[..., order, :][..., order]
+    of_shuffled = subject.scored(x[..., order, :], x[..., order, :], p, p)
+    return Measured(_apart(_centred(shuffled), _centred(of_shuffled)), 1e-3, least=True)
+
+
+@check(claimed=always, why="Mixed precision casts modules; an angle must not change.")
+def castproof(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The largest change after the module was cast to bfloat16 and back."""
+    module = getattr(subject.encoding, "module", None)
+    if module is None or any(True for _ in module.parameters()):
+        raise NotApplicableError("no module without learned parameters holds it")
+    import copy
+
+    import torch
+
+    cast = copy.deepcopy(module).to(torch.bfloat16).to(torch.float32)
+    other: Any = dataclasses.replace(subject.encoding, fn=cast)  # type: ignore[type-var]
+    p = subject.points(_places(subject, rng, far=2000))
+    return Measured(_apart(Subject(other).rows(p), subject.rows(p)), 1e-5)
+
+
+def _places(
+    subject: Subject, rng: np.random.Generator, *, far: int = 10**6, count: int = 60
+) -> np.ndarray:
+    """Different places up to `far`, near ones and far ones, in no order."""
+    top = min(far, subject.reach)
+    drawn = np.concatenate([np.arange(min(top, 8) + 1), rng.integers(0, top + 1, count)])
+    return rng.permutation(np.unique(drawn))
+
+
+def _error(subject: Subject, rng: np.random.Generator, far: int) -> float | None:
+    """The error about the place `far`, by what an encoding of its kind keeps; None if nothing."""
+    found: list[float] = []
+    steps = np.array([0, 1, 5, 63])
+    steps = steps[steps <= subject.reach - far] if far + 63 > subject.reach else steps
+    here, there = subject.points(steps), subject.points(steps) + far
+    if _has_dtypes(subject):
+        single, double = (subject.rows(there, dtype=name) for name in ("float32", "float64"))
+        found.append(_apart(single, double) / _size(double))
+    if subject.encoding.traits.relative and len(steps) > 1:
+        q, k = subject.queries(rng, len(steps)), subject.queries(rng, len(steps))
+        near, moved = (subject.scored(q, k, p, p) for p in (here, there))
+        found.append(_apart(near, moved) / _size(near))
+    elif subject.encoding.traits.linear_shift:
+        near, moved = (rows @ rows.T for rows in (subject.rows(here), subject.rows(there)))
+        found.append(_apart(near, moved) / _size(near))
+    return max(found) if found else None
+
+
+def _has_dtypes(subject: Subject) -> bool:
+    """Whether a dtype can be asked for: of ours, not of a foreign function."""
+    return isinstance(subject.encoding, Additive | Rotary) and subject.library == "numpy"
+
+
+def _halves(subject: Subject) -> list[str]:
+    if not isinstance(subject.encoding, Additive | Rotary):
+        return []
+    return ["float16", "bfloat16"] if subject.takes_tensors else ["float16"]
+
+
+def _rounded(rows: np.ndarray, name: str) -> np.ndarray:
+    if name == "float16":
+        return rows.astype(np.float16)
+    import torch
+
+    return torch.from_numpy(rows).to(torch.bfloat16).double().numpy()
+
+
+def _different(rows: np.ndarray) -> int:
+    return len(np.unique(rows, axis=0))
+
+
+def _other_layout(encoding: Encoding) -> tuple[Encoding, np.ndarray] | None:
+    """The same encoding with its channels laid out the other way, and where each one comes from."""
+    dim = getattr(encoding, "dim", 0)
+    if not dataclasses.is_dataclass(encoding) or isinstance(encoding, type) or dim % 2:
+        return None
+    names = {field.name for field in dataclasses.fields(encoding) if field.init}
+    paired = np.arange(dim).reshape(-1, 2).T.ravel()  # evens, then odds
+    turned = getattr(encoding, "rotary_dim", dim)
+    if "pairing" in names and turned == dim:
+        field, first, second = "pairing", "interleaved", "halves"
+    elif "layout" in names and type(encoding).__name__ == "Sinusoidal":
+        field, first, second = "layout", "interleaved", "concat"
+    else:
+        return None
+    forth = getattr(encoding, field) == first
+    other = dataclasses.replace(encoding, **{field: second if forth else first})
+    return other, paired if forth else np.argsort(paired)
+
+
+def _apart(a: np.ndarray, b: np.ndarray) -> float:
+    """The largest difference; NaN if anything is."""
+    return float(np.max(np.abs(a - b), initial=0.0))
+
+
+def _centred(made: np.ndarray) -> np.ndarray:
+    """Logits without what all keys of a query share, which no softmax sees."""
+    return made - made.mean(axis=-1, keepdims=True)
+
+
+def _worst(a: float, b: float) -> float:
+    return float(np.maximum(a, b))
+
+
+def _size(a: np.ndarray) -> float:
+    return max(1.0, float(np.max(np.abs(a), initial=0.0)))

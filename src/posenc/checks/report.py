@@ -1,0 +1,84 @@
+"""What a check found: rows, a table for the terminal, HTML for notebooks, plain data."""
+
+import html
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Verdict = Literal[
+    "holds", "fails", "not claimed: holds", "not claimed: does not hold", "not applicable"
+]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One property: what was measured against which bound, and the verdict."""
+
+    name: str
+    what: str
+    why: str
+    verdict: Verdict
+    measured: float | None
+    bound: str | None
+    detail: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that was checked of one encoding."""
+
+    subject: str
+    rows: tuple[Row, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every claim holds."""
+        return not self.failed
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The names of the claims that fail."""
+        return tuple(row.name for row in self.rows if row.verdict == "fails")
+
+    def __getitem__(self, name: str) -> Row:
+        for row in self.rows:
+            if row.name == name:
+                return row
+        names = ", ".join(row.name for row in self.rows)
+        raise ValueError(f"name must be that of a check, one of {names}; got {name!r}")
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain data."""
+        return {"subject": self.subject, "ok": self.ok, "rows": [asdict(row) for row in self.rows]}
+
+    def __str__(self) -> str:
+        told = (
+            f"{len(self.failed)} fail: {', '.join(self.failed)}"
+            if self.failed
+            else "all claims hold"
+        )
+        lines = [f"{self.subject}: {told}"]
+        for row in self.rows:
+            lines.append(
+                f"  {row.name:<17} {row.verdict:<27} {_numbers(row):<24} {row.detail}".rstrip()
+            )
+            if row.verdict == "fails":
+                lines.append(f"  {'':<17} {row.what} {row.why}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{name}</th>" for name in ("property", "verdict", "measured", "why"))
+        body = "".join(
+            f"<tr><td title='{html.escape(row.what, quote=True)}'>{html.escape(row.name)}</td>"
+            f"<td>{html.escape(row.verdict)}</td>"
+            f"<td>{html.escape(_numbers(row))}<br>{html.escape(row.detail)}</td>"
+            f"<td>{html.escape(row.why)}</td></tr>"
+            for row in self.rows
+        )
+        return f"<p>{html.escape(self.subject)}</p><table><tr>{head}</tr>{body}</table>"
+
+
+def _numbers(row: Row) -> str:
+    if row.measured is None:
+        return ""
+    return f"{row.measured:.2g}" + (f" ({row.bound})" if row.bound else "")

@@ -1,0 +1,42 @@
+"""Hypothesis strategies for positions and shapes, as our own tests use them. Needs `hypothesis`."""
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from posenc.positions import LIMIT
+from posenc.positions import packed as packed_positions
+
+
+def positions(*, most: int = LIMIT - 1, fractions: bool = False, size: int = 40) -> Any:
+    """Arrays (seq,) of positions: near 0, far away, negative, repeated, in any order."""
+    whole = st.one_of(st.integers(-8, 8), st.integers(0, 5000), st.integers(-most, most))
+    numbers: Any = whole
+    if fractions:
+        numbers = st.one_of(whole.map(float), st.floats(-float(most), float(most), width=32))
+    return st.lists(numbers, min_size=1, max_size=size).map(np.array)
+
+
+def sequences(*, most: int = LIMIT - 1, size: int = 40) -> Any:
+    """Arrays (seq,) as models have them: consecutive from anywhere, packed, padded on the left."""
+    lengths = st.integers(1, size)
+    packed = st.lists(lengths, min_size=1, max_size=4).map(packed_positions)
+    return st.one_of(
+        st.builds(_run, lengths, st.integers(0, most - size)),
+        packed,
+        st.builds(_padded, lengths, st.integers(0, size)),
+    )
+
+
+def shapes(*, dims: tuple[int, ...] = (2, 8, 64), heads: int = 4, batch: int = 3) -> Any:
+    """Shapes (batch, heads, dim) of queries, the sequence left out."""
+    return st.tuples(st.integers(1, batch), st.integers(1, heads), st.sampled_from(dims))
+
+
+def _run(length: int, start: int) -> np.ndarray:
+    return np.arange(start, start + length)
+
+
+def _padded(length: int, padding: int) -> np.ndarray:
+    return np.clip(np.arange(length + padding) - padding, 0, None)
