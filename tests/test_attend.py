@@ -326,8 +326,40 @@ def test_keys_that_cannot_matter_are_left_out_and_those_that_can_are_not():
     assert (ours - dense).abs().max() < 1e-5
 
 
+def test_a_bias_of_ones_own_needs_six_lines():
+    from dataclasses import dataclass
+
+    @dataclass(frozen=True)
+    class Root(pe.Bias):
+        def bias(self, q_pos, k_pos, params=None):
+            return -(pe.distances(q_pos, k_pos).abs().float() ** 0.5)[..., None, :, :]
+
+    q, k, v = qkv(600, 600)
+    for positions in (None, torch.randint(0, 500, (2, 600))):
+        options = {"encoding": Root(), "causal": True, "q_pos": positions, "k_pos": positions}
+        ours, dense = (attend(q, k, v, impl=impl, **options) for impl in ("auto", "dense"))
+        assert (ours - dense).abs().max() < 1e-5
+
+
+def test_meta_tensors_have_shapes():
+    q = torch.empty(2, HEADS, 50, DIM, device="meta")
+    for encoding in (pe.ALiBi(HEADS), pe.RoPE(DIM)):
+        assert attend(q, q, q, encoding=encoding, causal=True).shape == q.shape
+
+
+def test_parameters_may_be_numpys():
+    q, k, v = qkv(30, 30)
+    for encoding in (pe.T5Bias(HEADS), pe.Shaw(DIM, 3), pe.TransformerXL(HEADS, DIM)):
+        params = encoding.init(np.random.default_rng(0))
+        tensors = {name: torch.from_numpy(x) for name, x in params.items()}
+        ours, theirs = (
+            attend(q, k, v, encoding=encoding, causal=True, params=p) for p in (params, tensors)
+        )
+        assert torch.equal(ours, theirs)
+
+
 def test_what_is_not_a_number_is_not_hidden():
-    q, k, v = qkv(300, 300, batch=1)
+    q, k, v = qkv(600, 600, batch=1)
     k[0, 0, 0, 0] = math.nan
     ours = attend(q, k, v, encoding=pe.ALiBi(HEADS), causal=True)
     assert ours[0, 0].isnan().all()
@@ -427,8 +459,13 @@ def test_explain_names_the_form_and_why():
         q, k, v, encoding=pe.FIRE(HEADS), causal=True, params=BiasLogits(pe.FIRE(HEADS)).tensors()
     )
     assert choice.impl == "blocked"
-    assert choice.refused["flex"] == "the bias of FIRE is no function of one distance"
-    assert str(choice).startswith("blocked: nothing is built that is N x N")
+    assert "FIRE does not claim" in choice.refused["flex"]
+    assert str(choice).startswith("blocked: its pairs are few enough to write down at once")
+    assert attend.explain(q, k, v, encoding=pe.ALiBi(HEADS), impl="dense").impl == "dense"
+    long = torch.randn(1, HEADS, 1500, DIM)
+    for encoding, told in ((pe.ALiBi(HEADS), "2N - 1"), (BiasLogits(pe.FIRE(HEADS)), "block")):
+        choice = attend.explain(long, long, long, encoding=encoding, causal=True)
+        assert told in choice.why
     for name, encoding in encodings().items():
         choice = attend.explain(q, k, v, encoding=encoding, causal=True)
         for impl, why in choice.refused.items():

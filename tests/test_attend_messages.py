@@ -1,6 +1,7 @@
 """What `attend` refuses, and its sentences."""
 
 import re
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -13,6 +14,13 @@ Q = torch.zeros(2, 4, 5, 8)
 K = torch.zeros(2, 2, 7, 8)
 ALIBI = pe.ALiBi(4)
 T5 = BiasLogits(pe.T5Bias(4))
+
+
+@dataclass(frozen=True)
+class NoHeads(pe.Bias):
+    def bias(self, q_pos, k_pos, params=None):
+        return -abs(pe.distances(q_pos, k_pos))
+
 
 CASES = [
     (
@@ -29,7 +37,8 @@ CASES = [
     ({"encoding": pe.ALiBi(3)}, "q must have the heads of the encoding, 3; got 4"),
     (
         {"encoding": T5},
-        "causal must be True for an encoding that looks back only, T5Bias; got causal=False",
+        "causal must be True for an encoding that looks back only, "
+        "T5Bias (bidirectional=True makes one of both ways); got causal=False",
     ),
     (
         {"encoding": BiasLogits(pe.FIRE(4))},
@@ -56,7 +65,7 @@ CASES = [
     ),
     (
         {"encoding": BiasLogits(pe.SwinBias(4, (3, 3)))},
-        "q_pos must be (…, seq, 2); got q_pos=None",
+        "q_pos must be (…, seq, 2), as grid(…, like=q) makes them; got q_pos=None",
     ),
     ({"q": torch.zeros(4, 5, 8)}, "q must be (batch, heads, seq, dim); got shape (4, 5, 8)"),
     ({"q": Q.long()}, "q must be a floating tensor; got torch.int64"),
@@ -108,13 +117,13 @@ CASES = [
     ),
     (
         {"impl": "folded"},
-        "impl must be one that can serve; 'folded' cannot: the bias of ALiBi is no sum of products "
-        "of a query's and a key's term unless causal=True",
+        "impl must be one that can serve; 'folded' cannot: ALiBi has no terms, a sum of products "
+        "of a query's and a key's part, unless causal=True",
     ),
     (
         {"impl": "folded", "encoding": T5, "causal": True},
-        "impl must be one that can serve; 'folded' cannot: the bias of T5Bias is no sum of "
-        "products of a query's and a key's term",
+        "impl must be one that can serve; 'folded' cannot: T5Bias has no terms, a sum of products "
+        "of a query's and a key's part",
     ),
     (
         {"impl": "flex", "q_pos": torch.zeros(5), "k_pos": torch.zeros(7)},
@@ -123,7 +132,44 @@ CASES = [
     ),
     (
         {"encoding": pe.T5Bias(4), "causal": True},
-        "params must hold 'table', as init(rng) makes it; got None",
+        "params must be given for an encoding that learns, or the module that owns them, "
+        "BiasLogits(T5Bias(…)); got params=None",
+    ),
+    (
+        {"encoding": T5, "causal": True, "params": {}},
+        "params must be None for a module that owns them; got both",
+    ),
+    ({"params": {"table": 1}}, "params must be what ALiBi.init(rng) makes; got dict"),
+    (
+        {"encoding": pe.T5Bias(4), "causal": True, "params": {"tables": Q}},
+        "params must hold 'table', as init(rng) makes it; got the names ['tables']",
+    ),
+    ({"q": Q.numpy()}, "q must be a torch.Tensor; got ndarray"),
+    (
+        {"q": K, "mask": torch.ones(7, 7, dtype=torch.bool), "encoding": pe.NoPE()},
+        "mask must be (batch, k) or (batch, heads, q, k), here (2, 7) or (2, 2, 7, 7); "
+        "got shape (7, 7)",
+    ),
+    (
+        {"q": Q[:, :, :2], "mask": torch.ones(2, 7, dtype=torch.bool)},
+        "mask must be mask[:, None, None] for (batch, k) or mask[None, None] for (q, k) where both "
+        "would fit; got shape (2, 7)",
+    ),
+    (
+        {
+            "encoding": NoHeads(),
+            "q_pos": torch.zeros(2, 5, dtype=int),
+            "k_pos": torch.zeros(2, 7, dtype=int),
+        },
+        "bias of NoHeads must be an array (2, heads, 5, 7); got shape (2, 5, 7)",
+    ),
+    (
+        {
+            "encoding": NoHeads(),
+            "q_pos": torch.zeros(5, dtype=int),
+            "k_pos": torch.zeros(7, dtype=int),
+        },
+        "bias of NoHeads must be an array (heads, 5, 7); got shape (5, 7)",
     ),
 ]
 

@@ -260,7 +260,7 @@ def logits(
             return _products(q, k, scaled=encoding.scaled)
         case Bias():
             products = _products(q, k, scaled=encoding.scaled)
-            return _biased(products, encoding.bias(q_pos, k_pos, params))
+            return _biased(products, bias_of(encoding, q_pos, k_pos, params))
         case Scores():
             return encoding.scores(q, k, q_pos, k_pos, params)
         case _:
@@ -268,6 +268,25 @@ def logits(
                 "encoding must derive from Additive, Rotary, Bias or Scores; "
                 f"got {type(encoding).__name__}"
             )
+
+
+def bias_of(encoding: Bias, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+    """`encoding.bias`, or a sentence if that has not the shape (…, head, q, k) of its positions."""
+    made = encoding.bias(q_pos, k_pos, params)
+    seq = -1 if encoding.axes is None else -2
+    rows = tuple(q_pos.shape[:seq]) or tuple(k_pos.shape[:seq])
+    heads = getattr(encoding, "heads", None)
+    shape = tuple(made.shape) if is_array(made) else None
+    if shape is not None and len(shape) == len(rows) + 3:
+        fits = shape[:-3] in (rows, (1,) * len(rows)) and heads in (None, shape[-3])
+        if fits and shape[-2:] == (q_pos.shape[seq], k_pos.shape[seq]):
+            return made
+    wanted = (*rows, heads or "heads", q_pos.shape[seq], k_pos.shape[seq])
+    listed = ", ".join(map(str, wanted))
+    raise ValueError(
+        f"bias of {type(encoding).__name__} must be an array ({listed}); "
+        f"got {type(made).__name__ if shape is None else f'shape {shape}'}"
+    )
 
 
 def grouped(name: str, k: Array, q: Array) -> Array:

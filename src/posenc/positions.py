@@ -55,6 +55,17 @@ def packed(lengths: Sequence[int], *, like: Array | None = None) -> Array:
     return _given(np.concatenate([consecutive(size) for size in (0, *sizes)]), like)
 
 
+def documents(lengths: Sequence[int], *, like: Array | None = None) -> Array:
+    """Which document each token of such a row is of: what keeps attention from looking across.
+
+    >>> documents([3, 1, 2])
+    array([0, 0, 0, 1, 2, 2])
+    """
+    packed(lengths)  # says what is wrong with them
+    sizes = np.array([int(length) for length in lengths], dtype=np.int64)
+    return _given(np.repeat(np.arange(len(sizes)), sizes), like)
+
+
 def left_padded(mask: Array, /) -> Array:
     """Positions of rows that are padded on the left, from their attention mask (batch, seq).
 

@@ -12,7 +12,7 @@ from posenc.arrays import is_plain_tensor
 from posenc.encodings import NoPE
 from posenc.mechanisms import Encoding
 from posenc.torch.attention import flex, folded
-from posenc.torch.attention.blocked import blocked
+from posenc.torch.attention.blocked import blocked, how
 from posenc.torch.attention.call import FEW, Call, called
 from posenc.torch.attention.dense import dense
 
@@ -39,27 +39,32 @@ class Choice:
     refused: Mapping[str, str]
 
     def __str__(self) -> str:
-        told = [f"{self.impl}: {self.why}; within {self.bound:g} of dense"]
+        told = [f"{self.impl}: {self.why}; within {self.bound:g} of dense for values of about 1"]
         return "\n".join(told + [f"{name} cannot: {why}" for name, why in self.refused.items()])
 
 
 class Attend:
     """softmax(logits) v for q (batch, heads, q, dim), with the encoding that makes the logits.
 
-    k and v are (batch, heads, k, dim), and their heads may be fewer. `encoding` is a value of any
-    mechanism but Additive, with the `params` that it learns, or one of our modules that owns them.
-    Positions are (seq,) or (batch, seq); without any the keys are at 0, 1, … and the queries are
-    the last of them, as in decoding from a cache.
+    The layout is that of PyTorch's scaled_dot_product_attention; k and v are (batch, heads, k,
+    dim), and their heads may be fewer. `encoding` is a value of any mechanism but Additive, with
+    the `params` that it learns, or one of our modules that owns them. Keys come as they were
+    projected: attend turns them, so a cache holds them unturned (or turn them once with RotateQK
+    and attend with NoPE). Positions are (seq,) or (batch, seq); without any the keys are at 0, 1,
+    … and the queries are the last of them, as in decoding from a cache. There is no dropout.
 
     A key is seen if it is not ahead of its query (`causal`: by position, or by order for points on
     several axes), less than `window` away, of the same document (`documents`, (k,) or (batch, k),
-    or a pair for queries and keys) and allowed by `mask`, of bool, (batch, k) or (batch, heads, q,
-    k). A query that sees nothing gets 0.
+    or a pair for queries and keys) and allowed by `mask`, of bool: (batch, k) for padding, or
+    (batch or 1, heads or 1, q or 1, k). Packed documents whose positions start again need
+    `documents`, as `pe.documents(lengths)` numbers them: by position alone they would see each
+    other. A query that sees nothing gets 0.
 
     `impl` names the form, which `attend.explain(…)` with the same arguments tells for "auto":
     `dense` builds the bias and is the specification; `blocked` goes through blocks of queries and
     builds nothing that is N x N, forward or backward; `folded` puts the bias into a few more
-    channels of q and k; `flex` is PyTorch's FlexAttention. One that cannot serve is an error.
+    channels of q and k; `flex` is PyTorch's FlexAttention. One that cannot serve is an error. A
+    second derivative has only `dense`.
 
     >>> import posenc as pe
     >>> q, k, v = torch.randn(3, 1, 8, 100, 16)
@@ -102,25 +107,30 @@ class Attend:
             scale=scale,
         )
         form = FORMS[_chosen(call)[0] if impl == "auto" else impl]
+        if q.is_meta or not torch.is_autocast_enabled(q.device.type):
+            return form(call)
         with torch.autocast(q.device.type, enabled=False):  # it would round the bias to a half
             return form(call)
 
-    def explain(self, q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Choice:
+    def explain(
+        self, q: Tensor, k: Tensor, v: Tensor, *, impl: Impl = "auto", **options: Any
+    ) -> Choice:
         """Which form `attend` takes for these arguments, why, and which cannot serve them.
 
         >>> import posenc as pe
         >>> q = torch.randn(1, 2, 5, 8)
         >>> print(attend.explain(q, q, q, encoding=pe.ALiBi(2)))
-        blocked: nothing is built that is N x N, and far keys without weight are left out; within
-        1e-05 of dense
-        folded cannot: the bias of ALiBi is no sum of products of a query's and a key's term unless
+        blocked: its pairs are few enough to write down at once; within 1e-05 of dense for values
+        of about 1
+        folded cannot: ALiBi has no terms, a sum of products of a query's and a key's part, unless
         causal=True
         """
+        rules.one_of("impl", impl, ("auto", *FORMS))
         call = called(q, k, v, **options)
-        impl, why = _chosen(call)
+        taken, why = (impl, "it was asked for") if impl != "auto" else _chosen(call)
         reasons = {"folded": folded.why_not(call), "flex": flex.why_not(call)}
         refused = {name: reason for name, reason in reasons.items() if reason}
-        return Choice(impl, why, BOUNDS[q.dtype], refused)
+        return Choice(taken, why, BOUNDS[q.dtype], refused)
 
 
 attend = Attend()
@@ -131,9 +141,9 @@ def _chosen(call: Call) -> tuple[str, str]:
     left = call.left()
     if isinstance(left.encoding, NoPE) and left.q.shape[-1] <= 2 * call.q.shape[-1]:
         return "folded", "all of it is in q and k before PyTorch's own attention"
-    if call.q.device.type != "cpu" and not flex.why_not(call):
+    if call.q.device.type not in ("cpu", "meta") and not flex.why_not(call):
         return "flex", "FlexAttention has kernels for this device"
-    traced = not is_plain_tensor(call.q, call.k, call.v)
+    traced = call.q.is_meta or not is_plain_tensor(call.q, call.k, call.v)
     if traced and (call.q.shape[1] * call.pairs <= FEW or not torch.compiler.is_compiling()):
         return "dense", "it is being traced, and its pairs are few enough to write down"
-    return "blocked", "nothing is built that is N x N, and far keys without weight are left out"
+    return "blocked", how(call)

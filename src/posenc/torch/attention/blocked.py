@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from posenc.arrays import host, is_integer
-from posenc.mechanisms import Bias, Scores, grouped, logits
+from posenc.mechanisms import Bias, Scores, bias_of, grouped, logits
 from posenc.torch.attention.call import Call
 from posenc.torch.attention.dense import along, weighed
 from posenc.torch.attention.pieces import Extras, Piece, blocks, fused, in_pieces
@@ -16,6 +16,33 @@ from posenc.torch.attention.toeplitz import affordable, toeplitz
 
 PAIRS = 2**15
 """How many pairs of a query and a key a bias is made for at a time: few enough for a cache."""
+
+
+FEW_PAIRS = 2**20
+"""Pairs, in all heads, that one call of PyTorch's attention takes at once: 4 MB of bias."""
+
+
+def how(call: Call) -> str:
+    """How `blocked` goes about this call, in words."""
+    left = call.left()
+    if _at_once(left, call):
+        return "its pairs are few enough to write down at once"
+    if isinstance(left.encoding, Scores):
+        return "its scores are made for a block of queries at a time, never N x N"
+    if _by_line(left, call):
+        return "the bias is a window of 2N - 1 values, and keys that cannot matter are left out"
+    return "the bias is made for a block of queries at a time, never N x N"
+
+
+def _at_once(left: Call, call: Call) -> bool:
+    return isinstance(left.encoding, Bias) and call.q.shape[1] * call.pairs <= FEW_PAIRS
+
+
+def _by_line(left: Call, call: Call) -> bool:
+    bias = left.encoding
+    if not isinstance(bias, Bias) or bias.axes is not None or not bias.traits.relative:
+        return False
+    return call.sight.by_distance and call.sight.offset is not None and _whole(call)
 
 
 def blocked(call: Call) -> Tensor:
@@ -30,18 +57,21 @@ def blocked(call: Call) -> Tensor:
 def _blocked(call: Call) -> Tensor:
     if call.left().q.shape[-1] <= 2 * call.q.shape[-1]:
         call = call.reduced()
-    offset = call.sight.offset
+    if _at_once(call, call):
+        every = slice(0, call.q.shape[2]), slice(0, call.k.shape[2])
+        given = tuple((call.params or {}).values())
+        return _biased(call, *every, tuple(call.params or ()))(call.q, call.k, call.v, given)
+    if _by_line(call, call) and call.sight.offset is not None:
+        return toeplitz(call, call.sight.offset)
     if isinstance(call.encoding, Bias) and call.encoding.axes is None:
-        relative = call.encoding.traits.relative
-        if relative and call.sight.by_distance and offset is not None and _whole(call):
-            return toeplitz(call, offset)
-        if relative and (found := _gathered(call)) is not None:
+        found = _gathered(call) if call.encoding.traits.relative else None
+        if found is not None:
             return found
     names = tuple(call.params or ())
-    made = _scored if isinstance(call.encoding, Scores) else _biased
+    made, most = (_scored, 128) if isinstance(call.encoding, Scores) else (_biased, 32)
     pieces = [
         Piece(slice(None), rows, keys, made(call, rows, keys, names))
-        for rows, keys in _seen(call, 32)  # their backward pass holds all that they are made from
+        for rows, keys in _seen(call, most)  # the backward pass holds what they are made from
     ]
     extras = tuple((call.params or {}).values())
     return in_pieces(pieces, call.q, call.k, call.v, extras)
@@ -61,7 +91,7 @@ def _gathered(call: Call) -> Tensor | None:
         return None  # few tokens, far apart
     assert isinstance(call.encoding, Bias)
     behind = torch.arange(least, most + 1, device=call.q.device)
-    values = call.encoding.bias(torch.zeros_like(behind[:1]), -behind, call.params)[..., 0, :]
+    values = bias_of(call.encoding, torch.zeros_like(behind[:1]), -behind, call.params)[..., 0, :]
 
     def attend_with(rows: slice, keys: slice) -> Any:
         def attend(q: Tensor, k: Tensor, v: Tensor, extras: Extras) -> Tensor:
@@ -86,21 +116,12 @@ def _biased(call: Call, rows: slice, keys: slice, names: tuple[str, ...]) -> Any
         k_pos = along(call.k_pos, keys, call.encoding)
         # a few rows at a time: what a bias is made from is many times its size
         few = max(1, PAIRS // max(1, k.shape[2]))
-        bias = torch.cat(
-            [
-                call.encoding.bias(
-                    along(
-                        call.q_pos,
-                        slice(rows.start + part.start, rows.start + part.stop),
-                        call.encoding,
-                    ),
-                    k_pos,
-                    params or None,
-                )
-                for part in blocks(q.shape[2], few)
-            ],
-            dim=-2,
-        )
+        q_pos = along(call.q_pos, rows, call.encoding)
+        made = [
+            bias_of(call.encoding, along(q_pos, part, call.encoding), k_pos, params or None)
+            for part in blocks(q.shape[2], few)
+        ]
+        bias = made[0] if len(made) == 1 else torch.cat(made, dim=-2)
         return _with(call, q, k, v, bias if bias.ndim == 4 else bias[None], rows, keys)
 
     return attend

@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from posenc import rules
 from posenc.arrays import host, is_half
-from posenc.encodings import NoPE
+from posenc.encodings import NoPE, T5Bias
 from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores, matched, settled
 from posenc.torch.parameters import EncodingModule
 from posenc.torch.rotary import RotateQK
@@ -136,16 +137,19 @@ def called(
     scale: float | None = None,
 ) -> Call:
     """The call, or a sentence that says what is wrong with it."""
-    encoding, params = _opened(encoding, params)
     _fitting(q, k, v)
+    encoding, params = _opened(encoding, params, q)
     heads = getattr(encoding, "heads", q.shape[1])
     if heads != q.shape[1]:
         raise ValueError(f"q must have the heads of the encoding, {heads}; got {q.shape[1]}")
     rules.flag("causal", causal)
     if encoding.causal_only and not causal:
+        both = (
+            " (bidirectional=True makes one of both ways)" if isinstance(encoding, T5Bias) else ""
+        )
         raise ValueError(
-            f"causal must be True for an encoding that looks back only, {type(encoding).__name__}; "
-            "got causal=False"
+            f"causal must be True for an encoding that looks back only, "
+            f"{type(encoding).__name__}{both}; got causal=False"
         )
     if window is not None:
         rules.whole("window", window, least=1)
@@ -163,11 +167,13 @@ def _first(positions: Tensor, encoding: Encoding) -> Tensor:
 
 
 def _opened(
-    encoding: Any, params: Mapping[str, Tensor] | None
+    encoding: Any, params: Mapping[str, Any] | None, q: Tensor
 ) -> tuple[Encoding, Mapping[str, Tensor] | None]:
     """The encoding and its parameters, out of a module if it is one."""
     if isinstance(encoding, EncodingModule):
-        encoding, params = encoding.encoding, encoding.tensors() if params is None else params
+        if params is not None:
+            raise ValueError("params must be None for a module that owns them; got both")
+        encoding, params = encoding.encoding, encoding.tensors()
     elif isinstance(encoding, RotateQK):
         encoding = encoding.encoding
     if not isinstance(encoding, Encoding):
@@ -179,13 +185,30 @@ def _opened(
         )
     if not isinstance(encoding, Rotary | Bias | Scores):
         raise TypeError(f"encoding must be Rotary, Bias or Scores; got {type(encoding).__name__}")
-    return encoding, params
+    name, learns = type(encoding).__name__, type(encoding).init is not Encoding.init
+    if params is None:
+        if learns:
+            module = "BiasLogits" if isinstance(encoding, Bias) else "ScoreQK"
+            raise ValueError(
+                f"params must be given for an encoding that learns, or the module that owns them, "
+                f"{module}({name}(…)); got params=None"
+            )
+        return encoding, None
+    if not hasattr(params, "keys") or (params and not learns):
+        raise ValueError(f"params must be what {name}.init(rng) makes; got {type(params).__name__}")
+    tensors = {
+        name: torch.from_numpy(x).to(q.device) if isinstance(x, np.ndarray) else x
+        for name, x in params.items()
+    }
+    return encoding, tensors
 
 
 def _fitting(q: Tensor, k: Tensor, v: Tensor) -> None:
     for name, x in (("q", q), ("k", k), ("v", v)):
-        if not isinstance(x, Tensor) or not x.is_floating_point():
-            raise TypeError(f"{name} must be a floating tensor; got {getattr(x, 'dtype', x)!r}")
+        if not isinstance(x, Tensor):
+            raise TypeError(f"{name} must be a torch.Tensor; got {type(x).__qualname__}")
+        if not x.is_floating_point():
+            raise TypeError(f"{name} must be a floating tensor; got {x.dtype}")
         if x.ndim != 4:
             raise ValueError(f"{name} must be (batch, heads, seq, dim); got shape {tuple(x.shape)}")
     if q.dtype != k.dtype or q.dtype != v.dtype:
@@ -211,7 +234,10 @@ def _placed(
     queries, keys = q.shape[2], k.shape[2]
     if q_pos is None and k_pos is None:
         if encoding.axes is not None:
-            raise ValueError(f"q_pos must be (…, seq, {encoding.axes}); got q_pos=None")
+            raise ValueError(
+                f"q_pos must be (…, seq, {encoding.axes}), as grid(…, like=q) makes them; "
+                "got q_pos=None"
+            )
         if queries > keys:
             raise ValueError(
                 f"q_pos and k_pos must be given when queries are more than keys; "
@@ -284,6 +310,11 @@ def _mask(mask: Tensor | None, q: Tensor, k: Tensor) -> Tensor | None:
             f"mask must be of bool, True where a key is seen; got {getattr(mask, 'dtype', mask)!r}"
         )
     batch, heads, queries, _ = q.shape
+    if mask.ndim == 2 and batch == queries > 1:
+        raise ValueError(
+            "mask must be mask[:, None, None] for (batch, k) or mask[None, None] for (q, k) where "
+            f"both would fit; got shape {tuple(mask.shape)}"
+        )
     four = mask[:, None, None, :] if mask.ndim == 2 else mask
     fits = four.ndim == 4 and all(
         size in (1, wanted)

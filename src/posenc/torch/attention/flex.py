@@ -9,7 +9,7 @@ from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
 from posenc.arrays import host, is_integer
 from posenc.encodings import NoPE
-from posenc.mechanisms import Bias
+from posenc.mechanisms import Bias, bias_of
 from posenc.torch.attention.blocked import blocked
 from posenc.torch.attention.call import Call, Sight
 
@@ -75,7 +75,7 @@ def why_not(call: Call) -> str | None:
         return f"the scores of {name} are no products with a bias"
     if not isinstance(bias, NoPE):
         if not bias.traits.relative or bias.axes is not None:
-            return f"the bias of {name} is no function of one distance"
+            return f"{name} does not claim that its bias is one of the distance alone"
         if not (is_integer(call.q_pos) and is_integer(call.k_pos)):
             return f"positions are looked up in a line of whole distances; got {call.q_pos.dtype}"
         if _range(call) is None:
@@ -117,7 +117,7 @@ def _score_mod(call: Call) -> Any:
     assert found is not None
     least, most = found
     behind = torch.arange(least, most + 1, device=call.q.device)
-    bias = call.encoding.bias(torch.zeros_like(behind[:1]), -behind, call.params)
+    bias = bias_of(call.encoding, torch.zeros_like(behind[:1]), -behind, call.params)
     values = bias[..., 0, :].contiguous()
     q_pos, k_pos = (_rows(p, call.q.shape[0]) for p in (call.q_pos, call.k_pos))
 

@@ -85,8 +85,8 @@ def why_not(call: Call) -> str | None:
         return f"the scores of {name} are no products of a wider q and k"
     if bias.terms(left.q_pos, left.k_pos, left.params, causal=call.sight.causal) is None:
         once = bias.terms(left.q_pos, left.k_pos, left.params, causal=True) is not None
-        only = " unless causal=True" if once else ""
-        return f"the bias of {name} is no sum of products of a query's and a key's term{only}"
+        only = ", unless causal=True" if once else ""
+        return f"{name} has no terms, a sum of products of a query's and a key's part{only}"
     return None
 
 

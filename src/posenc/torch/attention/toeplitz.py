@@ -10,11 +10,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from posenc.mechanisms import Bias
+from posenc.mechanisms import Bias, bias_of
 from posenc.torch.attention.call import Call
 from posenc.torch.attention.pieces import Extras, Piece, blocks, fused, in_pieces
 
 ROWS = 512
+FEW_QUERIES = 64
+"""For fewer it costs more to find out which keys matter than to take them all."""
 BYTES = 2**26
 """How much one array of a piece may take that has an entry for each of its pairs."""
 
@@ -33,7 +35,7 @@ def line(call: Call, offset: int) -> Tensor:
     assert isinstance(call.encoding, Bias)
     queries, keys = call.q.shape[2], call.k.shape[2]
     behind = offset + queries - 1 - torch.arange(queries + keys - 1, device=call.q.device)
-    bias = call.encoding.bias(torch.zeros_like(behind[:1]), -behind, call.params)[..., 0, :]
+    bias = bias_of(call.encoding, torch.zeros_like(behind[:1]), -behind, call.params)[..., 0, :]
     dtype = torch.float64 if call.q.dtype == torch.float64 else torch.float32
     return bias.to(dtype).masked_fill(~call.sight.at(behind), -math.inf).contiguous()
 
@@ -102,7 +104,8 @@ def _runs(call: Call, values: Tensor, offset: int) -> list[tuple[slice, int, int
     queries, keys, heads = call.q.shape[2], call.k.shape[2], call.q.shape[1]
     top = offset + queries - 1
     kept = values.detach() > -math.inf
-    if offset >= 0 and offset + queries <= keys:  # each query is at the position of some key
+    at_keys = offset >= 0 and offset + queries <= keys  # each query is where some key is
+    if at_keys and queries >= FEW_QUERIES:
         kept = kept & _matter(call, values.detach(), own=top)
     spans: list[tuple[int, int]] = []
     for row in kept.expand(heads, -1).cpu():
