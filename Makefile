@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: explore test check conformance conformance-page format venv bench clean
+.PHONY: explore test check conformance conformance-page readme-table format venv bench clean
 
 explore: venv  ## the program's main job
 	@$(BIN)/posenc show "我 爱 学习 AI"
@@ -25,6 +25,9 @@ conformance: venv  ## every rotary module of Hugging Face's transformers against
 
 conformance-page: venv  ## docs/conformance.md, out of the same walk
 	$(BIN)/python -W ignore -m tests.conformance.page
+
+readme-table: venv  ## the table of properties in the READMEs, out of checks that passed
+	$(BIN)/python -m posenc.checks.table
 
 bench: venv  ## speed, as ratios within one run
 	$(BIN)/posenc bench

@@ -97,6 +97,21 @@ def test_every_file_stands_in_the_drawing_of_the_house():
             assert re.search(rf"\b{re.escape(path.name)}\b", drawing), path.name
 
 
+@pytest.mark.parametrize("language", ["", ".ja", ".zh-Hans", ".zh-Hant"])
+def test_every_built_in_stands_in_the_readme(language):
+    text = (ROOT / f"README{language}.md").read_text()
+    for _, kind in pe.encodings.BUILTIN:
+        assert f"`{kind.__name__}(" in text, kind
+
+
+@pytest.mark.parametrize("language", ["", ".ja", ".zh-Hans", ".zh-Hant"])
+def test_the_table_of_properties_is_what_the_checks_find(language):
+    from posenc.checks.table import table, written
+
+    text = (ROOT / f"README{language}.md").read_text()
+    assert text == written(text, table())
+
+
 def test_torch_is_pinned_for_every_install():
     assert "torch==2.13.0" in (ROOT / "constraints.txt").read_text().split()
     installs = re.findall(r"pip install[^\n]*", (ROOT / "Makefile").read_text())

@@ -9,6 +9,7 @@ import numpy as np
 from posenc.checks.engine import Check, Measured, NotApplicableError
 from posenc.checks.subject import Subject
 from posenc.mechanisms import Additive, Bias, Encoding, Rotary
+from posenc.scalings import LongRoPE
 
 Measure = Callable[[Subject, np.random.Generator], Measured]
 ALL: list[Check] = []
@@ -51,14 +52,21 @@ def deterministic(subject: Subject, rng: np.random.Generator) -> Measured:
 
 @check(claimed=always, why="A cache with an incomplete key serves one model's table to another.")
 def stateless(subject: Subject, rng: np.random.Generator) -> Measured:
-    """The largest change after calls of other lengths, other positions and other instances."""
+    """The largest change after calls of other lengths, positions and instances; and twins.
+
+    A twin is an instance with another number in a field that gives just the same: it was served
+    this one's table. Each counts as a change of 1.
+    """
     p = subject.points(_places(subject, rng))
     before = subject.rows(p)
-    for other in subject.others():
-        Subject(other).rows(p)
+    twins: list[str] = []
+    for told, other in subject.others():
+        if np.array_equal(Subject(other).rows(p), before):
+            twins.append(told)
     subject.rows(p[:1])
     subject.rows(subject.points(np.arange(min(subject.reach, 999) + 1)))
-    return Measured(_apart(subject.rows(p), before), 0.0)
+    detail = f"the same with {', '.join(twins)}" if twins else ""
+    return Measured(_apart(subject.rows(p), before) + len(twins), 0.0, detail)
 
 
 @check(claimed=always, why="Results that depend on how much was asked break cached keys.")
@@ -78,12 +86,13 @@ def _decodes(encoding: Encoding) -> bool:
 def decodes(subject: Subject, rng: np.random.Generator) -> Measured:
     """The largest difference of logits between all tokens at once and one after the other."""
     n = min(12, subject.reach + 1)
-    p = subject.points(np.arange(n))
+    p = subject.points(np.linspace(0, min(subject.reach, 20_000), n).astype(int))
     q, k = subject.queries(rng, n), subject.queries(rng, n)
-    whole = subject.scored(q, k, p, p)
+    whole = subject.scored(q, k, p, p, whole=True)
     worst = 0.0
     for t in range(n):
-        one = subject.scored(q[..., t : t + 1, :], k[..., : t + 1, :], p[t : t + 1], p[: t + 1])
+        parts = q[..., t : t + 1, :], k[..., : t + 1, :], p[t : t + 1], p[: t + 1]
+        one = subject.scored(*parts, whole=True)
         worst = _worst(worst, _apart(one[..., 0, :], whole[..., t, : t + 1]))
     return Measured(worst / _size(whole), 1e-5)
 
@@ -139,15 +148,21 @@ def composes(subject: Subject, rng: np.random.Generator) -> Measured:
 
 @check(claimed=trait("unique"), why="Two positions that look alike cannot be told apart.")
 def unique(subject: Subject, rng: np.random.Generator) -> Measured:
-    """Positions of 4,096 that share their encoding; in a half, more of them than by rounding."""
+    """Positions of 4,096 that share their encoding, also with far ones; in a half, but by rounding.
+
+    The far ones are next to the powers of 2, where tables end and start again.
+    """
     p = subject.points(np.arange(min(subject.reach + 1, 4096)))
-    single = subject.rows(p, dtype="float32" if _has_dtypes(subject) else None)
-    shared = len(p) - _different(single)
-    told = [f"float32: {len(p) - shared:,} of {len(p):,}"]
+    far = np.array([2**n + step for n in range(12, 24) for step in range(3)])
+    both = np.concatenate([p, subject.points(far[far <= subject.reach])])
+    single = subject.rows(both, dtype="float32" if _has_dtypes(subject) else None)
+    near, rest = single[: len(p)], single[len(p) :]
+    shared = _different(near) + _different(rest) - _different(single) + len(p) - _different(near)
+    told = [f"float32: {_different(near):,} of {len(p):,}"]
     for name in _halves(subject):
         found = _different(subject.rows(p, dtype=name))
         told.append(f"{name}: {found:,}")
-        shared = max(shared, _different(_rounded(single, name)) - found)
+        shared = max(shared, _different(_rounded(near, name)) - found)
     return Measured(shared, 0, ", ".join(told))
 
 
@@ -294,6 +309,21 @@ def castproof(subject: Subject, rng: np.random.Generator) -> Measured:
     other: Any = dataclasses.replace(subject.encoding, fn=cast)  # type: ignore[type-var]
     p = subject.points(_places(subject, rng, far=2000))
     return Measured(_apart(Subject(other).rows(p), subject.rows(p)), 1e-5)
+
+
+@check(
+    claimed=lambda e: not isinstance(getattr(e, "scaling", None), LongRoPE),
+    why="Context extension stretches the slow waves; fast ones tell neighbours apart.",
+)
+def stretches(subject: Subject, rng: np.random.Generator) -> Measured:
+    """How much more a fast pair is stretched than a slower one by the scaling of a RoPE."""
+    encoding: Any = subject.encoding
+    if getattr(encoding, "scaling", None) is None or not hasattr(encoding, "frequencies"):
+        raise NotApplicableError("it has no scaling")
+    plain = dataclasses.replace(encoding, scaling=None).frequencies()
+    ratios = encoding.frequencies() / plain
+    ratios = ratios[ratios > 0]  # pairs that stand still are not stretched
+    return Measured(float(np.max(np.diff(ratios), initial=0.0)), 1e-9)
 
 
 def _places(

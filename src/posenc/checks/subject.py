@@ -17,11 +17,20 @@ FARTHEST = 10**7 + 64
 """The farthest position that is asked for: ten million, and some neighbours."""
 
 
+LENGTH = 2**15
+"""The length that an encoding is settled for if its angles depend on it."""
+
+
 class Subject:
     """An encoding to be checked, and how far its positions go."""
 
     def __init__(self, encoding: Encoding, *, seed: int = 0):
-        self.encoding = encoding
+        self.whole = encoding
+        """As it was given: `encoding` is that for one length, where angles depend on the length."""
+        unsettled = isinstance(encoding, Rotary) and not encoding.settled
+        self.encoding = (
+            encoding.at(LENGTH) if isinstance(encoding, Rotary) and unsettled else encoding
+        )
         self.library = getattr(encoding, "library", "numpy")
         self.params = encoding.init(np.random.default_rng(seed))
         self.refusal: str | None = None
@@ -80,13 +89,20 @@ class Subject:
         return self._shaped("rotate", made, x.shape)
 
     def scored(
-        self, q: np.ndarray, k: np.ndarray, q_pos: np.ndarray, k_pos: np.ndarray
+        self,
+        q: np.ndarray,
+        k: np.ndarray,
+        q_pos: np.ndarray,
+        k_pos: np.ndarray,
+        *,
+        whole: bool = False,
     ) -> np.ndarray:
-        """The logits (…, q, k) of queries and keys (…, n, dim)."""
+        """The logits (…, q, k) of queries and keys (…, n, dim); `whole`: for their own length."""
         params = {name: _sent(x, self.library) for name, x in self.params.items()} or None
         sent_q, sent_k = _sent(q, self.library), _sent(k, self.library)
         where_q, where_k = _sent(q_pos, self.library), _sent(k_pos, self.library)
-        made = _numpy(logits(self.encoding, sent_q, sent_k, where_q, where_k, params))
+        encoding = self.whole if whole else self.encoding
+        made = _numpy(logits(encoding, sent_q, sent_k, where_q, where_k, params))
         if made.shape[-2:] != (q.shape[-2], k.shape[-2]):
             raise WrongShapeError(
                 f"logits must be (…, {q.shape[-2]}, {k.shape[-2]}); got {made.shape}"
@@ -102,16 +118,18 @@ class Subject:
         """The same uneven vector every time."""
         return np.linspace(1, 2, count)
 
-    def others(self) -> list[Encoding]:
-        """Encodings of the same kind with other numbers in their fields."""
+    def others(self) -> list[tuple[str, Encoding]]:
+        """Encodings of the same kind with another number in a field, and which."""
         if not dataclasses.is_dataclass(self.encoding) or isinstance(self.encoding, type):
             return []
-        found: list[Encoding] = []
+        found: list[tuple[str, Encoding]] = []
         for field in dataclasses.fields(self.encoding):
             value = getattr(self.encoding, field.name)
-            if field.init and isinstance(value, float) and np.isfinite(value) and value > 0:
+            silent = field.name in ("std", "eps", "dropout")  # may change nothing, or too little
+            if field.init and isinstance(value, float) and value > 0 and not silent:
                 try:
-                    found.append(dataclasses.replace(self.encoding, **{field.name: 2 * value}))
+                    other = dataclasses.replace(self.encoding, **{field.name: 2 * value})
+                    found.append((f"{field.name}={2 * value:g}", other))
                 except (TypeError, ValueError):  # twice that is out of its bounds
                     continue
         return found

@@ -1,0 +1,50 @@
+"""The table of encodings and their properties, out of checks that passed: for the READMEs."""
+
+from dataclasses import fields
+
+from posenc.checks.engine import run
+from posenc.checks.found import example
+from posenc.checks.properties import ALL
+from posenc.encodings import BUILTIN
+from posenc.mechanisms import Traits
+
+START, END = "<!-- what the checks found: make readme-table -->\n", "<!-- end -->\n"
+
+
+def table() -> str:
+    """A row for each built-in, ✓ where a claim was measured and holds; Markdown.
+
+    A claim that fails is an error: the table states nothing that was not seen.
+    """
+    names = [field.name for field in fields(Traits)]
+    lines = [
+        f"| | {' | '.join(name.replace('_', ' ') for name in names)} |",
+        "|---" * (len(names) + 1) + "|",
+    ]
+    for _, kind in BUILTIN:
+        report = run(example(kind), ALL)
+        if not report.ok:
+            raise ArithmeticError(f"{kind.__name__} fails {', '.join(report.failed)}; not written")
+        marks = ["✓" if report[name].verdict == "holds" else "" for name in names]
+        lines.append(f"| `{kind.__name__}` | {' | '.join(marks)} |")
+    return "\n".join(lines) + "\n"
+
+
+def written(text: str, made: str) -> str:
+    """A page with the table between its marks replaced."""
+    before, _, rest = text.partition(START)
+    _, _, after = rest.partition(END)
+    return f"{before}{START}{made}{END}{after}"
+
+
+def main() -> None:
+    """Write the table into every README here."""
+    from pathlib import Path
+
+    made = table()
+    for path in sorted(Path().glob("README*.md")):
+        path.write_text(written(path.read_text(), made))
+
+
+if __name__ == "__main__":
+    main()

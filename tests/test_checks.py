@@ -1,0 +1,199 @@
+"""The doctor: every built-in passes its claims, every mutant is caught, nothing crashes it."""
+
+import json
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import posenc as pe
+from posenc.checks import ALL, strategies
+from posenc.checks.for_pytest import parametrize_with_checks
+from posenc.checks.found import example
+from tests.mutants.encodings import MUTANTS, Turned, hanging
+
+BUILTIN = [kind for _, kind in pe.encodings.BUILTIN]
+
+
+@pytest.mark.parametrize("kind", BUILTIN)
+def test_every_built_in_passes_what_it_claims(kind):
+    report = pe.check(example(kind))
+    assert report.failed == ()
+    claimed = {row.name for row in report.rows if row.verdict == "holds"}
+    assert set(example(kind).traits.claims()) <= claimed
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_every_mutant_is_rejected_by_the_check_it_names(name):
+    encoding, rejected_by = MUTANTS[name]
+    report = pe.check(encoding)
+    assert rejected_by in report.failed, str(report)
+
+
+SCALINGS = [
+    pe.Interpolation(4.0),
+    pe.NTK(4.0),
+    pe.DynamicNTK(4.0, 4096),
+    pe.YaRN(4.0, 4096),
+    pe.Llama3(8.0, 8192),
+    pe.Proportional(0.5),
+]
+
+
+@pytest.mark.parametrize("scaling", SCALINGS, ids=lambda s: type(s).__name__)
+def test_every_scaling_passes_what_it_claims(scaling):
+    report = pe.check(pe.RoPE(64, scaling=scaling))
+    assert report.failed == ()
+    assert report["stretches"].verdict == "holds"
+
+
+def test_every_check_rejects_a_mutant():
+    by = {check for _, check in MUTANTS.values()} | {"castproof"}  # which has its own test
+    assert {check.name for check in ALL} == by
+    assert len(MUTANTS) >= 25
+
+
+def test_the_sound_parents_of_the_mutants_pass():
+    for parent in {base for e, _ in MUTANTS.values() for base in type(e).__mro__[1:2]}:
+        if parent.__module__.endswith("mutants.encodings"):
+            assert pe.check(parent()).failed == (), parent
+
+
+def test_a_module_that_a_cast_spoils_is_found():
+    import torch
+
+    class Buffered(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("w", 10_000.0 ** (-torch.arange(4) / 4))
+
+        def forward(self, x, positions):
+            angles = positions[:, None].double() * self.w.double()
+            return pe.rotation.rotate(x, angles.cos().to(x.dtype), angles.sin().to(x.dtype))
+
+    report = pe.check(pe.adapt.rotary(Buffered(), dim=8))
+    assert report.failed == ("castproof",)
+
+
+def test_no_answer_is_a_verdict():
+    start = time.perf_counter()
+    report = pe.check(hanging(), limit=0.2)
+    assert time.perf_counter() - start < 10
+    assert report["relative"].verdict == "fails"
+    assert report["relative"].detail == "TimeoutError: no answer within 0.2 s"
+
+
+@pytest.mark.parametrize("name", ["Raises", "WrongShape", "NaNs"])
+def test_what_goes_wrong_is_told(name):
+    report = pe.check(MUTANTS[name][0])
+    told = {"Raises": "segment of CUDA", "WrongShape": "rotate must give", "NaNs": "nan"}[name]
+    assert told in str(report).lower() or told in str(report)
+
+
+def test_reports_are_deterministic_for_a_seed():
+    first, second = (pe.check(pe.KERPLE(3), seed=4).to_json() for _ in range(2))
+    for report in (first, second):
+        for row in report["rows"]:
+            row.pop("seconds")
+    assert first == second
+    other = {
+        row["name"]: row["measured"] for row in pe.check(pe.KERPLE(3), seed=5).to_json()["rows"]
+    }
+    assert other["decays"] != {r["name"]: r["measured"] for r in first["rows"]}["decays"]
+
+
+def test_a_report_is_a_table_html_and_json():
+    report = pe.check(pe.ALiBi(2))
+    assert report.ok
+    assert str(report).splitlines()[0].endswith("all claims hold")
+    assert "<table>" in report._repr_html_()
+    assert json.loads(json.dumps(report.to_json()))["ok"] is True
+    with pytest.raises(ValueError, match="name must be that of a check, one of deterministic, "):
+        report["speed"]
+
+
+def test_claims_choose_what_fails():
+    """The same numbers: a failed claim, or a plain fact."""
+
+    @dataclass(frozen=True)
+    class Modest(Turned):
+        @property
+        def traits(self):
+            return pe.Traits()
+
+        def cos_sin(self, positions, *, dtype=None):
+            cos, sin = super().cos_sin(positions, dtype=dtype)
+            return 2 * cos, 2 * sin
+
+    report = pe.check(Modest())
+    assert report.ok
+    assert report["norm_preserving"].verdict == "not claimed: does not hold"
+    assert report["relative"].verdict == "not claimed: holds"
+
+
+def test_adapters_take_functions_of_both_libraries():
+    import torch
+
+    def sines(positions):
+        return torch.sin(positions[:, None].double() * torch.tensor([1.0, 0.1])).float()
+
+    report = pe.check(pe.adapt.additive(sines, dim=2, library="torch"))
+    assert report.failed == ()
+    bias = pe.adapt.bias(lambda q, k: -abs(q[:, None] - k[None, :])[None] * 0.1, heads=1)
+    assert pe.check(bias).failed == ()
+
+
+@pytest.mark.parametrize(
+    ("work", "message"),
+    [
+        (
+            lambda: pe.check("rope"),
+            "encoding must be an Encoding, made by pe.adapt if need be; got 'rope'",
+        ),
+        (
+            lambda: pe.check(pe.NoPE(), seed=-1),
+            "seed must be a whole number of at least 0; got seed=-1",
+        ),
+        (lambda: pe.adapt.rotary(3, dim=4), "fn must be a function or a module; got 3"),
+        (
+            lambda: pe.adapt.bias(abs, heads=0),
+            "heads must be a whole number of at least 1; got heads=0",
+        ),
+        (
+            lambda: pe.adapt.additive(abs, dim=4, library="jax"),
+            "library must be 'numpy' or 'torch'; got library='jax'",
+        ),
+        (
+            lambda: pe.adapt.additive(abs, dim=4, claims=["unique"]),
+            "claims must be Traits; got ['unique']",
+        ),
+    ],
+)
+def test_messages(work, message):
+    with pytest.raises((ValueError, TypeError)) as caught:
+        work()
+    assert str(caught.value) == message
+
+
+@parametrize_with_checks([pe.RoPE(8), pe.ALiBi(2)])
+def test_checks_run_one_by_one_in_a_suite(encoding, check):
+    check(encoding)
+
+
+def test_a_check_in_a_suite_fails_with_a_sentence():
+    mark = parametrize_with_checks([MUTANTS["OffByOne"][0]])
+    case = next(c for c in mark.args[1] if c.id.endswith("identity_at_zero"))
+    with pytest.raises(
+        AssertionError, match=r"claims identity_at_zero and fails: How far R\(0\) x"
+    ):
+        case.values[1](case.values[0])
+
+
+@settings(max_examples=50, deadline=None)
+@given(positions=strategies.positions(), sequence=strategies.sequences(), shape=strategies.shapes())
+def test_strategies_make_what_encodings_take(positions, sequence, shape):
+    assert np.isfinite(pe.Sinusoidal(4).encode(positions)).all()
+    x = np.ones((*shape[:2], len(sequence), shape[2]))
+    assert pe.RoPE(shape[2]).rotate(x, sequence).shape == x.shape
