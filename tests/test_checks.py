@@ -1,6 +1,9 @@
 """The doctor: every built-in passes its claims, every mutant is caught, nothing crashes it."""
 
 import json
+import re
+import subprocess
+import sys
 import time
 from dataclasses import dataclass
 
@@ -13,6 +16,7 @@ from posenc.checks import ALL, strategies
 from posenc.checks.for_pytest import parametrize_with_checks
 from posenc.checks.found import example
 from tests.mutants.encodings import MUTANTS, Turned, hanging
+from tests.test_project import ROOT
 
 BUILTIN = [kind for _, kind in pe.encodings.BUILTIN]
 
@@ -189,6 +193,20 @@ def test_a_check_in_a_suite_fails_with_a_sentence():
         AssertionError, match=r"claims identity_at_zero and fails: How far R\(0\) x"
     ):
         case.values[1](case.values[0])
+
+
+def test_the_example_of_the_docs_runs_in_a_suite(tmp_path):
+    text = (ROOT / "docs" / "checks.md").read_text()
+    (example,) = [b for b in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "@param" in b]
+    (tmp_path / "test_mine.py").write_text(example)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", tmp_path],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert f"{2 * len(ALL)} passed" in done.stdout, done.stdout
 
 
 @settings(max_examples=50, deadline=None)

@@ -111,3 +111,62 @@ def test_the_command_is_installed():
 )
 def test_tokens(sentence, expected):
     assert tokens(sentence) == expected
+
+
+MINE = """
+from dataclasses import dataclass
+import numpy as np
+import posenc as pe
+
+@dataclass(frozen=True)
+class Stretch(pe.Rotary):
+    dim: int = 4
+    traits = pe.Traits({claims})
+    def cos_sin(self, positions, *, dtype=None):
+        angle = np.asarray(positions)[..., None] * np.array([1.0, 0.1])
+        return 2 * np.cos(angle).astype(dtype), 2 * np.sin(angle).astype(dtype)
+"""
+
+
+def test_check_measures_by_name_and_shows_progress(run):
+    result = run("check", "alibi", "posenc:NoPE")
+    assert result.exit_code == 0
+    assert result.stderr == "[1/2] alibi\n[2/2] posenc:NoPE\n"
+    assert "ALiBi(heads=8" in result.stdout
+    assert result.stdout.count("all claims hold") == 2
+
+
+@pytest.mark.parametrize(("claims", "code"), [("", 0), ("norm_preserving=True", 1)])
+def test_check_loads_a_file_and_a_failed_claim_is_exit_code_1(run, tmp_path, claims, code):
+    (tmp_path / "mine.py").write_text(MINE.replace("{claims}", claims))
+    result = run("check", "--load", "mine.py", "--json")
+    assert result.exit_code == code
+    told = json.loads(result.stdout)
+    assert told["ok"] is (code == 0)
+    rows = {row["name"]: row for row in told["reports"]["Stretch"]["rows"]}
+    assert rows["norm_preserving"]["measured"] == pytest.approx(1.0)
+
+
+def test_check_reads_a_config(run, tmp_path):
+    config = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4}
+    config |= {"num_hidden_layers": 2, "max_position_embeddings": 128, "rope_theta": 10_000.0}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    result = run("check", "config.json")
+    assert result.exit_code == 0
+    assert "RoPE(dim=16" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "name an encoding, or give --load FILE or --all"),
+        (("rop",), "what to check must be one of sinusoidal, "),
+        (("--load", "none.py"), "file must be a Python file that exists; got none.py"),
+        (("json:loads",), "what to check must be an Encoding; got <function loads"),
+        (("nope", "--seed", "-1"), "seed must be a whole number of at least 0; got seed=-1"),
+    ],
+)
+def test_check_says_what_is_wrong(run, arguments, message):
+    result = run("check", *arguments)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
