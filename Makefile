@@ -3,7 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: explore test check conformance conformance-page readme-table format venv bench clean
+PEERS := .venv-peers/bin
+INSTALL_PEERS := $(PEERS)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: explore test check conformance conformance-page readme-table peers format venv bench clean
 
 explore: venv  ## the program's main job
 	@$(BIN)/posenc show "我 爱 学习 AI"
@@ -29,6 +32,10 @@ conformance-page: venv  ## docs/conformance.md, out of the same walk
 readme-table: venv  ## the table of properties in the READMEs, out of checks that passed
 	$(BIN)/python -m posenc.checks.table
 
+peers: .venv-peers/installed  ## the doctor on other libraries, in .venv-peers; writes docs/peers.md
+	$(PEERS)/python -m pytest -W ignore -m peers tests/peers
+	$(PEERS)/python -W ignore -m tests.peers.page
+
 bench: venv  ## speed, as ratios within one run
 	$(BIN)/posenc bench
 
@@ -42,5 +49,13 @@ venv: .venv/installed
 	$(INSTALL) --editable '.[dev]'
 	@touch $@
 
+# timm wants torchvision, which has no CPU build on PyPI; keras-hub wants TensorFlow. What is checked needs neither.
+.venv-peers/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv --clear .venv-peers
+	$(INSTALL_PEERS) torch==2.13.0
+	$(INSTALL_PEERS) --editable '.[peers]'
+	$(INSTALL_PEERS) --no-deps timm==1.0.30 keras-hub==0.32.0
+	@touch $@
+
 clean:
-	rm -rf .venv dist build .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-peers dist build .pytest_cache .ruff_cache .hypothesis

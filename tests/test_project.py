@@ -24,6 +24,7 @@ LAYERS = [  # each may import from the ones before it; the last part of a name i
     {"schedules", "temperatures"},
     {"interop"},
     {"adapt", "checks"},
+    {"peers"},
     {"__init__"},
     {"torch", "views"},
     {"figures", "bench"},

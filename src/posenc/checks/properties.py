@@ -52,7 +52,7 @@ def deterministic(subject: Subject, rng: np.random.Generator) -> Measured:
 
 @check(claimed=always, why="A cache with an incomplete key serves one model's table to another.")
 def stateless(subject: Subject, rng: np.random.Generator) -> Measured:
-    """The largest change after calls of other lengths, positions and instances; and twins.
+    """The largest change after calls of other lengths, positions, dtypes, instances; twins.
 
     A twin is an instance with another number in a field that gives just the same: it was served
     this one's table. Each counts as a change of 1.
@@ -64,9 +64,15 @@ def stateless(subject: Subject, rng: np.random.Generator) -> Measured:
         if np.array_equal(Subject(other).rows(p), before):
             twins.append(told)
     subject.rows(p[:1])
-    subject.rows(subject.points(np.arange(min(subject.reach, 999) + 1)))
+    many = subject.points(np.arange(min(subject.reach, 999) + 1))
+    for name in reversed(_halves(subject)):  # the coarsest first: it must not be kept
+        subject.rows(many, dtype=name)
+    after_halves = _apart(subject.rows(p), before)
+    subject.rows(many)
     detail = f"the same with {', '.join(twins)}" if twins else ""
-    return Measured(_apart(subject.rows(p), before) + len(twins), 0.0, detail)
+    detail = detail or (f"{after_halves:.2g} after calls in a half" if after_halves else "")
+    changed = _worst(_apart(subject.rows(p), before), after_halves)
+    return Measured(changed + len(twins), 0.0, detail)
 
 
 @check(claimed=always, why="Results that depend on how much was asked break cached keys.")
@@ -158,7 +164,9 @@ def unique(subject: Subject, rng: np.random.Generator) -> Measured:
     single = subject.rows(both, dtype="float32" if _has_dtypes(subject) else None)
     near, rest = single[: len(p)], single[len(p) :]
     shared = _different(near) + _different(rest) - _different(single) + len(p) - _different(near)
-    told = [f"float32: {_different(near):,} of {len(p):,}"]
+    named = _has_dtypes(subject) or isinstance(subject.encoding, Rotary)
+    made_in = "float32" if named else "as made"
+    told = [f"{made_in}: {_different(near):,} of {len(p):,}"]
     for name in _halves(subject):
         found = _different(subject.rows(p, dtype=name))
         told.append(f"{name}: {found:,}")
@@ -297,18 +305,26 @@ def ordered(subject: Subject, rng: np.random.Generator) -> Measured:
 
 @check(claimed=always, why="Mixed precision casts modules; an angle must not change.")
 def castproof(subject: Subject, rng: np.random.Generator) -> Measured:
-    """The largest change after the module was cast to bfloat16 and back."""
+    """The largest change, up to position 2,000, of what a module cast to bfloat16 makes.
+
+    Rounding what comes out, or a table of it, stays below the bound; rounding angles does not.
+    """
     module = getattr(subject.encoding, "module", None)
-    if module is None or any(True for _ in module.parameters()):
+    if module is None or any(x.requires_grad for x in module.parameters()):
         raise NotApplicableError("no module without learned parameters holds it")
     import copy
 
     import torch
 
-    cast = copy.deepcopy(module).to(torch.bfloat16).to(torch.float32)
-    other: Any = dataclasses.replace(subject.encoding, fn=cast)  # type: ignore[type-var]
+    cast = copy.deepcopy(module).to(torch.bfloat16)
+    spoiled: Any = dataclasses.replace(subject.encoding, fn=cast)  # type: ignore[type-var]
+    other = Subject(spoiled)
     p = subject.points(_places(subject, rng, far=2000))
-    return Measured(_apart(Subject(other).rows(p), subject.rows(p)), 1e-5)
+    rows = subject.rows(p)
+    off = _apart(other.rows(p, dtype="bfloat16"), rows) / _size(rows)
+    every = subject.points(np.arange(min(subject.reach + 1, 4096)))
+    found = _different(other.rows(every, dtype="bfloat16"))
+    return Measured(off, 2**-6, f"then {found:,} of {len(every):,} positions distinct")
 
 
 @check(
@@ -329,9 +345,10 @@ def stretches(subject: Subject, rng: np.random.Generator) -> Measured:
 def _places(
     subject: Subject, rng: np.random.Generator, *, far: int = 10**6, count: int = 60
 ) -> np.ndarray:
-    """Different places up to `far`, near ones and far ones, in no order."""
+    """Different places up to `far`, near ones, hundreds and far ones, in no order."""
     top = min(far, subject.reach)
-    drawn = np.concatenate([np.arange(min(top, 8) + 1), rng.integers(0, top + 1, count)])
+    near, middle = np.arange(min(top, 8) + 1), rng.integers(0, min(top, 999) + 1, 20)
+    drawn = np.concatenate([near, middle, rng.integers(0, top + 1, count)])
     return rng.permutation(np.unique(drawn))
 
 
@@ -355,8 +372,10 @@ def _error(subject: Subject, rng: np.random.Generator, far: int) -> float | None
 
 
 def _has_dtypes(subject: Subject) -> bool:
-    """Whether a dtype can be asked for: of ours, not of a foreign function."""
-    return isinstance(subject.encoding, Additive | Rotary) and subject.library == "numpy"
+    """Whether a dtype can be asked for: a foreign function that is added has the one it has."""
+    foreign = hasattr(subject.encoding, "library")
+    kinds = Rotary if foreign else Additive | Rotary
+    return isinstance(subject.encoding, kinds) and subject.library == "numpy"
 
 
 def _halves(subject: Subject) -> list[str]:
