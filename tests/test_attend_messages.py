@@ -68,7 +68,7 @@ CASES = [
         "q_pos must be (…, seq, 2), as grid(…, like=q) makes them; got q_pos=None",
     ),
     ({"q": torch.zeros(4, 5, 8)}, "q must be (batch, heads, seq, dim); got shape (4, 5, 8)"),
-    ({"q": Q.long()}, "q must be a floating tensor; got torch.int64"),
+    ({"q": Q.long()}, "q must be a float64, float32, float16 or bfloat16; got torch.int64"),
     (
         {"k": K.half()},
         "q, k and v must have one dtype; got torch.float32, torch.float16 and torch.float32",
@@ -84,7 +84,10 @@ CASES = [
         "got shapes (2, 4, 5, 8) and (2, 3, 7, 8)",
     ),
     ({"causal": 1}, "causal must be True or False; got causal=1"),
-    ({"window": 0}, "window must be a whole number of at least 1; got window=0"),
+    (
+        {"window": 0},
+        "window must be a whole number of at least 1 and at most 2,147,483,648; got window=0",
+    ),
     (
         {"mask": torch.zeros(2, 7)},
         "mask must be of bool, True where a key is seen; got torch.float32",
@@ -105,6 +108,20 @@ CASES = [
     (
         {"documents": (torch.zeros(5), torch.zeros(3, 7))},
         "documents of k must be (seq,) or (batch, seq) with seq = 7; got shape (3, 7)",
+    ),
+    ({"scale": -1.0}, "scale must be more than 0; got scale=-1.0"),
+    ({"q": Q[..., :0]}, "q must be (batch, heads, seq, dim); got shape (2, 4, 5, 0)"),
+    (
+        {"documents": torch.tensor(1)},
+        "documents of q must be (seq,) or (batch, seq) with seq = 5; got shape ()",
+    ),
+    (
+        {
+            "encoding": pe.Shaw(8, 2),
+            "params": pe.Shaw(8, 2).init(np.random.default_rng(0)),
+            "v": K[..., :4],
+        },
+        "v must be (…, seq, 8); got shape (2, 4, 7, 4)",
     ),
     ({"scale": "1"}, "scale must be a finite number; got scale='1'"),
     (
@@ -161,7 +178,7 @@ CASES = [
             "q_pos": torch.zeros(2, 5, dtype=int),
             "k_pos": torch.zeros(2, 7, dtype=int),
         },
-        "bias of NoHeads must be an array (2, heads, 5, 7); got shape (2, 5, 7)",
+        "bias of NoHeads must be an array (2, 4, 5, 7); got shape (2, 5, 7)",
     ),
     (
         {
@@ -169,7 +186,7 @@ CASES = [
             "q_pos": torch.zeros(5, dtype=int),
             "k_pos": torch.zeros(7, dtype=int),
         },
-        "bias of NoHeads must be an array (heads, 5, 7); got shape (5, 7)",
+        "bias of NoHeads must be an array (4, 5, 7); got shape (5, 7)",
     ),
 ]
 

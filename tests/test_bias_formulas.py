@@ -141,6 +141,29 @@ def test_terms_are_the_bias(rng, name):
         )
 
 
+def test_bounds_of_kerple_and_fire():
+    """Outside its bounds r counts as the nearest within, and still learns."""
+    r1, r2 = np.array([0.001, 0.5]), np.array([0.003, 2.7])
+    for kernel in ("log", "power"):
+        ours = pe.KERPLE(2, kernel=kernel).bias(Q, K, {"r1": r1, "r2": r2})
+        assert np.allclose(ours, oracle.kerple(kernel, r1, r2, Q, K))
+        tensors = {n: torch.from_numpy(r).requires_grad_() for n, r in (("r1", r1), ("r2", r2))}
+        p = torch.from_numpy(Q), torch.from_numpy(K)
+        pe.KERPLE(2, kernel=kernel).bias(*p, tensors).sum().backward()
+        assert all((t.grad != 0).all() for t in tensors.values())
+    encoding = pe.FIRE(3, hidden=4, eps=0.5, length=300)
+    params = drawn(encoding, RNG) | {"multiplier": np.array(-1.3)}
+    expected = oracle.fire(params, Q, K, length=300, eps=0.5)
+    assert np.allclose(encoding.bias(Q, K, params), expected)
+
+
+def test_extreme_slopes_have_gradients():
+    s = torch.tensor([-100.0, 100.0], requires_grad=True)
+    p = torch.arange(5)
+    pe.TwoSidedALiBi(2).bias(p, p, {"behind": s, "ahead": s}).sum().backward()
+    assert torch.isfinite(s.grad).all()
+
+
 def test_kernels_meet_where_they_should():
     slopes = pe.ALiBi(8).head_slopes()[:5]
     params = {"r1": slopes, "r2": np.ones(5)}

@@ -78,6 +78,23 @@ def cast(array: Array, dtype: Dtype) -> Array:
     return namespace(array=array).astype(array, dtype, copy=False)
 
 
+def detached(array: Array) -> Array:
+    """`array` as a constant: no gradient goes through it."""
+    if is_torch(array):
+        return array.detach()
+    jax = sys.modules.get("jax")
+    return (
+        array if jax is None or not isinstance(array, jax.Array) else jax.lax.stop_gradient(array)
+    )
+
+
+def sigmoid(x: Array) -> Array:
+    """1 / (1 + e^-x), whose exponential never overflows."""
+    xp = namespace(x=x)
+    small = xp.exp(-abs(x))
+    return xp.where(x >= 0, 1 / (1 + small), small / (1 + small))
+
+
 def traced(array: Array) -> bool:
     """Whether JAX is tracing `array`, so that it has no values yet."""
     jax = sys.modules.get("jax")

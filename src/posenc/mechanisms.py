@@ -270,15 +270,22 @@ def logits(
             )
 
 
-def bias_of(encoding: Bias, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+def bias_of(
+    encoding: Bias,
+    q_pos: Array,
+    k_pos: Array,
+    params: Params | None = None,
+    *,
+    heads: int | None = None,
+) -> Array:
     """`encoding.bias`, or a sentence if that has not the shape (…, head, q, k) of its positions."""
     made = encoding.bias(q_pos, k_pos, params)
     seq = -1 if encoding.axes is None else -2
     rows = tuple(q_pos.shape[:seq]) or tuple(k_pos.shape[:seq])
-    heads = getattr(encoding, "heads", None)
+    heads = getattr(encoding, "heads", heads)
     shape = tuple(made.shape) if is_array(made) else None
     if shape is not None and len(shape) == len(rows) + 3:
-        fits = shape[:-3] in (rows, (1,) * len(rows)) and heads in (None, shape[-3])
+        fits = shape[:-3] in (rows, (1,) * len(rows)) and (heads is None or shape[-3] in (1, heads))
         if fits and shape[-2:] == (q_pos.shape[seq], k_pos.shape[seq]):
             return made
     wanted = (*rows, heads or "heads", q_pos.shape[seq], k_pos.shape[seq])

@@ -9,6 +9,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from posenc import rules
 from posenc.arrays import Array, Dtype, cast, has_float64, host, namespace
 from posenc.encodings.nope import NoPE
@@ -124,7 +126,12 @@ class Tempered(Scores):
             raise TypeError(f"encoding must be an Encoding; got {self.encoding!r}")
         if not isinstance(self.temperature, Temperature):
             raise TypeError(f"temperature must be a Temperature; got {self.temperature!r}")
-        object.__setattr__(self, "axes", self.encoding.axes)
+        for name in ("axes", "causal_only", "fixed", "scaled"):
+            object.__setattr__(self, name, getattr(self.encoding, name))
+
+    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        """Those of the encoding."""
+        return self.encoding.init(rng)
 
     def scores(
         self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None

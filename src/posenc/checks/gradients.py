@@ -20,8 +20,10 @@ def gradient_error(subject: Subject, rng: np.random.Generator) -> Measured:
     p = torch.from_numpy(subject.points(np.arange(n)))
     encoding = subject.encoding
     inputs: dict[str, Any] = {
-        # a little off where they start: a ReLU at exactly 0 has no slope
-        name: torch.from_numpy(np.asarray(x + rng.normal(scale=0.05, size=x.shape)))
+        # a little farther out than they start: a ReLU at exactly 0 and a bound have no slope
+        name: torch.from_numpy(
+            np.asarray(x + np.where(x < 0, -1, 1) * rng.uniform(0.01, 0.1, size=x.shape))
+        )
         for name, x in subject.params.items()
         if name not in encoding.fixed
     }

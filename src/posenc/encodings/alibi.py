@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from posenc import rules
-from posenc.arrays import Array, cast, has_float64, namespace, send, working
+from posenc.arrays import Array, cast, has_float64, namespace, send, sigmoid, working
 from posenc.encodings.tables import MOST_HEADS, named
 from posenc.mechanisms import Bias, Params, Traits, result_dtype
 from posenc.positions import distances
@@ -147,7 +147,7 @@ class TwoSidedALiBi(Bias):
         s = named(params, name, (self.heads,))
         xp = namespace(params=s)
         s = cast(s, working(xp, s.dtype))
-        return xp.reshape(1 / (1 + xp.exp(-s)), (-1, 1, 1))
+        return xp.reshape(sigmoid(s), (-1, 1, 1))
 
 
 def _geometric(heads: int) -> np.ndarray:

@@ -6,7 +6,16 @@ from typing import Any, Literal
 import numpy as np
 
 from posenc import rules
-from posenc.arrays import Array, cast, default_float, has_float64, namespace, send, working
+from posenc.arrays import (
+    Array,
+    cast,
+    default_float,
+    detached,
+    has_float64,
+    namespace,
+    send,
+    working,
+)
 from posenc.encodings.tables import MOST_HEADS, named
 from posenc.frequencies import geometric_to_base
 from posenc.mechanisms import Bias, Params, Traits
@@ -24,7 +33,8 @@ class KERPLE(Bias):
 
     Chi et al. (2022), "KERPLE: Kernelized Relative Positional Embedding for Length Extrapolation".
     r1 and r2 are one each for a head, shared by all layers there; at least 0.01, and the exponent
-    at most 2, beyond which the kernel is not conditionally positive definite.
+    at most 2, beyond which the kernel is not conditionally positive definite. Outside they count as
+    the nearest of these, and still learn, as in the authors' code.
 
     >>> encoding = KERPLE(1)
     >>> params = {"r1": np.array([1.0]), "r2": np.array([1.0])}
@@ -65,11 +75,17 @@ class KERPLE(Bias):
         away = cast(abs(behind), r1.dtype)
         if self.kernel == "log":
             return -r1 * xp.log1p(r2 * away)
-        return -r1 * away ** xp.clip(r2, max=2.0)
+        return -r1 * away ** _kept(r2, xp.clip(r2, max=2.0))
 
     def _column(self, r: Array) -> Array:
         xp = namespace(params=r)
-        return xp.reshape(xp.clip(cast(r, working(xp, r.dtype)), min=LEAST), (-1, 1, 1))
+        r = cast(r, working(xp, r.dtype))
+        return xp.reshape(_kept(r, xp.clip(r, min=LEAST)), (-1, 1, 1))
+
+
+def _kept(r: Array, within: Array) -> Array:
+    """The value `within` its bounds, with the gradient of r: it can come back from outside."""
+    return r + detached(within - r)
 
 
 @dataclass(frozen=True)
@@ -138,4 +154,4 @@ class Sandwich(Bias):
         dtype = xp.float64 if has_float64(positions) else xp.float32
         cos, sin = cos_sin(positions, self._frequencies[::-1].copy(), dtype=dtype)
         parts = xp.stack([cos, sin, xp.ones_like(cos)], axis=-1)
-        return xp.reshape(parts, (*positions.shape, -1))
+        return xp.reshape(parts, (*positions.shape, 3 * self.dim // 2))

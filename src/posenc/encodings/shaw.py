@@ -69,6 +69,8 @@ class Shaw(Scores):
     def mixed(
         self, weights: Array, v: Array, q_pos: Array, k_pos: Array, params: Params | None = None
     ) -> Array:
+        if self.values and v.shape[-1] != self.dim:
+            raise ValueError(f"v must be (…, seq, {self.dim}); got shape {tuple(v.shape)}")
         out = weights @ v
         if not self.values:
             return out

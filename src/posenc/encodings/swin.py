@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from posenc import rules
-from posenc.arrays import Array, cast, host, is_integer, namespace, working
+from posenc.arrays import Array, cast, host, is_integer, namespace, sigmoid, working
 from posenc.encodings.tables import MOST_HEADS, looked_up, named
 from posenc.mechanisms import Bias, Params, Traits
 from posenc.positions import distances
@@ -127,7 +127,7 @@ class SwinV2Bias(Bias):
             [self.coordinates(cast(d, wide), s) for d, s in zip(away, sides, strict=True)], axis=-1
         )
         hidden = xp.clip(t @ xp.matrix_transpose(w1) + b1, min=0.0)
-        bias = 16 / (1 + xp.exp(-(hidden @ xp.matrix_transpose(w2))))
+        bias = 16 * sigmoid(hidden @ xp.matrix_transpose(w2))
         return xp.moveaxis(bias, -1, -3)
 
 

@@ -1,4 +1,4 @@
-"""`attend`, which picks the fastest form of attention that is exact enough, and says why."""
+"""`attend`, which picks a form of attention for each call, and says why."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ from posenc.torch.attention import flex, folded
 from posenc.torch.attention.blocked import blocked, how
 from posenc.torch.attention.call import FEW, Call, called
 from posenc.torch.attention.dense import dense
+from posenc.torch.attention.pieces import unrounded
 
 Impl = Literal["auto", "dense", "blocked", "folded", "flex"]
 
@@ -106,10 +107,10 @@ class Attend:
             mask=mask,
             scale=scale,
         )
+        if not q.numel() or not k.shape[2]:  # no query, or none that sees a key
+            return v.new_zeros(*q.shape[:3], v.shape[3])
         form = FORMS[_chosen(call)[0] if impl == "auto" else impl]
-        if q.is_meta or not torch.is_autocast_enabled(q.device.type):
-            return form(call)
-        with torch.autocast(q.device.type, enabled=False):  # it would round the bias to a half
+        with unrounded(q):
             return form(call)
 
     def explain(
@@ -145,5 +146,5 @@ def _chosen(call: Call) -> tuple[str, str]:
         return "flex", "FlexAttention has kernels for this device"
     traced = call.q.is_meta or not is_plain_tensor(call.q, call.k, call.v)
     if traced and (call.q.shape[1] * call.pairs <= FEW or not torch.compiler.is_compiling()):
-        return "dense", "it is being traced, and its pairs are few enough to write down"
+        return "dense", "it is being traced, where pieces that depend on values cannot be"
     return "blocked", how(call)

@@ -12,7 +12,7 @@ from posenc.mechanisms import Bias, Scores, bias_of, grouped, logits
 from posenc.torch.attention.call import Call
 from posenc.torch.attention.dense import along, weighed
 from posenc.torch.attention.pieces import Extras, Piece, blocks, fused, in_pieces
-from posenc.torch.attention.toeplitz import affordable, toeplitz
+from posenc.torch.attention.toeplitz import affordable, bias_line, toeplitz
 
 PAIRS = 2**15
 """How many pairs of a query and a key a bias is made for at a time: few enough for a cache."""
@@ -91,7 +91,7 @@ def _gathered(call: Call) -> Tensor | None:
         return None  # few tokens, far apart
     assert isinstance(call.encoding, Bias)
     behind = torch.arange(least, most + 1, device=call.q.device)
-    values = bias_of(call.encoding, torch.zeros_like(behind[:1]), -behind, call.params)[..., 0, :]
+    values = bias_line(call, behind)
 
     def attend_with(rows: slice, keys: slice) -> Any:
         def attend(q: Tensor, k: Tensor, v: Tensor, extras: Extras) -> Tensor:
@@ -118,7 +118,13 @@ def _biased(call: Call, rows: slice, keys: slice, names: tuple[str, ...]) -> Any
         few = max(1, PAIRS // max(1, k.shape[2]))
         q_pos = along(call.q_pos, rows, call.encoding)
         made = [
-            bias_of(call.encoding, along(q_pos, part, call.encoding), k_pos, params or None)
+            bias_of(
+                call.encoding,
+                along(q_pos, part, call.encoding),
+                k_pos,
+                params or None,
+                heads=call.q.shape[1],
+            )
             for part in blocks(q.shape[2], few)
         ]
         bias = made[0] if len(made) == 1 else torch.cat(made, dim=-2)

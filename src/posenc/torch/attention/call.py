@@ -13,6 +13,7 @@ from posenc import rules
 from posenc.arrays import host, is_half
 from posenc.encodings import NoPE, T5Bias
 from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores, matched, settled
+from posenc.temperatures import Tempered
 from posenc.torch.parameters import EncodingModule
 from posenc.torch.rotary import RotateQK
 
@@ -112,8 +113,7 @@ class Call:
             q, k = rotary.rotate(self.q, self.q_pos), rotary.rotate_keys(self.k, self.k_pos)
         elif isinstance(self.encoding, Scores) and type(self.encoding).mixed is Scores.mixed:
             made = self.encoding.folded(self.q, self.k, *where, self.params)
-            # a half would round the channels that are added, so there they stay apart
-            if made is None or (is_half(self.q.dtype) and made[0].shape != self.q.shape):
+            if made is None or is_half(self.q.dtype):  # a half would round what is put into it
                 return self
             q, k = (x.to(self.v.dtype) for x in made)
         else:
@@ -152,7 +152,7 @@ def called(
             f"{type(encoding).__name__}{both}; got causal=False"
         )
     if window is not None:
-        rules.whole("window", window, least=1)
+        rules.whole("window", window, least=1, most=2**31)
     offset = k.shape[2] - q.shape[2] if q_pos is None and k_pos is None else None
     q_pos, k_pos = _placed(q, k, q_pos, k_pos, encoding)
     order = (q_pos, k_pos) if encoding.axes is None else _ends_together(q, k)
@@ -178,17 +178,18 @@ def _opened(
         encoding = encoding.encoding
     if not isinstance(encoding, Encoding):
         raise TypeError(f"encoding must be an Encoding or a module of one; got {encoding!r}")
-    if isinstance(encoding, Additive):
+    acting = encoding.encoding if isinstance(encoding, Tempered) else encoding
+    if isinstance(acting, Additive):
         raise TypeError(
             "encoding must act on queries, keys or logits; "
-            f"{type(encoding).__name__} is added to the embeddings before the projections"
+            f"{type(acting).__name__} is added to the embeddings before the projections"
         )
     if not isinstance(encoding, Rotary | Bias | Scores):
         raise TypeError(f"encoding must be Rotary, Bias or Scores; got {type(encoding).__name__}")
-    name, learns = type(encoding).__name__, type(encoding).init is not Encoding.init
+    name, learns = type(acting).__name__, type(acting).init is not Encoding.init
     if params is None:
         if learns:
-            module = "BiasLogits" if isinstance(encoding, Bias) else "ScoreQK"
+            module = "BiasLogits" if isinstance(acting, Bias) else "ScoreQK"
             raise ValueError(
                 f"params must be given for an encoding that learns, or the module that owns them, "
                 f"{module}({name}(…)); got params=None"
@@ -207,9 +208,11 @@ def _fitting(q: Tensor, k: Tensor, v: Tensor) -> None:
     for name, x in (("q", q), ("k", k), ("v", v)):
         if not isinstance(x, Tensor):
             raise TypeError(f"{name} must be a torch.Tensor; got {type(x).__qualname__}")
-        if not x.is_floating_point():
-            raise TypeError(f"{name} must be a floating tensor; got {x.dtype}")
-        if x.ndim != 4:
+        if x.dtype not in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
+            raise TypeError(
+                f"{name} must be a float64, float32, float16 or bfloat16; got {x.dtype}"
+            )
+        if x.ndim != 4 or not x.shape[3]:
             raise ValueError(f"{name} must be (batch, heads, seq, dim); got shape {tuple(x.shape)}")
     if q.dtype != k.dtype or q.dtype != v.dtype:
         raise TypeError(f"q, k and v must have one dtype; got {q.dtype}, {k.dtype} and {v.dtype}")
@@ -253,7 +256,10 @@ def _placed(
             "q_pos and k_pos must be given both where lengths differ; "
             f"got {queries} queries, {keys} keys and only {'k_pos' if q_pos is None else 'q_pos'}"
         )
-    return matched("q", q, q_pos, axes=encoding.axes), matched("k", k, k_pos, axes=encoding.axes)
+    where = (matched(n, x, p, axes=encoding.axes) for n, x, p in (("q", q, q_pos), ("k", k, k_pos)))
+    # small and unsigned whole numbers wrap when they are subtracted
+    q_pos, k_pos = (p if p.is_floating_point() else p.to(torch.int64) for p in where)
+    return q_pos, k_pos
 
 
 def _ends_together(q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
@@ -282,7 +288,7 @@ def _documents(documents: Any, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor] | 
     if len(pair) != 2 or not all(isinstance(ids, Tensor) for ids in pair):
         raise TypeError(f"documents must be a tensor, or a pair (q, k) of them; got {documents!r}")
     of_q, of_k = pair
-    if not isinstance(documents, tuple):
+    if not isinstance(documents, tuple) and of_k.ndim:
         of_q = of_k[..., max(0, k.shape[2] - q.shape[2]) :]
     for name, ids, x in (("q", of_q, q), ("k", of_k, k)):
         if (
@@ -335,7 +341,9 @@ def _scale(scale: float | None, encoding: Encoding, q: Tensor) -> float:
         raise ValueError(
             f"scale must be None for an encoding that makes the logits itself; got scale={scale!r}"
         )
-    return rules.real("scale", scale)
+    if rules.real("scale", scale) <= 0:
+        raise ValueError(f"scale must be more than 0; got scale={scale!r}")
+    return float(scale)
 
 
 def _four(seen: Tensor) -> Tensor:

@@ -9,9 +9,11 @@ from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
 from posenc.arrays import host, is_integer
 from posenc.encodings import NoPE
-from posenc.mechanisms import Bias, bias_of
+from posenc.mechanisms import Bias
 from posenc.torch.attention.blocked import blocked
 from posenc.torch.attention.call import Call, Sight
+from posenc.torch.attention.pieces import unrounded
+from posenc.torch.attention.toeplitz import bias_line
 
 BLOCK = 128
 
@@ -45,10 +47,11 @@ class _BackInBlocks(torch.autograd.Function):
         needed: tuple[bool, ...] = ctx.needs_input_grad[1:]
         given: tuple[Tensor, ...] = ctx.saved_tensors
         tensors = [x.detach().requires_grad_(n) for x, n in zip(given, needed, strict=True)]
-        with torch.enable_grad():
-            made = blocked(ctx.call.over(tensors))
         wanted = [x for x in tensors if x.requires_grad]
-        found = iter(torch.autograd.grad(made, wanted, grad, allow_unused=True))
+        with unrounded(grad):
+            with torch.enable_grad():
+                made = blocked(ctx.call.over(tensors))
+            found = iter(torch.autograd.grad(made, wanted, grad, allow_unused=True))
         return None, *[next(found) if need else None for need in needed]
 
 
@@ -80,6 +83,8 @@ def why_not(call: Call) -> str | None:
             return f"positions are looked up in a line of whole distances; got {call.q_pos.dtype}"
         if _range(call) is None:
             return "positions are not known when it is compiled"
+    if call.q.dtype == torch.float64:
+        return "FlexAttention has no float64 here"
     return None
 
 
@@ -112,13 +117,11 @@ def _range(call: Call) -> tuple[int, int] | None:
 def _score_mod(call: Call) -> Any:
     if isinstance(call.encoding, NoPE):
         return None
-    assert isinstance(call.encoding, Bias)
     found = _range(call)
     assert found is not None
     least, most = found
     behind = torch.arange(least, most + 1, device=call.q.device)
-    bias = bias_of(call.encoding, torch.zeros_like(behind[:1]), -behind, call.params)
-    values = bias[..., 0, :].contiguous()
+    values = bias_line(call, behind).float().expand(call.q.shape[1], -1).contiguous()
     q_pos, k_pos = (_rows(p, call.q.shape[0]) for p in (call.q_pos, call.k_pos))
 
     def score_mod(score: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:

@@ -5,11 +5,14 @@ as well, so no matrix of all queries and all keys ever exists.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+from posenc.arrays import working
 
 Extras = tuple[Tensor, ...]
 
@@ -47,8 +50,9 @@ class _InPieces(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         tensors: tuple[Tensor, ...] = ctx.saved_tensors
         needed: Sequence[bool] = ctx.needs_input_grad[1:]
-        totals = [
-            torch.zeros_like(x) if need else None for x, need in zip(tensors, needed, strict=True)
+        totals = [  # of many pieces, so never summed in a half
+            torch.zeros_like(x, dtype=working(torch, x.dtype)) if need else None
+            for x, need in zip(tensors, needed, strict=True)
         ]
         for piece in ctx.pieces:
             of_q, of_kv = _parts(piece, *tensors[:2])
@@ -57,14 +61,26 @@ class _InPieces(torch.autograd.Function):
                 x[index].detach().requires_grad_(need)
                 for x, index, need in zip(tensors, where, needed, strict=True)
             ]
-            with torch.enable_grad():
-                made = piece.attend(*parts[:3], tuple(parts[3:]))
-            wanted = [part for part in parts if part.requires_grad]
-            found: Any = iter(torch.autograd.grad(made, wanted, grad[of_q], allow_unused=True))
+            with unrounded(grad):
+                with torch.enable_grad():
+                    made = piece.attend(*parts[:3], tuple(parts[3:]))
+                wanted = [part for part in parts if part.requires_grad]
+                slopes = torch.autograd.grad(made, wanted, grad[of_q], allow_unused=True)
+            found: Any = iter(slopes)
             for total, index in zip(totals, where, strict=True):
                 if total is not None and (part := next(found)) is not None:
                     total[index] += part
-        return None, *totals
+        return None, *[
+            total if total is None else total.to(x.dtype)
+            for total, x in zip(totals, tensors, strict=True)
+        ]
+
+
+def unrounded(x: Tensor) -> Any:
+    """Without autocast, which would round a bias to a half; a backward pass may run within it."""
+    if x.is_meta or not torch.is_autocast_enabled(x.device.type):
+        return nullcontext()
+    return torch.autocast(x.device.type, enabled=False)
 
 
 def _parts(piece: Piece, q: Tensor, k: Tensor) -> tuple[tuple[slice, ...], tuple[slice, ...]]:

@@ -32,12 +32,18 @@ def line(call: Call, offset: int) -> Tensor:
 
     Entry t is that of the distance offset + Q - 1 - t: key j and query i meet at t = Q - 1 - i + j.
     """
-    assert isinstance(call.encoding, Bias)
     queries, keys = call.q.shape[2], call.k.shape[2]
     behind = offset + queries - 1 - torch.arange(queries + keys - 1, device=call.q.device)
-    bias = bias_of(call.encoding, torch.zeros_like(behind[:1]), -behind, call.params)[..., 0, :]
+    bias = bias_line(call, behind)
     dtype = torch.float64 if call.q.dtype == torch.float64 else torch.float32
     return bias.to(dtype).masked_fill(~call.sight.at(behind), -math.inf).contiguous()
+
+
+def bias_line(call: Call, behind: Tensor) -> Tensor:
+    """The bias of keys that far behind their query: (heads or 1, distance)."""
+    assert isinstance(call.encoding, Bias)
+    here, heads = torch.zeros_like(behind[:1]), call.q.shape[1]
+    return bias_of(call.encoding, here, -behind, call.params, heads=heads)[..., 0, :]
 
 
 def toeplitz(call: Call, offset: int) -> Tensor:
@@ -103,9 +109,9 @@ def _runs(call: Call, values: Tensor, offset: int) -> list[tuple[slice, int, int
     """Runs of heads with the nearest and the farthest distance that can matter to them."""
     queries, keys, heads = call.q.shape[2], call.k.shape[2], call.q.shape[1]
     top = offset + queries - 1
-    kept = values.detach() > -math.inf
+    kept = values.detach() != -math.inf
     at_keys = offset >= 0 and offset + queries <= keys  # each query is where some key is
-    if at_keys and queries >= FEW_QUERIES:
+    if at_keys and queries >= FEW_QUERIES and math.isfinite(float(call.v.detach().sum())):
         kept = kept & _matter(call, values.detach(), own=top)
     spans: list[tuple[int, int]] = []
     for row in kept.expand(heads, -1).cpu():
