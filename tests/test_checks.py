@@ -118,6 +118,81 @@ def test_a_report_is_a_table_html_and_json():
         report["speed"]
 
 
+@pytest.mark.parametrize("trouble", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()])
+def test_not_even_an_exit_ends_a_check(trouble):
+    def leaves(x, positions):
+        raise trouble
+
+    report = pe.check(pe.adapt.rotary(leaves, dim=8))
+    assert report["relative"].verdict == "fails"
+    assert type(trouble).__name__ in report["relative"].detail
+
+
+def test_traits_and_names_that_are_broken_are_verdicts():
+    class Nameless(Turned):
+        traits = None
+
+        def __repr__(self):
+            raise RuntimeError
+
+    report = pe.check(Nameless())
+    assert report.subject == "Nameless"
+    assert "NoneType" in report["unique"].detail
+
+
+def test_numbers_that_json_has_not_are_left_out():
+    report = pe.check(MUTANTS["HoleInTheTable"][0])
+    json.dumps(report.to_json(), allow_nan=False)
+
+
+def test_a_class_for_tensors_only_needs_no_telling():
+    import torch
+
+    class Tensors(Turned):
+        def cos_sin(self, positions, *, dtype=None):
+            angles = positions.double()[..., None] * torch.from_numpy(self.w())
+            return angles.cos().to(dtype), angles.sin().to(dtype)
+
+    assert pe.check(Tensors()).failed == ()
+
+
+SOUND = [
+    pe.RoPE(2),
+    pe.RoPE(64, rotary_dim=2),
+    pe.RoPE(64, base=1e6, rotary_dim=32, rotated="trailing"),
+    pe.Sinusoidal(1),
+    pe.Sinusoidal(2),
+    pe.AxialRoPE.split(6, axes=3),
+    pe.SwinBias(1, (1, 1)),
+    pe.SwinBias(2, (1, 2)),
+    pe.Learned(1, 8),
+    pe.ALiBi(1),
+    pe.XPos(2),
+    pe.Tempered(pe.RoPE(64), pe.LogN(512)),
+    pe.Tempered(pe.ALiBi(4), pe.LogN(512)),
+    pe.Tempered(pe.T5Bias(4), pe.LogN(512)),
+]
+
+
+@pytest.mark.parametrize("encoding", SOUND, ids=str)
+def test_no_false_alarm_on_odd_sizes(encoding):
+    assert pe.check(encoding).failed == ()
+
+
+def test_a_field_that_changes_nothing_is_no_stale_cache():
+    @dataclass(frozen=True)
+    class WithRate(Turned):
+        dropout_rate: float = 0.1
+
+    assert pe.check(WithRate()).failed == ()
+
+
+@pytest.mark.parametrize("seed", [1, 8])
+def test_built_ins_pass_for_other_seeds(seed):
+    for kind in BUILTIN:
+        assert pe.check(example(kind), seed=seed).failed == (), kind
+
+
 def test_claims_choose_what_fails():
     """The same numbers: a failed claim, or a plain fact."""
 
@@ -193,6 +268,12 @@ def test_a_check_in_a_suite_fails_with_a_sentence():
         AssertionError, match=r"claims identity_at_zero and fails: How far R\(0\) x"
     ):
         case.values[1](case.values[0])
+
+
+def test_the_docs_tell_every_check():
+    text = (ROOT / "docs" / "checks.md").read_text()
+    for check in ALL:
+        assert f"| `{check.name}` | {check.what} | {check.why} |" in text, check.name
 
 
 def test_the_example_of_the_docs_runs_in_a_suite(tmp_path):

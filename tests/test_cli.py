@@ -147,6 +147,20 @@ def test_check_loads_a_file_and_a_failed_claim_is_exit_code_1(run, tmp_path, cla
     assert rows["norm_preserving"]["measured"] == pytest.approx(1.0)
 
 
+def test_check_is_not_fooled_by_a_file_that_leaves(run, tmp_path):
+    (tmp_path / "leaves.py").write_text("import sys\nsys.exit(0)\n")
+    result = run("check", "--load", "leaves.py")
+    assert result.exit_code == 2
+    assert "file must run; got leaves.py, which ends with SystemExit: 0" in result.stderr
+
+
+def test_check_keeps_data_and_prints_apart(run, tmp_path):
+    mine = MINE.replace("{claims}", "").replace("angle =", "print('turning'); angle =")
+    (tmp_path / "mine.py").write_text("from __future__ import annotations\n" + mine)
+    result = run("check", "--load", "mine.py", "--json")
+    assert json.loads(result.stdout)["ok"] is True
+
+
 def test_check_reads_a_config(run, tmp_path):
     config = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4}
     config |= {"num_hidden_layers": 2, "max_position_embeddings": 128, "rope_theta": 10_000.0}
@@ -162,6 +176,9 @@ def test_check_reads_a_config(run, tmp_path):
         ((), "name an encoding, or give --load FILE or --all"),
         (("rop",), "what to check must be one of sinusoidal, "),
         (("--load", "none.py"), "file must be a Python file that exists; got none.py"),
+        (("json:nothing",), "what to check must be importable; got 'json:nothing'"),
+        (("nowhere:x",), "what to check must be importable; got 'nowhere:x'"),
+        (("nope", "--limit", "0"), "limit must be a finite number of at least 0.001"),
         (("json:loads",), "what to check must be an Encoding; got <function loads"),
         (("nope", "--seed", "-1"), "seed must be a whole number of at least 0; got seed=-1"),
     ],

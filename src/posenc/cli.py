@@ -1,7 +1,9 @@
 """The command line. Data goes to stdout, messages to stderr; 2 is the exit code of wrong usage."""
 
 import json
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, cast
@@ -145,9 +147,10 @@ def check(
     reports: dict[str, posenc.Report] = {}
     for count, (name, encoding) in enumerate(subjects.items(), start=1):
         click.echo(f"[{count}/{len(subjects)}] {name}", err=True)
-        reports[name] = _usage(
-            lambda encoding=encoding: posenc.check(encoding, seed=seed, limit=limit)
-        )
+        with redirect_stdout(sys.stderr):  # what an encoding prints is no data of ours
+            reports[name] = _usage(
+                lambda encoding=encoding: posenc.check(encoding, seed=seed, limit=limit)
+            )
         if not as_json:
             click.echo(str(reports[name]))
     if as_json:
@@ -254,3 +257,7 @@ def _usage(work: Callable[[], Any]) -> Any:
         return work()
     except (ValueError, TypeError) as error:
         raise click.UsageError(str(error)) from error
+
+
+if __name__ == "__main__":
+    main()

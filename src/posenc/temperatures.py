@@ -126,8 +126,9 @@ class Tempered(Scores):
             raise TypeError(f"encoding must be an Encoding; got {self.encoding!r}")
         if not isinstance(self.temperature, Temperature):
             raise TypeError(f"temperature must be a Temperature; got {self.temperature!r}")
-        for name in ("axes", "causal_only", "fixed", "scaled"):
-            object.__setattr__(self, name, getattr(self.encoding, name))
+        for name in ("axes", "causal_only", "fixed", "scaled", "dim", "heads"):
+            if hasattr(self.encoding, name):
+                object.__setattr__(self, name, getattr(self.encoding, name))
 
     def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
         """Those of the encoding."""

@@ -9,6 +9,7 @@ import posenc as pe
 from posenc.rotation import cos_sin, rotate
 
 CLAIMS = pe.RoPE(8).traits
+TABLES: dict = {}
 MUTANTS: dict[str, tuple[pe.Encoding, str]] = {}
 
 
@@ -57,6 +58,67 @@ class MissingMinus(Turned):
         a, b = x[..., 0::2], x[..., 1::2]
         xp = np if isinstance(x, np.ndarray) else __import__("torch")
         return xp.stack([a * cos + b * sin, b * cos + a * sin], -1).reshape(x.shape)
+
+
+@mutant("identity_at_zero")
+class SwappedSineAndCosine(Turned):
+    """sin where cos belongs."""
+
+    def cos_sin(self, positions, *, dtype=None):
+        return super().cos_sin(positions, dtype=dtype)[::-1]
+
+
+@mutant("every_channel")
+class OnePairLeftOut(Turned):
+    """The last pair never turns."""
+
+    def cos_sin(self, positions, *, dtype=None):
+        return cos_sin(positions, self.w() * [1, 1, 1, 0], dtype=dtype)
+
+
+@mutant("norm_preserving")
+class LongKeys(Turned):
+    """Keys grow by a third."""
+
+    def rotate_keys(self, x, positions):
+        return 1.3 * super().rotate_keys(x, positions)
+
+
+@mutant("exact")
+class WrapsAtAHundredThousand(Turned):
+    """A round number, at which powers of ten cannot see it."""
+
+    def cos_sin(self, positions, *, dtype=None):
+        return super().cos_sin(positions % 100_000, dtype=dtype)
+
+
+@mutant("unique")
+class ClampedAtFiveThousand(Turned):
+    """All beyond is the last row of a table."""
+
+    def cos_sin(self, positions, *, dtype=None):
+        return super().cos_sin(positions.clip(0, 5000), dtype=dtype)
+
+
+@mutant("finite")
+class HoleInTheTable(Turned):
+    """NaN from 2,500 to 2,599."""
+
+    def cos_sin(self, positions, *, dtype=None):
+        cos, sin = super().cos_sin(positions, dtype=dtype)
+        hole = (positions >= 2500) & (positions < 2600)
+        cos[hole] = float("nan")
+        return cos, sin
+
+
+@mutant("stateless")
+class CachedByItsEnds(Turned):
+    """A cache keyed by length, first and last position."""
+
+    def cos_sin(self, positions, *, dtype=None):
+        key = len(positions), int(positions[0]), int(positions[-1]), str(dtype)
+        made = super().cos_sin(positions, dtype=dtype)
+        return TABLES.setdefault(key, made) if isinstance(positions, np.ndarray) else made
 
 
 @mutant("relative")
@@ -167,9 +229,6 @@ class QueriesFromTheLast(Turned):
 
     def rotate(self, x, positions, *, inverse=False):
         return super().rotate(x, positions * (1 + (x.shape[-2] > 1)), inverse=inverse)
-
-
-TABLES: dict = {}
 
 
 @mutant("stateless")
@@ -300,6 +359,14 @@ class ThirdAxisLost(Waves):
         xp = np if isinstance(positions, np.ndarray) else __import__("torch")
         parts = [pe.Sinusoidal(4).encode(positions[..., a], dtype=dtype) for a in range(2)]
         return xp.concatenate(parts, -1)
+
+
+@mutant("unique", axes=2)
+class OneTableForBothAxes(Waves):
+    """e(h) + e(w): row and column may change places."""
+
+    def encode(self, positions, params=None, *, dtype=None):
+        return sum(pe.Sinusoidal(8).encode(positions[..., a], dtype=dtype) for a in range(2))
 
 
 @mutant("bounded")

@@ -59,27 +59,38 @@ def run(
             f"encoding must be an Encoding, made by pe.adapt if need be; got {encoding!r}"
         )
     rules.whole("seed", seed, least=0)
-    rules.real("limit", limit, least=0)
-    name = str(encoding)
-    subject, trouble, seconds = _within(limit, lambda: Subject(encoding, seed=seed))
+    rules.real("limit", limit, least=1e-3)
+    name, _, _ = _within(limit, lambda: str(encoding))
+    subject, no_subject, seconds = _within(limit, lambda: Subject(encoding, seed=seed))
     rows: list[Row] = []
+    silent = 0
     for check in checks:
         if progress is not None:
             progress(check.name)
-        if subject is None:
-            rows.append(_row(check, True, None, trouble, seconds))
+        claimed, wrong, _ = _within(limit, lambda check=check: check.claimed(encoding))
+        claimed = claimed is None or claimed  # traits that are none are no excuse
+        if subject is None or wrong is not None:
+            rows.append(_row(check, claimed, None, wrong or no_subject, seconds))
+            continue
+        if silent >= 2:
+            trouble = TimeoutError("not run after two checks without an answer")
+            rows.append(_row(check, claimed, None, trouble, 0.0))
             continue
         rng = np.random.default_rng([seed, zlib.crc32(check.name.encode())])
-        claimed = check.claimed(encoding)
         made, trouble, seconds = _within(
             limit, lambda check=check, rng=rng: check.measure(subject, rng)
         )
+        silent += isinstance(trouble, TimeoutError)
         rows.append(_row(check, claimed, made, trouble, seconds))
-    return Report(name, tuple(rows))
+    return Report(name or type(encoding).__name__, tuple(rows))
 
 
 def _row(
-    check: Check, claimed: bool, made: Measured | None, trouble: Exception | None, seconds: float
+    check: Check,
+    claimed: bool,
+    made: Measured | None,
+    trouble: BaseException | None,
+    seconds: float,
 ) -> Row:
     verdict: Verdict
     measured, bound, detail = None, None, ""
@@ -97,7 +108,7 @@ def _row(
     return Row(check.name, check.what, check.why, verdict, measured, bound, detail, seconds)
 
 
-def _within(limit: float, work: Callable[[], Any]) -> tuple[Any, Exception | None, float]:
+def _within(limit: float, work: Callable[[], Any]) -> tuple[Any, BaseException | None, float]:
     """What `work` makes, or what went wrong; a thread that hangs is left behind."""
     found: dict[str, Any] = {}
 
@@ -105,7 +116,7 @@ def _within(limit: float, work: Callable[[], Any]) -> tuple[Any, Exception | Non
         try:
             with np.errstate(all="ignore"):
                 found["made"] = work()
-        except Exception as error:
+        except BaseException as error:  # foreign code may even call sys.exit
             found["trouble"] = error
 
     start = time.perf_counter()

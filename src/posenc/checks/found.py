@@ -3,6 +3,7 @@
 import dataclasses
 import importlib
 import importlib.util
+import sys
 from pathlib import Path
 from typing import Any, cast
 
@@ -53,7 +54,11 @@ def found(what: str) -> dict[str, Encoding]:
         return {f"{what}: {encoding}": encoding for encoding in layers}
     if ":" in what:
         module, _, name = what.partition(":")
-        return {what: _value(getattr(importlib.import_module(module), name))}
+        try:
+            given = getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError) as error:
+            raise ValueError(f"what to check must be importable; got {what!r}: {error}") from error
+        return {what: _value(given)}
     raise ValueError(
         f"what to check must be one of {', '.join(catalogue())}, package.module:name or a "
         f"config.json; got {what!r}"
@@ -63,11 +68,16 @@ def found(what: str) -> dict[str, Encoding]:
 def loaded(path: str | Path) -> dict[str, Encoding]:
     """The encodings in a file: values by their names, and classes that need no more than sizes."""
     path = Path(path)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    spec = importlib.util.spec_from_file_location(f"posenc_loaded_{path.stem}", path)
     if spec is None or spec.loader is None or not path.exists():
         raise ValueError(f"file must be a Python file that exists; got {path}")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    sys.modules[spec.name] = module  # where dataclasses look for the names of annotations
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:  # it may even call sys.exit
+        told = f"{type(error).__name__}: {error}"
+        raise ValueError(f"file must run; got {path}, which ends with {told}") from error
     values = {name: value for name, value in vars(module).items() if not name.startswith("_")}
     mine = {
         name: _value(value)
@@ -76,7 +86,7 @@ def loaded(path: str | Path) -> dict[str, Encoding]:
         or (
             isinstance(value, type)
             and issubclass(value, Encoding)
-            and value.__module__ == path.stem
+            and value.__module__ == spec.name
         )
     }
     if not mine:

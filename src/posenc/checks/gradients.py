@@ -65,14 +65,17 @@ def _compared(
     )
     worst, where = 0.0, ""
     for (name, x), slope in zip(inputs.items(), slopes, strict=True):
-        direction = torch.from_numpy(rng.normal(size=tuple(x.shape)))
-        ends = [
-            float((made(inputs | {name: x + sign * step * direction}) * cotangent).sum())
-            for sign in (1, -1)
-        ]
-        expected = (ends[0] - ends[1]) / (2 * step)
-        found = 0.0 if slope is None else float((slope * direction).sum())
-        error = abs(found - expected) / max(1.0, abs(expected))
-        if not error <= worst:
-            worst, where = error, f"by {name}"
+        # of three directions the best: a kink lies on one of them by chance, a fault on all
+        errors: list[float] = []
+        for _ in range(3):
+            direction = torch.from_numpy(rng.normal(size=tuple(x.shape)))
+            ends = [
+                float((made(inputs | {name: x + sign * step * direction}) * cotangent).sum())
+                for sign in (1, -1)
+            ]
+            expected = (ends[0] - ends[1]) / (2 * step)
+            found = 0.0 if slope is None else float((slope * direction).sum())
+            errors.append(abs(found - expected) / max(1.0, abs(expected)))
+        if not min(errors) <= worst:
+            worst, where = min(errors), f"by {name}"
     return Measured(worst, 1e-3, where)

@@ -1,6 +1,7 @@
 """What a check found: rows, a table for the terminal, HTML for notebooks, plain data."""
 
 import html
+import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -49,7 +50,11 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain data."""
-        return {"subject": self.subject, "ok": self.ok, "rows": [asdict(row) for row in self.rows]}
+        rows = [asdict(row) for row in self.rows]
+        for row in rows:  # JSON has no NaN and no infinity
+            if row["measured"] is not None and not math.isfinite(row["measured"]):
+                row["measured"] = None
+        return {"subject": self.subject, "ok": self.ok, "rows": rows}
 
     def __str__(self) -> str:
         told = (

@@ -34,6 +34,8 @@ class Subject:
         self.library = getattr(encoding, "library", "numpy")
         self.params = encoding.init(np.random.default_rng(seed))
         self.refusal: str | None = None
+        if self.library == "numpy" and not self._takes(0) and self._speaks_torch():
+            self.library = "torch"  # a class that takes tensors only
         self.reach = self._probed()
         self.takes_tensors = self.library == "torch" or self._speaks_torch()
         """Whether PyTorch's tensors go in: for bfloat16 and for gradients."""
@@ -52,6 +54,12 @@ class Subject:
     def heads(self) -> int:
         """Heads of queries."""
         return getattr(self.encoding, "heads", None) or 1
+
+    @property
+    def width(self) -> int:
+        """Numbers that a position takes on the way: scores may project a head to all features."""
+        wide = self.dim * self.heads
+        return wide * wide if isinstance(self.encoding, Scores) and wide > 64 else wide
 
     def points(self, places: Any) -> np.ndarray:
         """Positions at these places: themselves, or on several axes different mixtures of them."""
@@ -125,8 +133,8 @@ class Subject:
         found: list[tuple[str, Encoding]] = []
         for field in dataclasses.fields(self.encoding):
             value = getattr(self.encoding, field.name)
-            silent = field.name in ("std", "eps", "dropout")  # may change nothing, or too little
-            if field.init and isinstance(value, float) and value > 0 and not silent:
+            number = isinstance(value, float | int) and not isinstance(value, bool)
+            if field.init and number and value > 0:
                 try:
                     other = dataclasses.replace(self.encoding, **{field.name: 2 * value})
                     found.append((f"{field.name}={2 * value:g}", other))
@@ -184,12 +192,17 @@ class Subject:
         return low
 
     def _takes(self, place: int) -> bool:
-        here = np.array([place]) if self.encoding.axes is None else np.full((1, self.axes), place)
+        return self.accepts(np.full(self.axes, place))
+
+    def accepts(self, point: np.ndarray) -> bool:
+        """Whether a position, a number for each axis, is taken."""
+        here = point if self.encoding.axes is None else point[None]
         try:
-            return bool(np.isfinite(self.rows(here)).all())
-        except Exception as error:  # whatever a foreign function raises is its refusal
+            self.rows(here)
+        except BaseException as error:  # whatever a foreign function raises is its refusal
             self.refusal = f"{type(error).__name__}: {error}"
             return False
+        return True
 
 
 class WrongShapeError(Exception):
@@ -212,8 +225,9 @@ def _sent(values: np.ndarray, library: str, dtype: str | None = None) -> Any:
 
         floating = values.dtype.kind == "f"
         wanted = getattr(torch, dtype) if dtype else (torch.float32 if floating else None)
-        return torch.from_numpy(np.ascontiguousarray(values)).to(wanted)
-    return values if dtype is None else values.astype(dtype)
+        return torch.from_numpy(values.copy()).to(wanted)
+    # a copy: what comes in must not be changed, and if it is, only there
+    return values.copy() if dtype is None else values.astype(dtype)
 
 
 def _numpy(made: Any) -> np.ndarray:

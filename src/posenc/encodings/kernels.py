@@ -51,8 +51,9 @@ class KERPLE(Bias):
 
     @property
     def traits(self) -> Traits:
+        # float32 cannot tell far neighbours apart by their logarithms
         return Traits(
-            unique=True,
+            unique=self.kernel == "power",
             extrapolates=True,
             relative=True,
             exact=True,
