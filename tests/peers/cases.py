@@ -64,7 +64,7 @@ print(len(turned.float().unique(dim=0)), "of 4096 positions distinct")""",
         ROTARY_TORCH,
         "rotary, one module in two dtypes",
         lambda: peers.rotary_embedding_torch(shared=True),
-        ("stateless", "relative", "composes"),
+        ("stateless",),
         Fault(
             "Rounded angles are kept and served to float32",
             "The cache of angles has no dtype in its key, so one call in bfloat16 (an evaluation, "
@@ -110,7 +110,7 @@ print(len(table.unique(dim=0)), "of 4096 positions distinct")""",
         "positional-encodings",
         "3-D, 8 channels",
         lambda: peers.positional_encodings(8, axes=3),
-        ("every_axis",),
+        ("unique", "every_axis"),
         Fault(
             "The third axis is cut off",
             "Each axis gets 4 channels, 12 in all, of which the first 8 are kept: two points that "

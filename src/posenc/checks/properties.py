@@ -60,14 +60,6 @@ def deterministic(subject: Subject, rng: np.random.Generator) -> Measured:
     return Measured(worst, 0.0)
 
 
-@check(claimed=always, why="One NaN spoils a whole batch.")
-def finite(subject: Subject, rng: np.random.Generator) -> Measured:
-    """How many of the first 4,096 positions and of some far ones give what is no number."""
-    p = np.concatenate([_first(subject), subject.points(_places(subject, rng))])
-    wrong = ~np.isfinite(subject.rows(p)).all(axis=-1)
-    return Measured(int(wrong.sum()), 0, f"at {p[wrong][0]}" if wrong.any() else "")
-
-
 @check(claimed=always, why="A cache with an incomplete key serves one model's table to another.")
 def stateless(subject: Subject, rng: np.random.Generator) -> Measured:
     """The largest change after calls of other lengths, positions, dtypes, instances; twins.
@@ -85,7 +77,8 @@ def stateless(subject: Subject, rng: np.random.Generator) -> Measured:
     middle = np.concatenate([p[:1], p[1:-1][::-1], p[-1:]])
     turned = _apart(subject.rows(middle)[1:-1][::-1], before[1:-1])  # the same ends, other middles
     turned = 0.0 if turned < 1e-6 * _size(before) else turned  # lanes of a processor may differ
-    many = subject.points(np.arange(min(subject.reach, 199 if subject.width <= 2**17 else 9) + 1))
+    long = 999 if subject.width <= 2**13 else 199 if subject.width <= 2**17 else 9
+    many = subject.points(np.arange(min(subject.reach, long) + 1))
     for name in reversed(_halves(subject)):  # the coarsest first: it must not be kept
         subject.rows(many, dtype=name)
     after_halves = _apart(subject.rows(p), before)
@@ -103,6 +96,14 @@ def independent(subject: Subject, rng: np.random.Generator) -> Measured:
     together = subject.rows(p)
     alone = np.concatenate([subject.rows(p[i : i + 1]) for i in range(0, len(p), 7)])
     return Measured(_apart(alone, together[::7]) / _size(together), 1e-6)
+
+
+@check(claimed=always, why="One NaN spoils a whole batch.")
+def finite(subject: Subject, rng: np.random.Generator) -> Measured:
+    """How many of the first 4,096 positions and of some far ones give what is no number."""
+    p = np.concatenate([_first(subject), subject.points(_places(subject, rng))])
+    wrong = ~np.isfinite(subject.rows(p)).all(axis=-1)
+    return Measured(int(wrong.sum()), 0, f"at {p[wrong][0]}" if wrong.any() else "")
 
 
 def _decodes(encoding: Encoding) -> bool:

@@ -17,6 +17,8 @@ FARTHEST = 10**7 + 64
 """The farthest position that is asked for: ten million, and some neighbours."""
 
 
+SIZES = ("dim", "heads", "axes", "length", "features", "hidden")
+"""Fields that make arrays larger: no one keys a cache without them."""
 LENGTH = 2**15
 """The length that an encoding is settled for if its angles depend on it."""
 
@@ -128,13 +130,14 @@ class Subject:
 
     def others(self) -> list[tuple[str, Encoding]]:
         """Encodings of the same kind with another number in a field, and which."""
-        if not dataclasses.is_dataclass(self.encoding) or isinstance(self.encoding, type):
+        foreign = hasattr(self.encoding, "library")  # whose fields its function does not read
+        if foreign or not dataclasses.is_dataclass(self.encoding):
             return []
         found: list[tuple[str, Encoding]] = []
         for field in dataclasses.fields(self.encoding):
             value = getattr(self.encoding, field.name)
             number = isinstance(value, float | int) and not isinstance(value, bool)
-            if field.init and number and value > 0:
+            if field.init and number and value > 0 and field.name not in SIZES:
                 try:
                     other = dataclasses.replace(self.encoding, **{field.name: 2 * value})
                     found.append((f"{field.name}={2 * value:g}", other))
