@@ -246,7 +246,8 @@ def linear_shift(subject: Subject, rng: np.random.Generator) -> Measured:
 def decays(subject: Subject, rng: np.random.Generator) -> Measured:
     """The largest logit far away against that nearby, for a query that equals its key."""
     far = min(subject.reach, 2**14)
-    distances = np.unique(np.geomspace(1, far, 200).astype(int))
+    count = 200 if subject.width <= 2**17 else 40
+    distances = np.unique(np.geomspace(1, far, count).astype(int))
     p, zero = subject.points(distances), subject.points(np.zeros(1, dtype=int))
     x = np.ones((*subject.queries(rng, 1).shape[:-2], 1, subject.dim))
     tall = np.broadcast_to(x, (*x.shape[:-2], len(p), subject.dim))
@@ -267,7 +268,8 @@ def decays(subject: Subject, rng: np.random.Generator) -> Measured:
 @check(claimed=trait("bounded"), why="What grows with the position drowns the content.")
 def bounded(subject: Subject, rng: np.random.Generator) -> Measured:
     """The largest entry at far positions against that below 300."""
-    near = np.abs(subject.rows(subject.points(np.arange(min(300, subject.reach + 1))))).max()
+    count = 300 if subject.width <= 2**17 else 16
+    near = np.abs(subject.rows(subject.points(np.arange(min(count, subject.reach + 1))))).max()
     far = subject.rows(subject.points(_places(subject, rng, count=200)))
     return Measured(float(np.abs(far).max() / max(near, 1e-12)), 1.5)
 
