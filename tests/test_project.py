@@ -57,6 +57,11 @@ def test_everything_public_is_there_and_named():
     public = {name for name in vars(pe) if not name.startswith("_")}
     modules = {path.stem for path in SOURCE.iterdir()}
     assert public - set(pe.__all__) <= modules
+    homes = [name for names in pe._HOMES.values() for name in names.split()]
+    assert sorted([*homes, "adapt"]) == sorted(pe.__all__)
+    assert set(pe.__all__) <= set(dir(pe))
+    with pytest.raises(AttributeError, match="module 'posenc' has no attribute 'rope'"):
+        pe.rope  # noqa: B018
 
 
 def test_version_is_told_once():

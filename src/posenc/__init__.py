@@ -1,68 +1,68 @@
 """posenc: Transformer positional encodings, exact at any position."""
 
 import typing as _typing
+from importlib import import_module as _import_module
 
-from posenc.encodings import (
-    FIRE,
-    KERPLE,
-    ALiBi,
-    AxialRoPE,
-    AxialSinusoidal,
-    ClippedBias,
-    FourierFeatures,
-    Learned,
-    LearnedFourier,
-    NoPE,
-    RoPE,
-    Sandwich,
-    Shaw,
-    Sinusoidal,
-    SwinBias,
-    SwinV2Bias,
-    T5Bias,
-    TransformerXL,
-    TwoSidedALiBi,
-    XPos,
-    catalogue,
-    named,
-)
-from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores, Traits, logits
-from posenc.positions import (
-    cape,
-    consecutive,
-    detr_grid,
-    distances,
-    documents,
-    grid,
-    left_padded,
-    mrope_positions,
-    packed,
-    randomised,
-)
-from posenc.scalings import (
-    NTK,
-    DynamicNTK,
-    Interpolation,
-    Llama3,
-    LongRoPE,
-    Proportional,
-    Scaling,
-    YaRN,
-)
-from posenc.schedules import Schedule
-from posenc.temperatures import (
-    Llama4Temperature,
-    LogN,
-    MinistralTemperature,
-    SSMax,
-    Temperature,
-    Tempered,
-)
-
-if _typing.TYPE_CHECKING:
+if _typing.TYPE_CHECKING:  # for readers and type checkers; see __getattr__
     from posenc import adapt
     from posenc.checks import Report, check
+    from posenc.encodings import (
+        FIRE,
+        KERPLE,
+        ALiBi,
+        AxialRoPE,
+        AxialSinusoidal,
+        ClippedBias,
+        FourierFeatures,
+        Learned,
+        LearnedFourier,
+        NoPE,
+        RoPE,
+        Sandwich,
+        Shaw,
+        Sinusoidal,
+        SwinBias,
+        SwinV2Bias,
+        T5Bias,
+        TransformerXL,
+        TwoSidedALiBi,
+        XPos,
+        catalogue,
+        named,
+    )
     from posenc.interop import ModelPositions, from_config, from_state_dict, read_config
+    from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores, Traits, logits
+    from posenc.positions import (
+        cape,
+        consecutive,
+        detr_grid,
+        distances,
+        documents,
+        grid,
+        left_padded,
+        mrope_positions,
+        packed,
+        randomised,
+    )
+    from posenc.scalings import (
+        NTK,
+        DynamicNTK,
+        Interpolation,
+        Llama3,
+        LongRoPE,
+        Proportional,
+        Scaling,
+        YaRN,
+    )
+    from posenc.schedules import Schedule
+    from posenc.temperatures import (
+        Llama4Temperature,
+        LogN,
+        MinistralTemperature,
+        SSMax,
+        Temperature,
+        Tempered,
+    )
 
 __version__ = "0.1.0"
 
@@ -130,19 +130,35 @@ __all__ = [
     "read_config",
 ]
 
+_MODULES = ("adapt", "checks", "encodings", "interop", "positions", "schedules", "torch")
+_HOMES = {
+    "checks": "Report check",
+    "encodings": (
+        "ALiBi AxialRoPE AxialSinusoidal ClippedBias FIRE FourierFeatures KERPLE Learned "
+        "LearnedFourier NoPE RoPE Sandwich Shaw Sinusoidal SwinBias SwinV2Bias T5Bias "
+        "TransformerXL TwoSidedALiBi XPos catalogue named"
+    ),
+    "interop": "ModelPositions from_config from_state_dict read_config",
+    "mechanisms": "Additive Bias Encoding Rotary Scores Traits logits",
+    "positions": (
+        "cape consecutive detr_grid distances documents grid left_padded mrope_positions "
+        "packed randomised"
+    ),
+    "scalings": "DynamicNTK Interpolation Llama3 LongRoPE NTK Proportional Scaling YaRN",
+    "schedules": "Schedule",
+    "temperatures": "Llama4Temperature LogN MinistralTemperature SSMax Temperature Tempered",
+}
+
 
 def __getattr__(name: str) -> _typing.Any:
-    """Names that are imported when they are first used."""
-    if name in ("ModelPositions", "from_config", "from_state_dict", "read_config"):
-        from posenc import interop
+    """Names are imported when they are first used, so that `posenc --help` is quick."""
+    home = next((module for module, names in _HOMES.items() if name in names.split()), None)
+    if home is None and name not in _MODULES:
+        raise AttributeError(f"module 'posenc' has no attribute {name!r}")
+    module = _import_module(f"posenc.{home or name}")
+    globals()[name] = module if home is None else getattr(module, name)
+    return globals()[name]
 
-        return getattr(interop, name)
-    if name in ("Report", "check"):
-        from posenc import checks
 
-        return getattr(checks, name)
-    if name == "adapt":
-        from importlib import import_module
-
-        return import_module("posenc.adapt")
-    raise AttributeError(f"module 'posenc' has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return sorted({*__all__, *globals()})
