@@ -14,7 +14,7 @@ from hypothesis import given, settings
 import posenc as pe
 from posenc.checks import ALL, strategies
 from posenc.checks.for_pytest import parametrize_with_checks
-from posenc.checks.found import example
+from posenc.find import example
 from tests.mutants.encodings import MUTANTS, Turned, hanging
 from tests.test_project import ROOT
 

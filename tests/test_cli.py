@@ -174,12 +174,12 @@ def test_check_reads_a_config(run, tmp_path):
     ("arguments", "message"),
     [
         ((), "name an encoding, or give --load FILE or --all"),
-        (("rop",), "what to check must be one of sinusoidal, "),
+        (("rop",), "an encoding must be one of sinusoidal, "),
         (("--load", "none.py"), "file must be a Python file that exists; got none.py"),
-        (("json:nothing",), "what to check must be importable; got 'json:nothing'"),
-        (("nowhere:x",), "what to check must be importable; got 'nowhere:x'"),
+        (("json:nothing",), "an encoding must be importable; got 'json:nothing'"),
+        (("nowhere:x",), "an encoding must be importable; got 'nowhere:x'"),
         (("nope", "--limit", "0"), "limit must be a finite number of at least 0.001"),
-        (("json:loads",), "what to check must be an Encoding; got <function loads"),
+        (("json:loads",), "what is named must be an Encoding; got <function loads"),
         (("nope", "--seed", "-1"), "seed must be a whole number of at least 0; got seed=-1"),
     ],
 )

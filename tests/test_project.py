@@ -23,6 +23,7 @@ LAYERS = [  # each may import from the ones before it; the last part of a name i
     {"encodings"},
     {"schedules", "temperatures"},
     {"interop"},
+    {"find"},
     {"adapt", "checks"},
     {"peers"},
     {"__init__"},

@@ -34,7 +34,7 @@ class AxialRoPE(Rotary):
     pairing: Pairing = field(default="interleaved", kw_only=True)
     rotated: Rotated = field(default="leading", kw_only=True)
     attention_factor: float = field(default=1.0, kw_only=True)
-    axes: int = field(init=False)  # pyright: ignore[reportIncompatibleVariableOverride]
+    axes: int = field(init=False, repr=False)  # pyright: ignore[reportIncompatibleVariableOverride]
     _parts: tuple[np.ndarray, ...] = field(init=False, repr=False, compare=False)
     _order: np.ndarray = field(init=False, repr=False, compare=False)
 

@@ -1,0 +1,5 @@
+"""`python -m posenc.cli`."""
+
+from posenc.cli import main
+
+main()

@@ -1,0 +1,61 @@
+"""`posenc check`."""
+
+from __future__ import annotations  # names of posenc are not looked up before a command runs
+
+import json
+import sys
+from contextlib import redirect_stdout
+
+import click
+
+import posenc
+from posenc.cli.usage import as_json, usage
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME | package.module:name | config.json]...")
+@click.option("--load", "files", multiple=True, help="A Python file with encodings of your own.")
+@click.option("--all", "every", is_flag=True, help="Every encoding that has a name.")
+@click.option("--seed", default=0, show_default=True, help="For what is drawn.")
+@click.option("--limit", default=20.0, show_default=True, help="Seconds for each check.")
+@as_json
+def check(
+    names: tuple[str, ...],
+    files: tuple[str, ...],
+    every: bool,
+    seed: int,
+    limit: float,
+    as_json: bool,
+) -> None:
+    """Measure whether encodings are sound; the exit code is 1 if a claim fails.
+
+    \b
+    posenc check rope alibi
+    posenc check --load mine.py
+    posenc check llama/config.json
+    """
+    from posenc import find
+
+    subjects: dict[str, posenc.Encoding] = {}
+    for name in (*posenc.catalogue(), *names) if every else names:
+        subjects |= usage(lambda name=name: find.found(name))
+    for file in files:
+        subjects |= usage(lambda file=file: find.loaded(file))
+    if not subjects:
+        raise click.UsageError("name an encoding, or give --load FILE or --all")
+    reports: dict[str, posenc.Report] = {}
+    for count, (name, encoding) in enumerate(subjects.items(), start=1):
+        click.echo(f"[{count}/{len(subjects)}] {name}", err=True)
+        with redirect_stdout(sys.stderr):  # what an encoding prints is no data of ours
+            reports[name] = usage(
+                lambda encoding=encoding: posenc.check(encoding, seed=seed, limit=limit)
+            )
+        if not as_json:
+            click.echo(str(reports[name]))
+    if as_json:
+        told = {name: report.to_json() for name, report in reports.items()}
+        click.echo(
+            json.dumps({"ok": all(report.ok for report in reports.values()), "reports": told})
+        )
+    if not all(report.ok for report in reports.values()):
+        raise SystemExit(1)

@@ -1,0 +1,191 @@
+"""Finding encodings: by name, as an expression, in a file, in a module, in a model's config."""
+
+import ast
+import dataclasses
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+from posenc import scalings, temperatures
+from posenc.encodings import AxialRoPE, RoPE, catalogue
+from posenc.mechanisms import Encoding
+
+TYPICAL: dict[str, Any] = {
+    "dim": 64,
+    "heads": 8,
+    "length": 512,
+    "axes": 2,
+    "reach": 16,
+    "window": (7, 7),
+}
+"""What is put into an encoding's required fields where it is asked for by name alone."""
+
+
+def example(kind: type[Encoding], **sizes: int) -> Encoding:
+    """One of this kind, of typical size; `sizes` are for those of its fields that are required.
+
+    >>> from posenc import ALiBi
+    >>> example(ALiBi).heads, example(ALiBi, heads=4, dim=8).heads
+    (8, 4)
+    """
+    wanted = TYPICAL | sizes
+    if kind is AxialRoPE:
+        return AxialRoPE.split(wanted["dim"])
+    given = {
+        field.name: wanted[field.name]
+        for field in dataclasses.fields(cast(Any, kind))
+        if field.init and _required(field) and field.name in wanted
+    }
+    try:
+        return kind(**given)
+    except TypeError as error:
+        raise ValueError(
+            f"{kind.__name__} must be given as a value, not by name: {error}"
+        ) from error
+
+
+def _mrope(dim: int) -> Encoding:
+    """M-RoPE in Qwen2-VL's proportions: 2 of 8 pairs for time, 3 for height, 3 for width."""
+    side = 3 * (dim // 2) // 8
+    return AxialRoPE.mrope(dim, sections=(dim // 2 - 2 * side, side, side))
+
+
+VARIANTS: dict[str, Callable[[int], Encoding]] = {
+    "interpolation": lambda dim: RoPE(dim, scaling=scalings.Interpolation(4.0)),
+    "ntk": lambda dim: RoPE(dim, scaling=scalings.NTK(4.0)),
+    "yarn": lambda dim: RoPE(dim, scaling=scalings.YaRN(4.0, 4096)),
+    "llama3": lambda dim: RoPE(dim, base=500_000.0, scaling=scalings.Llama3(8.0, 8192)),
+    "p-rope": lambda dim: RoPE(dim, scaling=scalings.Proportional(0.25)),
+    "mrope": _mrope,
+}
+"""Names for RoPE with a typical scaling, and for M-RoPE."""
+
+
+def found(what: str, **sizes: int) -> dict[str, Encoding]:
+    """The encodings that `what` names, each with a name of its own.
+
+    `what` is one of our names, an expression such as RoPE(64, scaling=YaRN(4, 8192)),
+    package.module:name, or a model's config.json. `sizes` (dim, length, heads) are for names only:
+    what else is given has its own.
+
+    >>> found("rope", dim=8)["rope"].dim
+    8
+    >>> found("ALiBi(4)")
+    {'ALiBi(4)': ALiBi(heads=4, ...)}
+    """
+    if what in VARIANTS:
+        return {what: VARIANTS[what]((TYPICAL | sizes)["dim"])}
+    if what in catalogue():
+        return {what: example(catalogue()[what], **sizes)}
+    if sizes and (what.endswith((".json", ")")) or ":" in what):
+        raise ValueError(
+            f"{', '.join(sizes)} must be left out for what has its own size; got {what!r}"
+        )
+    if what.endswith(")"):
+        return {what: spelled(what)}
+    if what.endswith(".json"):
+        from posenc.interop import read_config
+
+        layers = dict.fromkeys(read_config(what).layers)
+        return {f"{what}: {encoding}": encoding for encoding in layers}
+    if ":" in what:
+        module, _, name = what.partition(":")
+        try:
+            given = getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError) as error:
+            raise ValueError(f"an encoding must be importable; got {what!r}: {error}") from error
+        return {what: _value(given)}
+    raise ValueError(
+        f"an encoding must be one of {', '.join([*catalogue(), *VARIANTS])}, an expression such as "
+        f"RoPE(64, base=5e5), package.module:name or a config.json; got {what!r}"
+    )
+
+
+def spelled(expression: str) -> Encoding:
+    """The encoding that a Python expression spells: what `repr` prints, or a preset. No code runs.
+
+    >>> spelled("RoPE(64, scaling=YaRN(4, 8192))").scaling.factor
+    4
+    >>> spelled("AxialSinusoidal.mae(16)").layout
+    'concat'
+    """
+    names = {kind.__name__: kind for kind in catalogue().values()}
+    for module in (scalings, temperatures):
+        names |= {
+            name: kind for name, kind in vars(module).items() if dataclasses.is_dataclass(kind)
+        }
+    try:
+        value = _read(ast.parse(expression.strip(), mode="eval").body, names)
+    except SyntaxError as error:
+        raise ValueError(f"expression must be Python; got {expression!r}: {error.msg}") from error
+    return _value(value)
+
+
+def _read(node: ast.AST, names: dict[str, Any]) -> Any:
+    match node:
+        case ast.Call(func=ast.Name(id=name)) if name in names:
+            make = names[name]
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=preset)) if (
+            name in names and isinstance(vars(names[name]).get(preset), classmethod)
+        ):
+            make = getattr(names[name], preset)
+        case ast.Tuple() | ast.List():
+            return tuple(_read(item, names) for item in node.elts)
+        case _:
+            try:
+                return ast.literal_eval(node)
+            except (ValueError, TypeError) as error:
+                raise ValueError(
+                    "expression must be made of encodings, scalings and plain values; "
+                    f"got {ast.unparse(node)!r}"
+                ) from error
+    keywords = {str(word.arg): _read(word.value, names) for word in node.keywords}
+    try:
+        return make(*[_read(item, names) for item in node.args], **keywords)
+    except TypeError as error:
+        raise ValueError(f"expression must be one that can be made; got {error}") from error
+
+
+def loaded(path: str | Path) -> dict[str, Encoding]:
+    """The encodings in a file: values by their names, and classes that need no more than sizes."""
+    path = Path(path)
+    spec = importlib.util.spec_from_file_location(f"posenc_loaded_{path.stem}", path)
+    if spec is None or spec.loader is None or not path.exists():
+        raise ValueError(f"file must be a Python file that exists; got {path}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look for the names of annotations
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:  # it may even call sys.exit
+        told = f"{type(error).__name__}: {error}"
+        raise ValueError(f"file must run; got {path}, which ends with {told}") from error
+    values = {name: value for name, value in vars(module).items() if not name.startswith("_")}
+    mine = {
+        name: _value(value)
+        for name, value in values.items()
+        if isinstance(value, Encoding)
+        or (
+            isinstance(value, type)
+            and issubclass(value, Encoding)
+            and value.__module__ == spec.name
+        )
+    }
+    if not mine:
+        raise ValueError(f"file must hold an encoding; got {path}, which has none")
+    return mine
+
+
+def _value(given: Any) -> Encoding:
+    if isinstance(given, type) and issubclass(given, Encoding):
+        return example(given)
+    if not isinstance(given, Encoding):
+        raise TypeError(f"what is named must be an Encoding; got {given!r}")
+    return given
+
+
+def _required(field: Any) -> bool:
+    missing = dataclasses.MISSING
+    return field.default is missing and field.default_factory is missing
