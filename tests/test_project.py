@@ -16,6 +16,7 @@ SOURCE = ROOT / "src" / "posenc"
 
 LAYERS = [  # each may import from the ones before it; the last part of a name is enough
     {"rules", "text"},
+    {"messages"},
     {"arrays"},
     {"positions", "frequencies", "rotation_torch"},
     {"rotation", "scalings"},

@@ -8,6 +8,7 @@ from matplotlib import font_manager, rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from posenc.messages import translator
 from posenc.text import HAN, JOINER
 from posenc.views import Heatmap
 
@@ -72,10 +73,11 @@ def _heatmap(view: Heatmap, labels: list[str]) -> Figure:
     limit = float(np.abs(view.values).max()) or 1.0
     image = axis.imshow(view.values, aspect="auto", cmap="RdBu_r", vmin=-limit, vmax=limit)
     axis.set_title(view.title, fontsize=10)
-    axis.set_xlabel("dimension")
-    axis.set_ylabel("position")
+    t = translator("en")
+    axis.set_xlabel(t("dimension"))
+    axis.set_ylabel(t("position"))
     named = range(0, rows, -(-rows // 40))  # forty names fit; the picture itself has every row
     axis.set_yticks(list(named), [f"{labels[row]}  {row}".strip() for row in named])
     axis.set_xticks(sorted({*range(0, dim, max(1, dim // 8)), dim - 1}))
-    figure.colorbar(image, label="value")
+    figure.colorbar(image, label=t("value"))
     return figure

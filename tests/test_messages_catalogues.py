@@ -1,0 +1,56 @@
+"""The catalogues: nothing missing, nothing left over, the same placeholders, read as gettext does."""
+
+import ast
+import string
+from pathlib import Path
+
+import pytest
+from babel.messages.pofile import read_po
+
+from posenc.messages import CATALOGUES, LANGUAGES, catalogue, translator
+
+SOURCE = Path(__file__).parent.parent / "src" / "posenc"
+TRANSLATED = LANGUAGES[1:]
+
+
+def said(path):
+    """The messages in a file: what `t` and `later` are called with."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        name = getattr(getattr(node, "func", None), "id", None)
+        if name in ("t", "later"):
+            (message, *_) = node.args
+            if isinstance(message, ast.Constant):
+                yield message.value
+
+
+MESSAGES = {message for path in SOURCE.rglob("*.py") for message in said(path)}
+
+
+def placeholders(text):
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
+
+
+@pytest.mark.parametrize("lang", TRANSLATED)
+def test_every_message_is_there_and_no_other(lang):
+    assert MESSAGES
+    assert set(catalogue(lang)) == MESSAGES
+
+
+@pytest.mark.parametrize("lang", TRANSLATED)
+def test_placeholders_are_those_of_the_english(lang):
+    differing = {m: s for m, s in catalogue(lang).items() if placeholders(m) != placeholders(s)}
+    assert differing == {}
+
+
+@pytest.mark.parametrize("lang", TRANSLATED)
+def test_gettext_reads_the_same(lang):
+    with (CATALOGUES / f"{lang}.po").open("rb") as file:
+        theirs = read_po(file, abort_invalid=True)
+    assert {entry.id: entry.string for entry in theirs if entry.id} == catalogue(lang)
+
+
+def test_a_language_that_is_not_there_is_a_sentence():
+    with pytest.raises(
+        ValueError, match="lang must be 'en' or 'ja' or 'zh-Hans' or 'zh-Hant'; got lang='fr'"
+    ):
+        translator("fr")
