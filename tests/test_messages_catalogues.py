@@ -1,4 +1,4 @@
-"""The catalogues: nothing missing, nothing left over, the same placeholders, read as gettext does."""
+"""The catalogues: nothing missing or left over, the same placeholders, read as gettext does."""
 
 import ast
 import string
