@@ -101,7 +101,7 @@ def _shift(encoding: Sinusoidal, asked: Question) -> Step:
             pair=i,
             position=p,
             next=p + 1,
-            error=f"{np.abs(moved - there).max():.1e}",
+            error=f"{np.abs(moved - there).max():.2g}",
         ),
         (
             equation(

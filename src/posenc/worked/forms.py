@@ -84,7 +84,9 @@ STYLE = (
     "body{font:16px/1.6 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
     "table{border-collapse:collapse;font-variant-numeric:tabular-nums;display:block;overflow-x:auto}"
     "td,th{padding:.1rem .6rem;text-align:right;white-space:nowrap;border-bottom:1px solid #8884}"
-    "math{font-size:1.1em;margin:.4rem 0}:root{color-scheme:light dark}"
+    "math{font-size:1.1em;margin:.8rem 0;justify-content:start;text-align:left}"
+    "mtable{border-inline:1.5px solid;border-radius:.4em;padding:0 .2em;margin:0 .2em}"
+    ":root{color-scheme:light dark}"
 )
 
 

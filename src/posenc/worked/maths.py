@@ -150,7 +150,7 @@ def mathml(tree: Maths, digits: int = 4) -> str:
         return f"<mn>{number(tree, digits)}</mn>"
     parts = [mathml(part, digits) for part in tree.parts]
     if tree.kind == "matrix":
-        return f"<mrow><mo>[</mo><mtable>{''.join(parts)}</mtable><mo>]</mo></mrow>"
+        return f"<mtable>{''.join(parts)}</mtable>"  # a style draws its brackets: few fonts can
     if tree.kind == "line":
         parts = [f"<mtd>{part}</mtd>" for part in parts]
     return f"<{TAGS[tree.kind]}>{''.join(parts)}</{TAGS[tree.kind]}>"
