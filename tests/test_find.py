@@ -4,13 +4,19 @@ import numpy as np
 import pytest
 
 import posenc as pe
-from posenc.find import VARIANTS, example, found, spelled
+from posenc.find import VARIANTS, example, found, spelled, spelling
 
 
 @pytest.mark.parametrize("name", [*pe.catalogue(), *VARIANTS])
 def test_what_repr_prints_can_be_spelled(name):
     (encoding,) = found(name).values()
-    assert spelled(repr(encoding)) == encoding
+    assert spelled(repr(encoding)) == spelled(spelling(encoding)) == encoding
+
+
+def test_the_spelling_leaves_out_defaults():
+    assert spelling(pe.RoPE(8)) == "RoPE(8)"
+    assert spelling(pe.RoPE(8, rotary_dim=4, base=5e5)) == "RoPE(8, base=500000.0, rotary_dim=4)"
+    assert spelling(pe.NoPE()) == "NoPE()"
 
 
 @pytest.mark.parametrize("name", VARIANTS)

@@ -16,7 +16,8 @@ TRANSLATED = LANGUAGES[1:]
 def said(path):
     """The messages in a file: what `t` and `later` are called with."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        name = getattr(getattr(node, "func", None), "id", None)
+        function = getattr(node, "func", None)
+        name = getattr(function, "id", None) or getattr(function, "attr", None)
         if name in ("t", "later"):
             (message, *_) = node.args
             if isinstance(message, ast.Constant):

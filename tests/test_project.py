@@ -25,7 +25,7 @@ LAYERS = [  # each may import from the ones before it; the last part of a name i
     {"schedules", "temperatures"},
     {"interop"},
     {"find"},
-    {"adapt", "checks"},
+    {"adapt", "checks", "worked"},
     {"peers"},
     {"__init__"},
     {"torch", "views"},

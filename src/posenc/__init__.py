@@ -63,6 +63,7 @@ if _typing.TYPE_CHECKING:  # for readers and type checkers; see __getattr__
         Temperature,
         Tempered,
     )
+    from posenc.worked import Explanation, demonstrate, explain
 
 __version__ = "0.1.0"
 
@@ -78,6 +79,7 @@ __all__ = [
     "ClippedBias",
     "DynamicNTK",
     "Encoding",
+    "Explanation",
     "FourierFeatures",
     "Interpolation",
     "Learned",
@@ -115,9 +117,11 @@ __all__ = [
     "catalogue",
     "check",
     "consecutive",
+    "demonstrate",
     "detr_grid",
     "distances",
     "documents",
+    "explain",
     "from_config",
     "from_state_dict",
     "grid",
@@ -147,6 +151,7 @@ _HOMES = {
     "scalings": "DynamicNTK Interpolation Llama3 LongRoPE NTK Proportional Scaling YaRN",
     "schedules": "Schedule",
     "temperatures": "Llama4Temperature LogN MinistralTemperature SSMax Temperature Tempered",
+    "worked": "Explanation demonstrate explain",
 }
 
 

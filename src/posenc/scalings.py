@@ -149,16 +149,18 @@ class YaRN(Scaling):
                 f"base must be above 1 for YaRN, which needs slow pairs; got base={base}"
             )
         w = f.geometric(dim, base=base)
+        return f.by_parts(w, self.keep(dim, base=base), factor=self.factor)
+
+    def keep(self, dim: int, *, base: float) -> np.ndarray:
+        """gamma_i, how much of each frequency is kept: 1 all of it, 0 for w_i / factor."""
         span = {
             "original_length": self.original_length,
             "slow": self.beta_slow,
             "fast": self.beta_fast,
         }
         if self.ramp == "rotations":
-            keep = f.ramp_over_rotations(w, **span)
-        else:
-            keep = f.ramp_over_dims(dim, base=base, truncate=self.truncate, **span)
-        return f.by_parts(w, keep, factor=self.factor)
+            return f.ramp_over_rotations(f.geometric(dim, base=base), **span)
+        return f.ramp_over_dims(dim, base=base, truncate=self.truncate, **span)
 
     def softmax_factor(self) -> float:
         """What DeepSeek multiplies its softmax scale by: the square of mscale_all_dim's mscale."""
@@ -190,13 +192,16 @@ class Llama3(Scaling):
 
     def frequencies(self, dim: int, *, base: float) -> np.ndarray:
         w = f.geometric(dim, base=base)
-        keep = f.ramp_over_rotations(
-            w,
+        return f.by_parts(w, self.keep(dim, base=base), factor=self.factor)
+
+    def keep(self, dim: int, *, base: float) -> np.ndarray:
+        """gamma_i, how much of each frequency is kept: 1 all of it, 0 for w_i / factor."""
+        return f.ramp_over_rotations(
+            f.geometric(dim, base=base),
             original_length=self.original_length,
             slow=self.low_freq_factor,
             fast=self.high_freq_factor,
         )
-        return f.by_parts(w, keep, factor=self.factor)
 
 
 @dataclass(frozen=True)

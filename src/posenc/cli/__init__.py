@@ -10,6 +10,7 @@ import posenc
 from posenc.cli.bench import bench
 from posenc.cli.check import check
 from posenc.cli.config import config
+from posenc.cli.explain import demo, explain
 from posenc.cli.listing import list_encodings
 from posenc.cli.show import show
 
@@ -31,5 +32,5 @@ def main() -> None:
     """Transformer positional encodings: use them, measure them, see them."""
 
 
-for command in (list_encodings, show, bench, check, config):
+for command in (list_encodings, show, explain, demo, check, config, bench):
     main.add_command(command)

@@ -87,8 +87,8 @@ class Sinusoidal(Additive):
             raise ValueError(
                 f"shift needs an even dim, because every sine needs its cosine; got dim={self.dim}"
             )
-        sine = np.flatnonzero(self._is_sine())
-        cosine = np.flatnonzero(~self._is_sine())
+        sine = np.flatnonzero(self.is_sine())
+        cosine = np.flatnonzero(~self.is_sine())
         (sin_k, cos_k) = np.moveaxis(
             sin_cos(np.array([k]), self._frequencies, dtype=np.float64), -1, 0
         )
@@ -144,7 +144,8 @@ class Sinusoidal(Additive):
         pairs, channel = len(self._frequencies), np.arange(self.dim)
         return channel // 2 if self.layout == "interleaved" else channel % pairs
 
-    def _is_sine(self) -> np.ndarray:
+    def is_sine(self) -> np.ndarray:
+        """Which channels are sines, not cosines: (dim,)."""
         pairs, channel = len(self._frequencies), np.arange(self.dim)
         return channel % 2 == 0 if self.layout == "interleaved" else channel < pairs
 

@@ -1,0 +1,111 @@
+"""`explain`: the steps of any encoding, by its kind or its mechanism."""
+
+from collections.abc import Iterator
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from posenc import rules
+from posenc.encodings import (
+    ALiBi,
+    AxialRoPE,
+    ClippedBias,
+    Learned,
+    NoPE,
+    RoPE,
+    Sinusoidal,
+    T5Bias,
+    catalogue,
+)
+from posenc.find import VARIANTS, found, spelling
+from posenc.mechanisms import Additive, Bias, Encoding, Rotary
+from posenc.messages import translator
+from posenc.positions import LIMIT
+from posenc.text import tokens as tokenise
+from posenc.worked import additive, bias, rotary, scores
+from posenc.worked.explanation import Explanation, Step
+from posenc.worked.question import Question
+
+MOST = 512
+"""Tokens that an explanation has at most."""
+
+
+@singledispatch
+def steps(encoding: Encoding, asked: Question) -> Iterator[Step]:
+    """The steps of an encoding. `steps.register` adds those of a kind of your own."""
+    return scores.scores(encoding, asked)
+
+
+steps.register(Additive, additive.additive)
+steps.register(Sinusoidal, additive.sinusoidal)
+steps.register(Learned, additive.learned)
+steps.register(Rotary, rotary.rotary)
+steps.register(RoPE, rotary.rope)
+steps.register(AxialRoPE, rotary.axial)
+steps.register(Bias, bias.bias)
+steps.register(ALiBi, bias.alibi)
+steps.register(T5Bias, bias.t5)
+steps.register(ClippedBias, bias.clipped)
+steps.register(NoPE, bias.nope)
+
+
+def explain(
+    encoding: Encoding | str,
+    *,
+    dim: int | None = None,
+    heads: int | None = None,
+    length: int | None = None,
+    position: int = 3,
+    tokens: str | list[str] | None = None,
+    lang: str = "en",
+    digits: int = 4,
+    seed: int = 0,
+) -> Explanation:
+    """The worked calculation of an encoding: every step with its numbers.
+
+    `encoding` is a value, a name or an expression; `dim` (8) and `heads` (4) are for a name.
+    `tokens` are a sentence or its tokens, else there are `length` of them (3) without names;
+    `position` is where angles are worked out. Learned parameters are drawn by `seed`. `lang` is en,
+    ja, zh-Hans or zh-Hant.
+
+    >>> from posenc import Sinusoidal
+    >>> explained = explain(Sinusoidal(8), position=3)
+    >>> [step.name for step in explained.steps]
+    ['formula', 'frequencies', 'angles', 'encodings', 'addition', 'shift']
+    >>> explained["angles"].table.rows[1]
+    (1, 2, 0.3000..., 0.29552..., 0.95533...)
+    """
+    t = translator(lang)
+    rules.whole("digits", digits, least=1, most=16)
+    position = rules.whole("position", position, least=0, most=LIMIT - 64)
+    rules.whole("seed", seed, least=0)
+    words = tokenise(tokens) if isinstance(tokens, str) else tokens
+    if words is not None and length is not None:
+        raise ValueError(f"length must be left out where tokens are given; got length={length}")
+    if words is not None and not 1 <= len(words) <= MOST:
+        raise ValueError(f"tokens must be 1 .. {MOST}; got {len(words)}")
+    length = rules.whole("length", 3 if length is None else length, least=1, most=MOST)
+    count = length if words is None else len(words)
+    value = _one(encoding, length=count, dim=dim, heads=heads)
+    params: dict[str, Any] = value.init(np.random.default_rng(seed))
+    asked = Question(value, count, position, None if words is None else tuple(words), params, t)
+    title = t("{encoding}, worked", encoding=spelling(value))
+    return Explanation(title, lang, tuple(steps(value, asked)), digits=digits)
+
+
+def _one(encoding: Any, *, length: int, dim: int | None, heads: int | None) -> Encoding:
+    """The encoding that is named, of a size that can be worked by hand; or the one given."""
+    given = {name: size for name, size in (("dim", dim), ("heads", heads)) if size is not None}
+    if not isinstance(encoding, str | Encoding):
+        raise TypeError(f"encoding must be an Encoding, a name or an expression; got {encoding!r}")
+    if isinstance(encoding, str) and encoding in (*VARIANTS, *catalogue()):
+        sizes = {"dim": 8, "heads": 4, "length": length, "reach": 2} | given
+        return found(encoding, **sizes)[encoding]
+    if given:
+        raise ValueError(f"dim and heads are for names of encodings; got {given} for {encoding}")
+    values = [encoding] if isinstance(encoding, Encoding) else list(found(encoding).values())
+    if len(values) > 1:
+        several = " and ".join(map(spelling, values))
+        raise ValueError(f"encoding must be one; got {encoding}, which has {several}")
+    return values[0]
