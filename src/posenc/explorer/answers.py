@@ -1,0 +1,285 @@
+"""What the explorer answers: each function makes plain data of what was asked."""
+
+import dataclasses
+import typing
+from functools import lru_cache
+from typing import Any, cast
+
+import numpy as np
+
+from posenc import colours
+from posenc.encodings import catalogue
+from posenc.explorer import limits
+from posenc.explorer.asked import Asked, encoding_of
+from posenc.explorer.parameters import Refused
+from posenc.find import VARIANTS, example, spelling
+from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores
+from posenc.messages import catalogue as messages_in
+from posenc.messages import translator
+from posenc.views import Image, View, view
+from posenc.views.kinds import kinds_for
+
+INLINE = 4_096
+"""Cells of an image that come within the JSON; more come as an array of their own."""
+
+
+def encodings(lang: str, loaded: dict[str, Encoding]) -> dict[str, Any]:
+    """Every encoding with its parameters, by where it acts; and the views that suit each."""
+    t = translator(lang)
+    groups = {
+        Additive: ("additive", t("added to the embeddings")),
+        Rotary: ("rotary", t("rotates queries and keys")),
+        Bias: ("bias", t("added to the logits")),
+        Scores: ("scores", t("makes the logits")),
+    }
+    values = {name: example(kind) for name, kind in catalogue().items()}
+    values |= {name: make(64) for name, make in VARIANTS.items()}
+    told = [
+        {
+            "acts": acts,
+            "title": title,
+            "encodings": [
+                _described(name, value, name in loaded)
+                for name, value in (values | loaded).items()
+                if isinstance(value, mechanism)
+            ],
+        }
+        for mechanism, (acts, title) in groups.items()
+    ]
+    return {
+        "groups": told,
+        "scalings": [_scaling(make(64)) for make in list(VARIANTS.values())[:-1]],
+        "limits": {
+            "text": limits.TEXT,
+            "positions": limits.POSITIONS,
+            "cells": limits.CELLS,
+            "encodings": limits.ENCODINGS,
+        },
+    }
+
+
+def _described(name: str, value: Encoding, loaded: bool) -> dict[str, Any]:
+    return {
+        "name": name,
+        "title": type(value).__name__ if name in catalogue() else name,
+        "expression": name if loaded else spelling(value),
+        "fields": [] if loaded else fields_of(value),
+        "views": kinds_for(value),
+        "loaded": loaded,
+    }
+
+
+def _scaling(rope: Any) -> dict[str, Any]:
+    scaling = rope.scaling
+    return {
+        "name": type(scaling).__name__,
+        "expression": spelling(scaling),
+        "fields": fields_of(scaling),
+    }
+
+
+def fields_of(value: Any) -> list[dict[str, Any]]:
+    """The fields of an encoding or a scaling that a page can offer as controls, with values."""
+    hints = typing.get_type_hints(type(value))
+    told: list[dict[str, Any]] = []
+    for field in dataclasses.fields(value):
+        if not field.init:
+            continue
+        hint, now = hints[field.name], getattr(value, field.name)
+        row: dict[str, Any] = {"name": field.name, "value": now}
+        choices = typing.get_args(hint)
+        if typing.get_origin(hint) is typing.Literal:
+            row |= {"type": "choice", "choices": list(choices)}
+        elif hint is bool:
+            row |= {"type": "bool"}
+        elif hint is int or (type(now) is int and int in choices):
+            step = 2 if field.name in ("dim", "rotary_dim", "buckets") else 1
+            most = limits.SIZES.get(field.name, 2**20)
+            row |= {"type": "int", "least": step, "most": most, "step": step}
+        elif hint is float or type(now) is float:
+            row |= {"type": "float"}
+        elif field.name == "scaling":
+            row |= {"type": "scaling", "value": None if now is None else spelling(now)}
+        else:
+            continue
+        told.append(row)
+    return told
+
+
+def respelled(expression: str, changes: dict[str, str], loaded: dict[str, Encoding]) -> str:
+    """The expression of an encoding with some of its fields changed."""
+    value = encoding_of(expression, loaded)
+    fields = {row["name"]: row for row in fields_of(value)}
+    for name, text in changes.items():
+        if name not in fields:
+            raise Refused(f"{name[:80]!r} is no field of {type(value).__name__}", "e")
+        change = _read(fields[name], text)
+        limits.check_arguments(type(value).__name__, {name: change})
+        try:
+            more = {"rotary_dim": None} if name == "dim" and "rotary_dim" in fields else {}
+            value = dataclasses.replace(cast(Any, value), **{name: change} | more)
+        except (ValueError, TypeError) as error:
+            raise Refused(str(error), name) from error
+    return spelling(value)
+
+
+def _read(field: dict[str, Any], text: str) -> Any:
+    name, kind = field["name"], field["type"]
+    if kind == "scaling":
+        wrapped = f"RoPE(64, scaling={text})"
+        return cast(Any, encoding_of(wrapped, {})).scaling if text else None
+    if kind == "bool":
+        return text == "true"
+    if kind == "choice":
+        return text
+    try:
+        return int(text) if kind == "int" else float(text)
+    except (ValueError, OverflowError) as error:
+        raise Refused(f"{name} must be a number; got {text[:80]!r}", name) from error
+
+
+def tokens(asked: Asked) -> dict[str, Any]:
+    """The tokens of the sentence, each with what it covers."""
+    told = [
+        {
+            "label": token.label,
+            "text": token.text,
+            "start": token.start,
+            "end": token.end,
+            "bytes": token.data.hex(" ").upper(),
+            "part": token.part,
+        }
+        for token in asked.tokens
+    ]
+    return {"tokens": told}
+
+
+def seen(asked: Asked, kind: str) -> View:
+    """The view that was asked for."""
+    if kind not in (suitable := kinds_for(*asked.encodings)):
+        raise Refused(
+            f"kind must be one that suits, {', '.join(suitable)}; got {kind[:80]!r}", "kind", 404
+        )
+    if kind in ("similarity", "attention") and asked.length**2 > limits.CELLS:
+        raise Refused(
+            f"positions x positions must be at most {limits.CELLS:,}; got {asked.length}", "n", 413
+        )
+    gridded = any(encoding.axes not in (None, 1) for encoding in asked.encodings)
+    labels = None if gridded else asked.labels
+    length = None if labels or gridded else asked.length
+    try:
+        return view(
+            list(asked.encodings),
+            kind,
+            tokens=labels,
+            length=length,
+            seed=asked.seed,
+            lang=asked.lang,
+        )
+    except (ValueError, TypeError) as error:
+        raise Refused(str(error), "e") from error
+
+
+def view_json(made: View, rows: int, columns: int) -> dict[str, Any]:
+    """The view as plain data, large images without their values."""
+    told = {"kind": made.kind, "title": made.title, "notes": list(made.notes)}
+    panels: list[dict[str, Any]] = []
+    for panel in made.panels:
+        if isinstance(panel, Image):
+            small = panel.averaged(rows or 8_192, columns or 8_192)
+            large = small.values.size > INLINE
+            data = dataclasses.replace(small, values=np.zeros((0, 0)) if large else small.values)
+            more = {"shape": list(small.values.shape)}
+            panels.append(data.to_json() | more | ({"values": None} if large else {}))
+        else:
+            panels.append(panel.to_json())
+    return told | {"panels": panels, "columns": made.columns}
+
+
+def panel_values(made: View, values: dict[str, Any]) -> np.ndarray:
+    """The values of one panel of the view, averaged or cut out as was asked."""
+    panel = _panel(made, values["panel"])
+    if not isinstance(panel, Image):
+        raise Refused("panel must be that of an image", "panel")
+    if values["height"] and values["width"]:
+        top, left = values["top"], values["left"]
+        return panel.values[top : top + values["height"], left : left + values["width"]]
+    return panel.averaged(values["rows"] or 8_192, values["columns"] or 8_192).values
+
+
+def _panel(made: View, number: int) -> Any:
+    if number >= len(made.panels):
+        raise Refused(f"panel must be 0 .. {len(made.panels) - 1}; got {number}", "panel")
+    return made.panels[number]
+
+
+def cell(asked: Asked, place: int, other: int) -> dict[str, Any]:
+    """The worked calculation of one number of the first encoding."""
+    from posenc.worked.cell import cell as worked
+    from posenc.worked.cell import convention
+
+    encoding = asked.encodings[0]
+    params = encoding.init(np.random.default_rng(asked.seed))
+    try:
+        told = worked(encoding, place, other, params, lang=asked.lang).to_json()
+    except (ValueError, TypeError) as error:
+        raise Refused(str(error), "p") from error
+    names = convention(encoding).items()
+    return told | {"convention": [{"name": name, "value": value} for name, value in names]}
+
+
+def explanation(asked: Asked, position: int) -> dict[str, Any]:
+    """The whole worked calculation of the first encoding."""
+    from posenc.worked import explain
+
+    try:
+        labels = asked.labels
+        tokens = labels[:512] if labels else None
+        length = None if tokens else min(asked.length, 512)
+        explained = explain(
+            asked.encodings[0], position=position, tokens=tokens, length=length, lang=asked.lang
+        )
+    except (ValueError, TypeError) as error:
+        raise Refused(str(error), "p") from error
+    return explained.to_json()
+
+
+@lru_cache(128)
+def checked(encoding: Encoding, seed: int) -> dict[str, Any]:
+    """The verdicts on an encoding; the same value and seed have the same."""
+    from posenc.checks import check
+
+    return check(encoding, seed=seed, limit=5.0).to_json()
+
+
+def messages(lang: str) -> dict[str, Any]:
+    """The page's words in a language."""
+    return {"lang": lang, "messages": messages_in(lang)}
+
+
+def colour_maps(theme: str) -> dict[str, Any]:
+    """The colour maps, 256 colours each, and the colours of lines and tokens."""
+    maps = {name: colours.colour_map(name, dark=theme == "dark").tolist() for name in colours.MAPS}
+    return maps | {"lines": list(colours.OKABE_ITO)}
+
+
+def config(given: Any) -> dict[str, Any]:
+    """The encodings of a model's config.json, which is data and nothing else."""
+    from posenc.interop import read_config
+
+    if not isinstance(given, dict):
+        raise Refused("a config must be a JSON object", "config")
+    try:
+        model = read_config(cast(dict[str, Any], given))
+        layers = dict.fromkeys(model.layers)
+        for encoding in layers:
+            fields = dataclasses.fields(cast(Any, encoding))
+            values = {field.name: getattr(encoding, field.name) for field in fields if field.init}
+            limits.check_arguments(type(encoding).__name__, values)
+        expressions = [spelling(encoding) for encoding in layers]
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+        raise Refused(f"the config cannot be read: {error}", "config") from error
+    kind = str(given.get("model_type", ""))[:80]
+    return {"model_type": kind, "expressions": expressions[: limits.ENCODINGS]}
+
+

@@ -1,0 +1,214 @@
+"""The explorer as an application: addresses, errors, the page."""
+
+import io
+import json
+from collections.abc import Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from posenc.explorer import answers, exports, limits
+from posenc.explorer import parameters as p
+from posenc.explorer.asked import asked
+from posenc.explorer.guard import LOCAL, Guard
+from posenc.explorer.openapi import described
+from posenc.explorer.parameters import Parameter, Refused
+from posenc.explorer.work import Workers
+from posenc.mechanisms import Encoding
+
+STATIC = Path(__file__).parent / "static"
+COMMON = (p.TEXT, p.BY, p.ENCODINGS, p.LENGTH, p.SEED, p.LANG)
+SIZE = (p.ROWS, p.COLUMNS)
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """An address: what it answers, which parameters it takes, and the function that does it."""
+
+    path: str
+    about: str
+    parameters: tuple[Parameter, ...]
+    answer: Callable[[dict[str, Any], dict[str, Encoding]], Any]
+    media: str = "application/json"
+    slow: bool = False
+
+
+def _view(values: dict[str, Any], loaded: dict[str, Encoding]) -> Any:
+    made = answers.seen(asked(values, loaded), values["kind"])
+    return answers.view_json(made, values["rows"], values["columns"])
+
+
+def _array(values: dict[str, Any], loaded: dict[str, Encoding]) -> bytes:
+    made = answers.seen(asked(values, loaded), values["kind"])
+    return npy(answers.panel_values(made, values).astype(np.float32))
+
+
+def npy(array: np.ndarray) -> bytes:
+    """The array as the bytes of a .npy file."""
+    buffer = io.BytesIO()
+    np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
+    return buffer.getvalue()
+
+
+ENDPOINTS = (
+    Endpoint(
+        "/api/v1/encodings",
+        "Every encoding with its parameters, by where it acts.",
+        (p.LANG,),
+        lambda v, own: answers.encodings(v["lang"], own),
+    ),
+    Endpoint(
+        "/api/v1/tokens",
+        "The sentence as tokens.",
+        COMMON,
+        lambda v, own: answers.tokens(asked(v, own)),
+    ),
+    Endpoint("/api/v1/view/{kind}.npy", "The values of a panel.", (*COMMON, *SIZE, p.PANEL, *p.WINDOW), _array, "application/octet-stream"),
+    Endpoint("/api/v1/view/{kind}", "A view of the encodings.", (*COMMON, *SIZE), _view),
+    Endpoint(
+        "/api/v1/cell",
+        "One number, worked.",
+        (*COMMON, p.POSITION, p.DIMENSION),
+        lambda v, own: answers.cell(asked(v, own), v["p"], v["d"]),
+    ),
+    Endpoint(
+        "/api/v1/explain",
+        "The worked calculation of the first encoding.",
+        (*COMMON, p.POSITION),
+        lambda v, own: answers.explanation(asked(v, own), v["p"]),
+    ),
+    Endpoint(
+        "/api/v1/check",
+        "What the checks find of the first encoding.",
+        COMMON,
+        lambda v, own: answers.checked(asked(v, own).encodings[0], v["seed"]),
+        slow=True,
+    ),
+    Endpoint(
+        "/api/v1/messages",
+        "The page's words in a language.",
+        (p.LANG,),
+        lambda v, own: answers.messages(v["lang"]),
+    ),
+    Endpoint(
+        "/api/v1/colours",
+        "Colour maps and colours of lines.",
+        (p.THEME,),
+        lambda v, own: answers.colour_maps(v["theme"]),
+    ),
+    *exports.endpoints(Endpoint, COMMON),
+)  # fmt: skip
+
+
+def application(
+    *, loaded: dict[str, Encoding] | None = None, hosts: tuple[str, ...] = LOCAL
+) -> Guard:
+    """The explorer, with encodings of the user's own that the command line has loaded."""
+    own = loaded or {}
+    workers = Workers(2, waiting=256, seconds=30.0)
+    checkers = Workers(1, waiting=32, seconds=60.0)
+
+    def route(endpoint: Endpoint) -> Route:
+        async def answer(request: Request) -> Response:
+            query = {key: request.query_params.getlist(key) for key in request.query_params}
+            values = p.read(endpoint.parameters, query) | request.path_params
+            if endpoint.path == "/api/v1/spell":
+                values["changes"] = {
+                    key.removeprefix("set."): text
+                    for key, (text, *_) in query.items()
+                    if key.startswith("set.")
+                }
+            do = checkers if endpoint.slow else workers
+            return _response(endpoint, await do.do(lambda: endpoint.answer(values, own)))
+
+        return Route(endpoint.path, answer, methods=["GET"])
+
+    async def config(request: Request) -> Response:
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > limits.CONFIG:
+                raise Refused(f"a config must have at most {limits.CONFIG:,} bytes", "config", 413)
+        try:
+            given = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise Refused(f"a config must be JSON: {error}", "config") from error
+        return _json(await workers.do(lambda: answers.config(given)))
+
+    async def openapi(_: Request) -> Response:
+        return _json(described(ENDPOINTS))
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> Any:
+        yield
+        workers.close()
+        checkers.close()
+
+    app = Starlette(
+        routes=[
+            *map(route, ENDPOINTS),
+            Route("/api/v1/config", config, methods=["POST"]),
+            Route("/api/v1/openapi.json", openapi, methods=["GET"]),
+            Route("/", page, methods=["GET"]),
+            Mount("/assets", StaticFiles(directory=STATIC / "assets", check_dir=False)),
+        ],
+        exception_handlers={Refused: refused, HTTPException: not_there, Exception: failed},
+        lifespan=lifespan,
+    )
+    return Guard(app, hosts=hosts)
+
+
+async def page(_: Request) -> Response:
+    """The page, or a sentence if it was not built."""
+    index = STATIC / "index.html"
+    if not index.exists():
+        return Response(MISSING, status_code=503, media_type="text/plain; charset=utf-8")
+    return FileResponse(index, headers={"cache-control": "no-cache"})
+
+
+MISSING = (
+    "The explorer's page was not built. In a clone: make page. In a package: please report it, "
+    "for a package must have it.\n"
+)
+
+
+def _response(endpoint: Endpoint, made: Any) -> Response:
+    if isinstance(made, exports.File):
+        headers = {"content-disposition": f'attachment; filename="{made.name}"'}
+        return Response(made.data, media_type=made.media, headers=headers)
+    return _json(made) if endpoint.media == "application/json" else Response(made, media_type=endpoint.media)
+
+
+def _json(data: Any, status: int = 200) -> Response:
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Response(text, status_code=status, media_type="application/json")
+
+
+def _error(message: str, argument: str | None, status: int) -> Response:
+    return _json({"error": {"message": message, "argument": argument}}, status)
+
+
+async def refused(_: Request, error: Exception) -> Response:
+    """A sentence about what was asked."""
+    assert isinstance(error, Refused)
+    return _error(str(error), error.argument, error.status)
+
+
+async def not_there(_: Request, error: Exception) -> Response:
+    """An address or a method that there is not."""
+    assert isinstance(error, HTTPException)
+    return _error(str(error.detail), None, error.status_code)
+
+
+async def failed(_: Request, error: Exception) -> Response:
+    """Our own fault: said without its traceback, which goes to the log."""
+    return _error("the explorer failed at this; its log has the reason", None, 500)

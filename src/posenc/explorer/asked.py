@@ -1,0 +1,72 @@
+"""What a page asks for: a sentence, encodings, a language; made into what the library takes."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from posenc.explorer import limits
+from posenc.explorer.parameters import Refused
+from posenc.find import spelled
+from posenc.mechanisms import Encoding
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The common parameters, checked against the limits."""
+
+    encodings: tuple[Encoding, ...]
+    names: tuple[str, ...]
+    tokens: tuple[Any, ...]
+    length: int
+    seed: int
+    lang: str
+
+    @property
+    def labels(self) -> list[str] | None:
+        """What stands before each row; None if there are no tokens for all of them."""
+        labels = [token.label for token in self.tokens]
+        if not labels:
+            return None
+        return labels + [str(place) for place in range(len(labels), self.length)]
+
+
+def asked(values: dict[str, Any], loaded: dict[str, Encoding]) -> Asked:
+    """The common parameters as the library takes them; what is too large is refused."""
+    tokens = tokens_of(values)
+    names = tuple(values["e"])
+    if len(names) > limits.ENCODINGS:
+        raise Refused(f"e must be given at most {limits.ENCODINGS} times; got {len(names)}", "e")
+    encodings = tuple(encoding_of(name, loaded) for name in names)
+    length = max(len(tokens), values["n"]) or 64
+    if length > limits.POSITIONS:
+        raise Refused(f"n must be at most {limits.POSITIONS:,}; got {length:,}", "n", 413)
+    for encoding in encodings:
+        dim = getattr(encoding, "dim", 64)
+        if length * dim > limits.CELLS:
+            raise Refused(
+                f"positions x dimensions must be at most {limits.CELLS:,}; got {length} x {dim}",
+                "n",
+                413,
+            )
+    return Asked(encodings, names, tokens, length, values["seed"], values["lang"])
+
+
+def encoding_of(expression: str, loaded: dict[str, Encoding]) -> Encoding:
+    """The encoding that is spelled, or the one of this name that the command line loaded."""
+    if expression in loaded:
+        return loaded[expression]
+    try:
+        return spelled(expression, check=limits.check_arguments)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise Refused(str(error), "e") from error
+
+
+def tokens_of(values: dict[str, Any]) -> tuple[Any, ...]:
+    """The tokens of the sentence."""
+    from posenc.text import tokenised
+
+    if not values["text"].strip():
+        return ()
+    try:
+        return tokenised(values["text"], by=values["by"])
+    except (ValueError, TypeError, ModuleNotFoundError) as error:
+        raise Refused(str(error), "by") from error

@@ -1,0 +1,117 @@
+"""What is shown, to take away: pictures, tables, arrays, the code that makes it."""
+
+import io
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from posenc.explorer import answers
+from posenc.explorer import parameters as p
+from posenc.explorer.asked import Asked, asked
+from posenc.explorer.parameters import Parameter, Refused
+from posenc.mechanisms import Encoding
+from posenc.views.kinds import KINDS, default_kind
+
+VIEW = Parameter("view", "The kind of view.", None, choices=tuple(KINDS))
+
+
+@dataclass(frozen=True)
+class File:
+    """A file to save."""
+
+    name: str
+    data: bytes
+    media: str
+
+
+def _of(values: dict[str, Any], loaded: dict[str, Encoding]) -> tuple[Asked, str]:
+    wanted = asked(values, loaded)
+    return wanted, values["view"] or default_kind(*wanted.encodings)
+
+
+def picture(form: str, media: str) -> Callable[..., File]:
+    """The view as a picture, as `pe.show` draws it."""
+
+    def export(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
+        try:
+            from posenc.figures import draw
+        except ModuleNotFoundError as error:
+            raise Refused(
+                f'{error.name} is not installed; pictures need: pip install "posenc[plot]"',
+                status=503,
+            ) from error
+        wanted, kind = _of(values, loaded)
+        figure = draw(
+            answers.seen(wanted, kind), dark=values["theme"] == "dark", lang=wanted.lang
+        )
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format=form)
+        return File(f"posenc-{kind}.{form}", buffer.getvalue(), media)
+
+    return export
+
+
+def csv(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
+    """The numbers of the view as a table."""
+    wanted, kind = _of(values, loaded)
+    text = answers.seen(wanted, kind).to_csv()
+    return File(f"posenc-{kind}.csv", text.encode(), "text/csv; charset=utf-8")
+
+
+def npy(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
+    """The values of one panel, all of them in float64."""
+    from posenc.explorer.app import npy as written
+
+    wanted, kind = _of(values, loaded)
+    whole = values | {"rows": 0, "columns": 0, "height": 0, "width": 0}
+    array = answers.panel_values(answers.seen(wanted, kind), whole)
+    data = written(np.asarray(array, dtype=np.float64))
+    return File(f"posenc-{kind}.npy", data, "application/octet-stream")
+
+
+def code(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
+    """Python that makes what is shown."""
+    wanted, kind = _of(values, loaded)
+    spelled = [
+        "loaded[" + repr(name) + "]" if name in loaded else re.sub(r"\b(?=[A-Z]\w*[.(])", "pe.", name)
+        for name in wanted.names
+    ]
+    labels = wanted.labels
+    lines = [
+        "import posenc as pe",
+        "",
+        *(['from posenc.find import loaded as load', '', 'loaded = load("mine.py")'] if set(wanted.names) & set(loaded) else []),
+        f"encodings = [{', '.join(spelled)}]",
+        f"tokens = {labels!r}" if labels else f"length = {wanted.length}",
+        f"figure = pe.show(encodings, {kind!r}, {'tokens=tokens' if labels else 'length=length'}, "
+        f"seed={wanted.seed}, lang={wanted.lang!r}, dark={values['theme'] == 'dark'})",
+        f'figure.savefig("posenc-{kind}.png")',
+    ]  # fmt: skip
+    return File("posenc.py", ("\n".join(lines) + "\n").encode(), "text/x-python; charset=utf-8")
+
+
+def endpoints(make: Callable[..., Any], common: tuple[Parameter, ...]) -> list[Any]:
+    """The addresses of all exports, and that of respelling an encoding."""
+    parameters = (*common, VIEW, p.THEME, p.PANEL)
+    files = (
+        ("png", "A picture.", picture("png", "image/png"), "image/png"),
+        ("svg", "A picture.", picture("svg", "image/svg+xml"), "image/svg+xml"),
+        ("csv", "The numbers of the view as a table.", csv, "text/csv"),
+        ("npy", "The values of a panel, in float64.", npy, "application/octet-stream"),
+        ("py", "Python that makes what is shown.", code, "text/x-python"),
+    )
+    return [
+        *[
+            make(f"/api/v1/export/{form}", about, parameters, export, media)
+            for form, about, export, media in files
+        ],
+        make(
+            "/api/v1/spell",
+            "An encoding's expression with fields changed: set.FIELD=VALUE.",
+            (p.ENCODINGS,),
+            lambda v, own: {"expression": answers.respelled(v["e"][0], v["changes"], own)},
+        ),
+    ]

@@ -1,0 +1,121 @@
+"""The parameters of the explorer's addresses: declared once, for reading and for OpenAPI."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from posenc.explorer import limits
+from posenc.messages import LANGUAGES
+
+
+class Refused(Exception):
+    """What was asked for is not accepted: a sentence, the argument, and the status."""
+
+    def __init__(self, message: str, argument: str | None = None, status: int = 400) -> None:
+        super().__init__(message)
+        self.argument, self.status = argument, status
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter in the query: a whole number with bounds, one of some words, or text."""
+
+    name: str
+    about: str
+    default: Any = None
+    least: int | None = None
+    most: int | None = None
+    choices: tuple[str, ...] = ()
+    repeated: bool = False
+    longest: int = limits.EXPRESSION
+    example: Any = field(default=None, compare=False)
+
+    def read(self, given: list[str]) -> Any:
+        """Its value, or the default where it is not given."""
+        if not given:
+            return self.default
+        if self.repeated:
+            return tuple(self._one(value) for value in given)
+        if len(given) > 1:
+            raise Refused(f"{self.name} must be given once; got it {len(given)} times", self.name)
+        return self._one(given[0])
+
+    def _one(self, value: str) -> Any:
+        if len(value) > self.longest:
+            raise Refused(
+                f"{self.name} must have at most {self.longest:,} characters; got {len(value):,}",
+                self.name,
+                413,
+            )
+        if self.choices and value not in self.choices:
+            words = ", ".join(self.choices)
+            raise Refused(f"{self.name} must be one of {words}; got {value[:80]!r}", self.name)
+        return value if self.least is None else self._whole(value)
+
+    def _whole(self, value: str) -> int:
+        assert self.least is not None
+        most = 2**24 if self.most is None else self.most
+        digits = value.removeprefix("-")
+        if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
+            raise Refused(f"{self.name} must be a whole number; got {value[:80]!r}", self.name)
+        if not self.least <= int(value) <= most:
+            raise Refused(
+                f"{self.name} must be {self.least:,} .. {most:,}; got {int(value):,}", self.name
+            )
+        return int(value)
+
+    def schema(self) -> dict[str, Any]:
+        """The parameter as OpenAPI describes it."""
+        if self.least is None:
+            one: dict[str, Any] = {"type": "string", "maxLength": self.longest}
+        else:
+            most = 2**24 if self.most is None else self.most
+            one = {"type": "integer", "minimum": self.least, "maximum": most}
+        if self.choices:
+            one = {"type": "string", "enum": list(self.choices)}
+        if self.default is not None and not self.repeated:
+            one["default"] = self.default
+        kind = {"type": "array", "items": one, "maxItems": limits.ENCODINGS}
+        described = {
+            "name": self.name,
+            "in": "query",
+            "description": self.about,
+            "schema": kind if self.repeated else one,
+        }
+        return described | ({"example": self.example} if self.example is not None else {})
+
+
+def read(parameters: tuple[Parameter, ...], query: Mapping[str, list[str]]) -> dict[str, Any]:
+    """The values of all parameters; a wrong one is refused. What has another name is ignored."""
+    return {each.name: each.read(query.get(each.name, [])) for each in parameters}
+
+
+TEXT = Parameter("text", "The sentence.", "", longest=limits.TEXT, example="我 爱 学习 AI")
+BY = Parameter(
+    "by",
+    "How the sentence becomes tokens.",
+    "spaces",
+    choices=("words", "spaces", "characters", "bytes", "bpe", "tokenizer"),
+)
+ENCODINGS = Parameter(
+    "e",
+    "An encoding as an expression; several are shown side by side.",
+    ("Sinusoidal(64)",),
+    repeated=True,
+    example=["RoPE(64, scaling=YaRN(4.0, 4096))"],
+)
+LENGTH = Parameter(
+    "n", "Positions, if not as many as tokens.", 0, least=0, most=limits.POSITIONS
+)
+SEED = Parameter("seed", "For parameters that are drawn.", 0, least=0)
+LANG = Parameter("lang", "The language of words.", "en", choices=LANGUAGES)
+POSITION = Parameter("p", "A position.", 0, least=0, most=2**24 - 64)
+DIMENSION = Parameter("d", "A dimension.", 0, least=0, most=limits.SIZES["dim"] - 1)
+THEME = Parameter("theme", "Light or dark.", "light", choices=("light", "dark"))
+ROWS = Parameter("rows", "Rows of cells at most; 0 for all.", 600, least=0, most=8_192)
+COLUMNS = Parameter("columns", "Columns of cells at most; 0 for all.", 1_024, least=0, most=8_192)
+PANEL = Parameter("panel", "Which panel of the view, from 0.", 0, least=0, most=64)
+WINDOW = tuple(
+    Parameter(name, f"Of a window that is cut out: its {name}.", 0, least=0, most=8_192)
+    for name in ("top", "left", "height", "width")
+)
