@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -184,10 +185,10 @@ class Raising(pe.Additive):
     dim: int = 4
 
     def init(self, rng):
-        raise OSError("no disk")
+        raise OSError("no\ndisk")
 
     def encode(self, positions, params=None, *, dtype=None):
-        raise OSError("no disk")
+        raise OSError("no\ndisk")
 
 
 def test_what_raises_is_told_and_not_timed():
@@ -335,3 +336,36 @@ def test_what_takes_tensors_only_is_not_timed():
     theirs = pe.adapt.rotary(lambda x, p: x, dim=4, library="torch")
     with pytest.raises(TypeError, match="encoding must take NumPy arrays to be timed"):
         costs.measure(theirs)
+
+
+@pytest.mark.parametrize(("encoding", "spent"), [(pe.RoPE(64), 3.0), (pe.Shaw(64, 16), 1.0)])
+def test_the_ratio_is_to_the_products_and_scores_contain_them(monkeypatch, encoding, spent):
+    rows = {"q k^T": {"seconds": 2.0}, "applied": {"seconds": 3.0}}
+    monkeypatch.setattr(costs, "compared", lambda *args, **kwargs: {"rows": rows})
+    cost = costs.measure(encoding)
+    assert cost.seconds * cost.tokens == pytest.approx(spent)
+    assert cost.ratio == pytest.approx(spent / 2)
+
+
+def test_cells_of_the_cost_are_its_numbers(table):
+    for entry in table.entries:
+        told = cells(entry, "en")
+        assert told["ratio"] == f"{entry.cost.ratio:.2f}"
+        assert told["time"] == f"{entry.cost.seconds * 1e6:.1f} µs"
+        assert told["memory"].startswith(bytes_told(entry.cost.bytes))
+        assert ("∝ N" in told["memory"]) == (entry.cost.power > 1.5)
+
+
+@dataclass(frozen=True)
+class Sleeping(pe.Bias):
+    heads: int = 1
+
+    def bias(self, q_pos, k_pos, params=None):
+        if len(q_pos) > 1:
+            time.sleep(1)
+        return 0.0 * (q_pos[:, None] - k_pos)[None]
+
+
+def test_what_gives_no_answer_is_not_waited_for_again():
+    entry = pe.compare({"sleeping": Sleeping()}, limit=0.1)["sleeping"]
+    assert entry.untimed == "a check had no answer within its time limit"

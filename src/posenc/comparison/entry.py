@@ -102,4 +102,4 @@ def _cost(encoding: Encoding, report: Report) -> tuple[Cost | None, str]:
     try:
         return measure(encoding), ""
     except Exception as error:  # whatever a foreign encoding raises: it has no cost then
-        return None, f"{type(error).__name__}: {error}"
+        return None, " ".join(f"{type(error).__name__}: {error}".split())
