@@ -6,7 +6,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --co
 PEERS := .venv-peers/bin
 INSTALL_PEERS := $(PEERS)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: explore test check conformance conformance-page readme-table peers format venv bench clean
+.PHONY: explore test check conformance conformance-page readme-table cli-page peers format venv bench clean
 
 explore: venv  ## the program's main job
 	@$(BIN)/posenc show "我 爱 学习 AI"
@@ -31,6 +31,9 @@ conformance-page: venv  ## docs/conformance.md, out of the same walk
 
 readme-table: venv  ## the table of properties in the READMEs, out of checks that passed
 	$(BIN)/python -m posenc.checks.table
+
+cli-page: venv  ## docs/cli.md, out of the help of every command
+	$(BIN)/python -m tests.cli_page
 
 peers: .venv-peers/installed  ## the doctor on other libraries, in .venv-peers; writes docs/peers.md
 	$(PEERS)/python -m pytest -W ignore -m peers tests/peers

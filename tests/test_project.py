@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "posenc"
 
 LAYERS = [  # each may import from the ones before it; the last part of a name is enough
-    {"rules", "text"},
+    {"rules", "text", "about", "columns"},
     {"messages"},
     {"arrays"},
     {"positions", "frequencies", "rotation_torch"},
@@ -27,9 +27,10 @@ LAYERS = [  # each may import from the ones before it; the last part of a name i
     {"find"},
     {"adapt", "checks", "worked"},
     {"peers"},
-    {"__init__"},
     {"torch", "views"},
     {"figures", "bench"},
+    {"comparison"},
+    {"__init__"},
     {"cli"},
 ]
 

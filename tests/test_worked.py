@@ -12,10 +12,11 @@ from click.testing import CliRunner
 
 import posenc as pe
 from posenc.cli import main
+from posenc.columns import width
 from posenc.find import VARIANTS, found
 from posenc.messages import LANGUAGES
 from posenc.worked import DEMONSTRATIONS, maths
-from posenc.worked.forms import FORMS, width
+from posenc.worked.forms import FORMS
 from posenc.worked.question import Question
 
 EVERY = [*pe.catalogue(), *VARIANTS]

@@ -5,7 +5,9 @@ from importlib import import_module as _import_module
 
 if _typing.TYPE_CHECKING:  # for readers and type checkers; see __getattr__
     from posenc import adapt
+    from posenc.about import About
     from posenc.checks import Report, check
+    from posenc.comparison import Comparison, compare
     from posenc.encodings import (
         FIRE,
         KERPLE,
@@ -72,11 +74,13 @@ __all__ = [
     "KERPLE",
     "NTK",
     "ALiBi",
+    "About",
     "Additive",
     "AxialRoPE",
     "AxialSinusoidal",
     "Bias",
     "ClippedBias",
+    "Comparison",
     "DynamicNTK",
     "Encoding",
     "Explanation",
@@ -116,6 +120,7 @@ __all__ = [
     "cape",
     "catalogue",
     "check",
+    "compare",
     "consecutive",
     "demonstrate",
     "detr_grid",
@@ -136,7 +141,9 @@ __all__ = [
 
 _MODULES = ("adapt", "checks", "encodings", "interop", "positions", "schedules", "torch")
 _HOMES = {
+    "about": "About",
     "checks": "Report check",
+    "comparison": "Comparison compare",
     "encodings": (
         "ALiBi AxialRoPE AxialSinusoidal ClippedBias FIRE FourierFeatures KERPLE Learned "
         "LearnedFourier NoPE RoPE Sandwich Shaw Sinusoidal SwinBias SwinV2Bias T5Bias "

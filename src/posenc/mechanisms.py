@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from posenc import rules
+from posenc.about import About
 from posenc.arrays import (
     Array,
     Dtype,
@@ -87,6 +88,8 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
     """Whether the products of queries and keys are divided by sqrt(dim); T5 does not."""
     causal_only: bool = False
     """Whether it is meant for keys at or behind their query only."""
+    about: About = About()
+    """Its paper, the models that have it, and what no check can measure."""
 
     @property
     def traits(self) -> Traits:

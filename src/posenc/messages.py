@@ -10,8 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from posenc import rules
-
 LANGUAGES = ("en", "ja", "zh-Hans", "zh-Hant")
 CATALOGUES = Path(__file__).parent / "locale"
 
@@ -27,6 +25,8 @@ def translator(lang: str) -> Translate:
     >>> translator("en")("{count} tokens", count=3)
     '3 tokens'
     """
+    from posenc import rules  # it loads NumPy, which `posenc --help` has no time for
+
     rules.one_of("lang", lang, LANGUAGES)
     said = catalogue(lang)
 

@@ -14,6 +14,8 @@ import numpy as np
 
 from posenc import frequencies as f
 from posenc import rules
+from posenc.about import About
+from posenc.messages import later
 
 
 class Scaling(ABC):
@@ -26,6 +28,8 @@ class Scaling(ABC):
 
     keys_can_be_cached: bool = True
     """Whether a rotated key stays right as the text grows."""
+    about: About = About()
+    """Its paper, the models that have it, and what no check can measure."""
 
     @abstractmethod
     def frequencies(self, dim: int, *, base: float) -> np.ndarray:
@@ -55,6 +59,15 @@ class Interpolation(Scaling):
 
     factor: float
 
+    about = About(
+        paper=(
+            "Chen et al., Extending Context Window of Large Language Models via Positional "
+            "Interpolation, arXiv:2306.15595"
+        ),
+        year=2023,
+        weaknesses=(later("neighbours are harder to tell apart"), later("needs some fine-tuning")),
+    )
+
     def __post_init__(self) -> None:
         _factor(self.factor)
 
@@ -67,6 +80,12 @@ class NTK(Scaling):
     """NTK-aware: a larger base that stretches the slowest wave by `factor`, not the fastest."""
 
     factor: float
+
+    about = About(
+        paper="bloc97, NTK-Aware Scaled RoPE, reddit.com/r/LocalLLaMA",
+        year=2023,
+        strengths=(later("fast waves keep telling neighbours apart"),),
+    )
 
     def __post_init__(self) -> None:
         _factor(self.factor)
@@ -88,6 +107,12 @@ class DynamicNTK(Scaling):
     factor: float
     original_length: int
     keys_can_be_cached: bool = field(default=False, init=False, repr=False)
+
+    about = About(
+        paper="emozilla, Dynamically Scaled RoPE, reddit.com/r/LocalLLaMA",
+        year=2023,
+        strengths=(later("short texts stay as they were"),),
+    )
 
     def __post_init__(self) -> None:
         _factor(self.factor)
@@ -124,6 +149,17 @@ class YaRN(Scaling):
     mscale: float | None = field(default=None, kw_only=True)
     mscale_all_dim: float | None = field(default=None, kw_only=True)
     attention_factor: float | None = field(default=None, kw_only=True)
+
+    about = About(
+        paper=(
+            "Peng et al., YaRN: Efficient Context Window Extension of Large Language "
+            "Models, arXiv:2309.00071"
+        ),
+        year=2023,
+        models=("DeepSeek-V3", "gpt-oss"),
+        strengths=(later("fast waves keep telling neighbours apart"),),
+        weaknesses=(later("implementations and paper differ in the ramp"),),
+    )
 
     def __post_init__(self) -> None:
         _factor(self.factor)
@@ -180,6 +216,13 @@ class Llama3(Scaling):
     original_length: int
     low_freq_factor: float = 1.0
     high_freq_factor: float = 4.0
+
+    about = About(
+        paper="Llama Team, The Llama 3 Herd of Models, arXiv:2407.21783",
+        year=2024,
+        models=("Llama 3.1", "Llama 3.2"),
+        strengths=(later("fast waves keep telling neighbours apart"),),
+    )
 
     def __post_init__(self) -> None:
         _factor(self.factor)
@@ -244,6 +287,16 @@ class LongRoPE(Scaling):
     attention_factor: float | None = field(default=None, kw_only=True)
     keys_can_be_cached: bool = field(default=False, init=False, repr=False)
 
+    about = About(
+        paper=(
+            "Ding et al., LongRoPE: Extending LLM Context Window Beyond 2 Million Tokens, "
+            "arXiv:2402.13753"
+        ),
+        year=2024,
+        models=("Phi-3",),
+        weaknesses=(later("its factors must be searched for each model"),),
+    )
+
     def __post_init__(self) -> None:
         _factors("short_factor", self.short_factor)
         _factors("long_factor", self.long_factor)
@@ -280,6 +333,16 @@ class Proportional(Scaling):
 
     share: float
     factor: float = 1.0
+
+    about = About(
+        paper=(
+            "Barbero et al., Round and Round We Go! What Makes Rotary Positional Encodings "
+            "Useful?, arXiv:2410.06205"
+        ),
+        year=2024,
+        models=("Gemma 4",),
+        strengths=(later("channels that do not turn carry content at any distance"),),
+    )
 
     def __post_init__(self) -> None:
         rules.real("share", self.share, least=0, most=1)

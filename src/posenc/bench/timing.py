@@ -5,8 +5,12 @@ from collections.abc import Callable, Mapping
 from statistics import median
 from typing import Any
 
+Pick = Callable[[list[float]], float]
 
-def interleaved(work: Mapping[str, Callable[[], Any]], *, rounds: int) -> dict[str, float]:
+
+def interleaved(
+    work: Mapping[str, Callable[[], Any]], *, rounds: int, pick: Pick = median
+) -> dict[str, float]:
     """The median seconds of each function: every round runs all of them, after one to warm up.
 
     >>> sorted(interleaved({"a": lambda: 1, "b": lambda: 2}, rounds=1))
@@ -21,7 +25,7 @@ def interleaved(work: Mapping[str, Callable[[], Any]], *, rounds: int) -> dict[s
             del result  # freeing a large result is not part of making it
             if turn:
                 seconds[name].append(elapsed)
-    return {name: median(times) for name, times in seconds.items()}
+    return {name: pick(times) for name, times in seconds.items()}
 
 
 def compared(
@@ -31,6 +35,7 @@ def compared(
     *,
     bound: float,
     rounds: int,
+    pick: Pick = median,
 ) -> dict[str, Any]:
     """Seconds of each, their ratio to the first, and their errors; all but the first must be right.
 
@@ -43,7 +48,7 @@ def compared(
     for name in others:
         if not errors[name] <= bound:
             raise ArithmeticError(f"{name}: error {errors[name]:.2g} is above {bound:g}; not timed")
-    seconds = interleaved(work, rounds=rounds)
+    seconds = interleaved(work, rounds=rounds, pick=pick)
     rows = {
         name: {"seconds": spent, "ratio": spent / seconds[first], "error": errors[name]}
         for name, spent in seconds.items()

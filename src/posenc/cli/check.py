@@ -9,11 +9,16 @@ from contextlib import redirect_stdout
 import click
 
 import posenc
-from posenc.cli.usage import as_json, usage
+from posenc.cli.usage import as_json, complete_name, usage
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="[NAME | package.module:name | config.json]...")
+@click.argument(
+    "names",
+    nargs=-1,
+    metavar="[NAME | package.module:name | config.json]...",
+    shell_complete=complete_name,
+)
 @click.option("--load", "files", multiple=True, help="A Python file with encodings of your own.")
 @click.option("--all", "every", is_flag=True, help="Every encoding that has a name.")
 @click.option("--seed", default=0, show_default=True, help="For what is drawn.")
@@ -33,6 +38,10 @@ def check(
     posenc check rope alibi
     posenc check --load mine.py
     posenc check llama/config.json
+
+    \b
+    JSON: {"ok", "reports": {NAME: {"subject", "ok", "rows": [{"name", "what", "why",
+           "verdict", "measured", "bound", "detail", "seconds"}]}}}
     """
     from posenc import find
 

@@ -20,6 +20,11 @@ def config(paths: tuple[str, ...], layer: int | None, as_json: bool) -> None:
     \b
     posenc config llama/config.json
     posenc config llama/config.json qwen/config.json
+
+    \b
+    JSON: {"model_type", "layers", "trained_length", "groups": [{"where", "encoding", …}],
+           "notes"}; of two models {"models": [both], "differences": [{"what", "where",
+           "first", "second", "means"}]}
     """
     from posenc.interop.describe import compare, describe
 

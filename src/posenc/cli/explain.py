@@ -7,15 +7,11 @@ from typing import Any
 import click
 
 import posenc
-from posenc.cli.usage import usage
-from posenc.messages import LANGUAGES
+from posenc.cli.usage import complete_name, in_language, usage
 
 FORMS = ("text", "markdown", "latex", "html", "json")
 DEMONSTRATIONS = ("permutation", "rope-relative", "rope-steps", "addition")
 
-in_language = click.option(
-    "--lang", type=click.Choice(LANGUAGES), default="en", show_default=True, help="The language."
-)
 in_form = click.option(
     "--format", "form", type=click.Choice(FORMS), default="text", show_default=True, help="As what."
 )
@@ -23,7 +19,11 @@ as_json = click.option("--json", "form", flag_value="json", help="The same as --
 
 
 @click.command()
-@click.argument("name", metavar="NAME | EXPRESSION | package.module:name | config.json")
+@click.argument(
+    "name",
+    metavar="NAME | EXPRESSION | package.module:name | config.json",
+    shell_complete=complete_name,
+)
 @click.option("--dim", type=int, help="Channels, for a NAME. [default: 8]")
 @click.option("--heads", type=int, help="Heads, for the NAME of a bias. [default: 4]")
 @click.option(

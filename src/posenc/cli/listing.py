@@ -15,7 +15,10 @@ from posenc.cli.usage import as_json, usage
 @click.command("list")
 @as_json
 def list_encodings(as_json: bool) -> None:
-    """List the encodings, where each acts, and its parameters."""
+    """List the encodings, where each acts, and its parameters.
+
+    JSON: {"encodings": {NAME: {"acts", "parameters"}}}
+    """
     rows = {name: described(encoding) for name, encoding in usage(posenc.catalogue).items()}
     if as_json:
         click.echo(json.dumps({"encodings": rows}))

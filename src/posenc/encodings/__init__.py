@@ -65,6 +65,7 @@ __all__ = [
     "XPos",
     "catalogue",
     "named",
+    "names",
 ]
 
 
@@ -78,6 +79,15 @@ def catalogue() -> dict[str, type[Encoding]]:
     'Sinusoidal'
     """
     return {name: named(name) for name in _names()}
+
+
+def names() -> tuple[str, ...]:
+    """The names alone: no package is imported for them.
+
+    >>> names()[:2]
+    ('sinusoidal', 'learned')
+    """
+    return tuple(_names())
 
 
 def named(name: str) -> type[Encoding]:

@@ -7,9 +7,11 @@ from typing import Literal
 import numpy as np
 
 from posenc import rules
+from posenc.about import About
 from posenc.arrays import Array, cast, has_float64, namespace, send, sigmoid, working
 from posenc.encodings.tables import MOST_HEADS, named
 from posenc.mechanisms import Bias, Params, Traits, result_dtype
+from posenc.messages import later
 from posenc.positions import distances
 
 Slopes = Literal["official", "paper"]
@@ -41,6 +43,17 @@ class ALiBi(Bias):
     future: Future = field(default="mirrored", kw_only=True)
     divisor: float = field(default=1.0, kw_only=True)
     _slopes: np.ndarray = field(init=False, repr=False, compare=False)
+
+    about = About(
+        paper=(
+            "Press et al., Train Short, Test Long: Attention with Linear Biases Enables "
+            "Input Length Extrapolation, arXiv:2108.12409"
+        ),
+        year=2021,
+        models=("BLOOM", "MPT", "Falcon-RW", "Baichuan-13B", "Jina v2"),
+        strengths=(later("perplexity stays low on texts longer than those of training"),),
+        weaknesses=(later("steep heads do not see far"),),
+    )
 
     def __post_init__(self) -> None:
         heads = rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
@@ -122,6 +135,12 @@ class TwoSidedALiBi(Bias):
     """
 
     heads: int
+
+    about = About(
+        paper="Press, proposal for encoders, github.com/ofirpress/attention_with_linear_biases",
+        year=2021,
+        strengths=(later("each side learns its own slope"),),
+    )
 
     def __post_init__(self) -> None:
         rules.whole("heads", self.heads, least=1, most=MOST_HEADS)

@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 
 from posenc import rules
+from posenc.about import About
 from posenc.arrays import Array, Dtype, namespace, send
 from posenc.encodings.rope import PAIRINGS, check_rotary_dim, rotation_traits
 from posenc.frequencies import geometric
 from posenc.mechanisms import Rotary, Traits, result_dtype
+from posenc.messages import later
 from posenc.positions import ranked
 from posenc.rotation import Pairing, Rotated, cos_sin
 from posenc.scalings import Plain, Scaling
@@ -37,6 +39,13 @@ class AxialRoPE(Rotary):
     axes: int = field(init=False, repr=False)  # pyright: ignore[reportIncompatibleVariableOverride]
     _parts: tuple[np.ndarray, ...] = field(init=False, repr=False, compare=False)
     _order: np.ndarray = field(init=False, repr=False, compare=False)
+
+    about = About(
+        paper="Heo et al., Rotary Position Embedding for Vision Transformer, arXiv:2403.13298",
+        year=2024,
+        models=("EVA-02", "Qwen2-VL", "Pixtral", "SAM 2", "DINOv3"),
+        weaknesses=(later("models disagree about the order of axes and frequencies"),),
+    )
 
     def __post_init__(self) -> None:
         rules.dim("dim", self.dim)

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from posenc import rules
+from posenc.about import About
 from posenc.arrays import Array, cast, namespace, working
 from posenc.encodings.tables import MOST_HEADS, named
 from posenc.mechanisms import Bias, Params, Traits
+from posenc.messages import later
 from posenc.positions import LIMIT, distances
 
 
@@ -32,6 +34,15 @@ class FIRE(Bias):
     length: float = field(default=512.0, kw_only=True)
     eps: float = field(default=1e-6, kw_only=True)
     causal_only = True
+
+    about = About(
+        paper=(
+            "Li et al., Functional Interpolation for Relative Positions Improves Long "
+            "Context Transformers, arXiv:2310.04418"
+        ),
+        year=2023,
+        strengths=(later("squeezes longer distances into those seen in training"),),
+    )
 
     def __post_init__(self) -> None:
         rules.whole("heads", self.heads, least=1, most=MOST_HEADS)

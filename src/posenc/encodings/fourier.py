@@ -7,9 +7,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from posenc import rules
+from posenc.about import About
 from posenc.arrays import Array, Dtype, cast, namespace, working
 from posenc.encodings.tables import named
 from posenc.mechanisms import Additive, Params, Traits, result_dtype
+from posenc.messages import later
 from posenc.positions import ranked
 
 Order = Literal["cos-sin", "sin-cos"]
@@ -34,6 +36,17 @@ class FourierFeatures(Additive):
     order: Order = field(default="cos-sin", kw_only=True)
     centred: bool = field(default=False, kw_only=True)
     fixed: ClassVar[tuple[str, ...]] = ("matrix",)  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    about = About(
+        paper=(
+            "Tancik et al., Fourier Features Let Networks Learn High Frequency Functions in "
+            "Low Dimensional Domains, arXiv:2006.10739"
+        ),
+        year=2020,
+        models=("Segment Anything",),
+        strengths=(later("all directions alike, not only the axes"),),
+        weaknesses=(later("its random matrix must be kept with the weights"),),
+    )
 
     def __post_init__(self) -> None:
         even("dim", self.dim)
@@ -85,6 +98,15 @@ class LearnedFourier(Additive):
     features: int = field(default=64, kw_only=True)
     hidden: int = field(default=32, kw_only=True)
     gamma: float = field(default=1.0, kw_only=True)
+
+    about = About(
+        paper=(
+            "Li et al., Learnable Fourier Features for Multi-Dimensional Spatial Positional "
+            "Encoding, arXiv:2106.02795"
+        ),
+        year=2021,
+        strengths=(later("learns which directions matter"),),
+    )
 
     def __post_init__(self) -> None:
         rules.dim("dim", self.dim)

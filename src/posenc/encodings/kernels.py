@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from posenc import rules
+from posenc.about import About
 from posenc.arrays import (
     Array,
     cast,
@@ -19,6 +20,7 @@ from posenc.arrays import (
 from posenc.encodings.tables import MOST_HEADS, named
 from posenc.frequencies import geometric_to_base
 from posenc.mechanisms import Bias, Params, Traits
+from posenc.messages import later
 from posenc.positions import distances, ranked
 from posenc.rotation import cos_sin
 
@@ -44,6 +46,15 @@ class KERPLE(Bias):
 
     heads: int
     kernel: Kernel = field(default="log", kw_only=True)
+
+    about = About(
+        paper=(
+            "Chi et al., KERPLE: Kernelized Relative Positional Embedding for Length "
+            "Extrapolation, arXiv:2205.09921"
+        ),
+        year=2022,
+        strengths=(later("learns how fast far keys fade"),),
+    )
 
     def __post_init__(self) -> None:
         rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
@@ -107,6 +118,15 @@ class Sandwich(Bias):
     dim: int = field(default=128, kw_only=True)
     base: float = field(default=10_000.0, kw_only=True)
     _frequencies: np.ndarray = field(init=False, repr=False, compare=False)
+
+    about = About(
+        paper=(
+            "Chi et al., Dissecting Transformer Length Extrapolation via the Lens of "
+            "Receptive Field Analysis, arXiv:2212.10356"
+        ),
+        year=2022,
+        weaknesses=(later("no official code"),),
+    )
 
     def __post_init__(self) -> None:
         rules.whole("heads", self.heads, least=1, most=MOST_HEADS)

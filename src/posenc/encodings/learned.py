@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from posenc import rules
+from posenc.about import About
 from posenc.arrays import (
     Array,
     Dtype,
@@ -20,6 +21,7 @@ from posenc.arrays import (
 )
 from posenc.encodings.tables import named
 from posenc.mechanisms import Additive, Params, Traits
+from posenc.messages import later
 from posenc.positions import LIMIT, ranked
 
 
@@ -42,6 +44,14 @@ class Learned(Additive):
     length: int
     dim: int
     std: float = field(default=0.02, kw_only=True)
+
+    about = About(
+        paper="Gehring et al., Convolutional Sequence to Sequence Learning, arXiv:1705.03122",
+        year=2017,
+        models=("BERT", "GPT-2", "ViT", "BART", "OPT"),
+        strengths=(later("can learn any pattern of positions"),),
+        weaknesses=(later("rows for positions that training seldom saw stay untrained"),),
+    )
 
     def __post_init__(self) -> None:
         rules.whole("length", self.length, least=1, most=LIMIT)

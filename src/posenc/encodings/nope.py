@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+from posenc.about import About
 from posenc.arrays import Array, cast, default_float, namespace
 from posenc.mechanisms import Bias, Params, Traits
+from posenc.messages import later
 from posenc.positions import distances
 
 
@@ -15,6 +17,19 @@ class NoPE(Bias):
     >>> NoPE().bias(np.arange(2), np.arange(3)).shape
     (1, 2, 3)
     """
+
+    about = About(
+        paper=(
+            "Haviv et al., Transformer Language Models without Positional Encodings Still "
+            "Learn Positional Information, arXiv:2203.16634"
+        ),
+        year=2022,
+        models=("Llama 4", "SmolLM3", "Command A"),
+        weaknesses=(
+            later("works with a causal mask only"),
+            later("models that have it keep RoPE in other layers"),
+        ),
+    )
 
     @property
     def traits(self) -> Traits:

@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 
 from posenc import rules
+from posenc.about import About
 from posenc.arrays import Array, Dtype, cast, has_float64, host, namespace, send
 from posenc.frequencies import geometric
 from posenc.mechanisms import Rotary, Traits, result_dtype
+from posenc.messages import later
 from posenc.positions import LIMIT, ranked
 from posenc.rotation import Pairing, Rotated, cos_sin
 from posenc.scalings import Plain, Scaling, unsettled
@@ -43,6 +45,20 @@ class RoPE(Rotary):
     settled: bool = field(init=False, repr=False, compare=False)
     _frequencies: np.ndarray | None = field(init=False, repr=False, compare=False)
 
+    about = About(
+        paper=(
+            "Su et al., RoFormer: Enhanced Transformer with Rotary Position Embedding, "
+            "arXiv:2104.09864"
+        ),
+        year=2021,
+        models=("RoFormer", "GPT-NeoX", "Llama", "Qwen", "Mistral", "ChatGLM"),
+        weaknesses=(
+            later("perplexity grows on texts longer than those of training"),
+            later("two layouts of the channels are in use"),
+        ),
+        axial="axial-rope",
+    )
+
     def __post_init__(self) -> None:
         rules.dim("dim", self.dim)
         rotary_dim = self.dim if self.rotary_dim is None else self.rotary_dim
@@ -59,6 +75,8 @@ class RoPE(Rotary):
         object.__setattr__(self, "rotary_dim", rotary_dim)
         object.__setattr__(self, "settled", settled)
         object.__setattr__(self, "_frequencies", w)
+        if scaling.about != About():
+            object.__setattr__(self, "about", scaling.about)  # what is said of the whole
 
     @property
     def traits(self) -> Traits:
@@ -155,6 +173,13 @@ class XPos(Rotary):
     _frequencies: np.ndarray = field(init=False, repr=False, compare=False)
     _rate: np.ndarray = field(init=False, repr=False, compare=False)
     _reach: float = field(init=False, repr=False, compare=False)
+
+    about = About(
+        paper="Sun et al., A Length-Extrapolatable Transformer, arXiv:2212.10554",
+        year=2022,
+        models=("KOSMOS-1", "LongNet"),
+        weaknesses=(later("for causal attention only: keys ahead would grow"),),
+    )
 
     def __post_init__(self) -> None:
         check_rotary_dim(self.dim, self.dim, name="dim")

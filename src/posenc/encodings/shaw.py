@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from posenc import rules
+from posenc.about import About
 from posenc.arrays import Array, cast, namespace, working
 from posenc.encodings.tables import named, whole_distances
 from posenc.mechanisms import Params, Scores, Traits
+from posenc.messages import later
 from posenc.positions import LIMIT
 
 
@@ -30,6 +32,15 @@ class Shaw(Scores):
     dim: int
     reach: int
     values: bool = field(default=True, kw_only=True)
+
+    about = About(
+        paper=(
+            "Shaw et al., Self-Attention with Relative Position Representations, arXiv:1803.02155"
+        ),
+        year=2018,
+        models=("Music Transformer",),
+        strengths=(later("what a distance means depends on the query"),),
+    )
 
     def __post_init__(self) -> None:
         rules.dim("dim", self.dim)

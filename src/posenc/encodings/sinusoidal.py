@@ -6,9 +6,11 @@ from typing import Any, Literal
 import numpy as np
 
 from posenc import rules
+from posenc.about import About
 from posenc.arrays import Array, Dtype, host, is_array, namespace
 from posenc.frequencies import geometric, geometric_to_base
 from posenc.mechanisms import Additive, Params, Traits, result_dtype
+from posenc.messages import later
 from posenc.positions import consecutive, ranked
 from posenc.rotation import sin_cos
 
@@ -35,6 +37,14 @@ class Sinusoidal(Additive):
     layout: Layout = field(default="interleaved", kw_only=True)
     spacing: Spacing = field(default="paper", kw_only=True)
     _frequencies: np.ndarray = field(init=False, repr=False, compare=False)
+
+    about = About(
+        paper="Vaswani et al., Attention Is All You Need, arXiv:1706.03762",
+        year=2017,
+        models=("Transformer", "MarianMT", "M2M100", "Whisper", "MusicGen"),
+        weaknesses=(later("perplexity grows on texts longer than those of training"),),
+        axial="axial-sinusoidal",
+    )
 
     def __post_init__(self) -> None:
         rules.one_of("layout", self.layout, ("interleaved", "concat"))
@@ -167,6 +177,12 @@ class AxialSinusoidal(Additive):
     layout: Layout = field(default="interleaved", kw_only=True)
     order: tuple[int, ...] | None = field(default=None, kw_only=True)
     _blocks: tuple[tuple[int, Sinusoidal], ...] = field(init=False, repr=False, compare=False)
+
+    about = About(
+        paper="Carion et al., End-to-End Object Detection with Transformers, arXiv:2005.12872",
+        year=2020,
+        models=("DETR", "MoCo v3", "MAE", "SAM 2"),
+    )
 
     def __post_init__(self) -> None:
         axes = rules.dim("axes", self.axes)

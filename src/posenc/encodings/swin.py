@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from posenc import rules
+from posenc.about import About
 from posenc.arrays import Array, cast, host, is_integer, namespace, sigmoid, working
 from posenc.encodings.tables import MOST_HEADS, looked_up, named
 from posenc.mechanisms import Bias, Params, Traits
+from posenc.messages import later
 from posenc.positions import distances
 
 Window = tuple[int, int]
@@ -33,6 +35,16 @@ class SwinBias(Bias):
     window: Window
     std: float = field(default=0.02, kw_only=True)
     axes = 2
+
+    about = About(
+        paper=(
+            "Liu et al., Swin Transformer: Hierarchical Vision Transformer using Shifted "
+            "Windows, arXiv:2103.14030"
+        ),
+        year=2021,
+        models=("Swin Transformer", "BEiT", "Donut"),
+        weaknesses=(later("another window needs another table"),),
+    )
 
     def __post_init__(self) -> None:
         rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
@@ -83,6 +95,15 @@ class SwinV2Bias(Bias):
     pretrained_window: Window | None = field(default=None, kw_only=True)
     hidden: int = field(default=512, kw_only=True)
     axes = 2
+
+    about = About(
+        paper=(
+            "Liu et al., Swin Transformer V2: Scaling Up Capacity and Resolution, arXiv:2111.09883"
+        ),
+        year=2021,
+        models=("Swin Transformer V2",),
+        strengths=(later("carries over to larger windows"),),
+    )
 
     def __post_init__(self) -> None:
         rules.whole("heads", self.heads, least=1, most=MOST_HEADS)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from posenc import rules
+from posenc.about import About
 from posenc.arrays import Array, cast, default_float, namespace
 from posenc.encodings.tables import MOST_HEADS, looked_up, named, whole_distances
 from posenc.mechanisms import Bias, Params, Traits
@@ -33,6 +34,16 @@ class T5Bias(Bias):
     std: float = field(default=0.02, kw_only=True)
     scaled: bool = field(default=True, kw_only=True)
     causal_only: bool = field(init=False, repr=False, compare=False)
+
+    about = About(
+        paper=(
+            "Raffel et al., Exploring the Limits of Transfer Learning with a Unified "
+            "Text-to-Text Transformer, arXiv:1910.10683"
+        ),
+        year=2019,
+        models=("T5", "mT5", "UMT5"),
+        axial="swin",
+    )
 
     def __post_init__(self) -> None:
         rules.whole("heads", self.heads, least=1, most=MOST_HEADS)

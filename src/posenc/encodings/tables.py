@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from posenc import rules
+from posenc.about import About
 from posenc.arrays import Array, is_array, is_floating, is_integer, namespace
 from posenc.mechanisms import Bias, Params, Traits
+from posenc.messages import later
 from posenc.positions import LIMIT, distances
 
 MOST_HEADS = 4096
@@ -61,6 +63,16 @@ class ClippedBias(Bias):
     heads: int
     reach: int
     std: float = field(default=0.02, kw_only=True)
+
+    about = About(
+        paper=(
+            "Shaw et al., Self-Attention with Relative Position Representations, "
+            "arXiv:1803.02155 (its distances)"
+        ),
+        year=2018,
+        strengths=(later("the simplest relative bias"),),
+        axial="swin",
+    )
 
     def __post_init__(self) -> None:
         rules.whole("heads", self.heads, least=1, most=MOST_HEADS)

@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from posenc import rules
+from posenc.about import About
 from posenc.arrays import Array, cast, namespace, working
 from posenc.encodings.tables import MOST_HEADS, named
 from posenc.frequencies import geometric
 from posenc.mechanisms import Params, Scores, Traits
+from posenc.messages import later
 from posenc.rotation import cos_sin
 
 
@@ -38,6 +40,16 @@ class TransformerXL(Scores):
     base: float = field(default=10_000.0, kw_only=True)
     std: float = field(default=0.02, kw_only=True)
     _frequencies: np.ndarray = field(init=False, repr=False, compare=False)
+
+    about = About(
+        paper=(
+            "Dai et al., Transformer-XL: Attentive Language Models Beyond a Fixed-Length "
+            "Context, arXiv:1901.02860"
+        ),
+        year=2019,
+        models=("Transformer-XL", "XLNet"),
+        strengths=(later("what a distance means depends on the query"),),
+    )
 
     def __post_init__(self) -> None:
         heads = rules.whole("heads", self.heads, least=1, most=MOST_HEADS)

@@ -2,10 +2,10 @@
 
 import json
 import re
-import unicodedata
 from collections.abc import Callable
 from html import escape
 
+from posenc.columns import width
 from posenc.messages import translator
 from posenc.worked import maths
 from posenc.worked.explanation import Cell, Explanation, Step, Table
@@ -122,13 +122,6 @@ FORMS: dict[str, Callable[[Explanation], str]] = {
     "html": html,
     "json": _json,
 }
-
-
-def width(shown: str) -> int:
-    """How many columns of a terminal the text takes: a Han character takes two."""
-    wide = (unicodedata.east_asian_width(c) in "WF" for c in shown)
-    marks = sum(unicodedata.combining(c) != 0 for c in shown)
-    return sum(2 if w else 1 for w in wide) - marks
 
 
 def _right(cell: str, size: int) -> str:

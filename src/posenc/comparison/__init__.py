@@ -1,0 +1,62 @@
+"""Encodings side by side: what the checks measured, what applying costs, what is known of each."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from posenc import find, rules
+from posenc.comparison.entry import Entry, measured
+from posenc.comparison.result import Comparison
+from posenc.mechanisms import Encoding
+from posenc.messages import LANGUAGES
+
+__all__ = ["Comparison", "Entry", "compare"]
+
+Given = str | Encoding | Mapping[str, Encoding]
+
+
+def compare(
+    *encodings: Given,
+    sizes: Mapping[str, int] | None = None,
+    bench: bool = True,
+    lang: str = "en",
+    seed: int = 0,
+    limit: float = 20.0,
+    progress: Callable[[str], Any] | None = None,
+) -> Comparison:
+    """A table of encodings: where each acts, its parameters, properties, cost, users and paper.
+
+    An encoding is given as a value, by name, as an expression or as a config.json (see
+    `posenc.find.found`), or several by names of your own. `sizes` (dim, heads, length) are for
+    names. Properties are what `check` finds with this `seed` and `limit`; `bench=False` leaves out
+    time and memory. The words are in one of four languages.
+
+    >>> table = compare("rope", "RoPE(64, scaling=YaRN(4, 8192))", bench=False)
+    >>> [entry.report["norm_preserving"].verdict for entry in table.entries]
+    ['holds', 'not claimed: does not hold']
+    """
+    rules.one_of("lang", lang, LANGUAGES)
+    rules.flag("bench", bench)
+    subjects: dict[str, Encoding] = {}
+    for given in encodings:
+        subjects |= _named(given, dict(sizes or {}))
+    if not subjects:
+        raise ValueError("encodings must be one or more, by name or as values; got none")
+    entries: list[Entry] = []
+    for name, encoding in subjects.items():
+        if progress is not None:
+            progress(name)
+        entries.append(measured(name, encoding, bench=bench, seed=seed, limit=limit))
+    return Comparison(tuple(entries), lang)
+
+
+def _named(given: Given, sizes: dict[str, int]) -> dict[str, Encoding]:
+    match given:
+        case str():
+            sized = given.endswith((".json", ")")) or ":" in given
+            return find.found(given, **({} if sized else sizes))
+        case Encoding():
+            return {str(given): given}
+        case Mapping() if all(isinstance(value, Encoding) for value in given.values()):
+            return dict(given)
+        case _:
+            raise TypeError(f"each of encodings must be an Encoding or name one; got {given!r}")

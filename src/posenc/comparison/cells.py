@@ -1,0 +1,169 @@
+"""The words of a comparison: headings and cells, in a language."""
+
+from posenc.checks import Row
+from posenc.comparison.entry import Entry
+from posenc.comparison.opinions import PAIRS, strengths, weaknesses
+from posenc.messages import Translate, translator
+
+MEASURED = (
+    "acts",
+    "parameters",
+    "size",
+    "unique",
+    "relative",
+    "extrapolates",
+    "axes",
+    "ratio",
+    "time",
+    "memory",
+)
+KNOWN = ("models", "strengths", "weaknesses", "paper")
+MARKS = {
+    "holds": "✓",
+    "not claimed: holds": "(✓)",
+    "not claimed: does not hold": "–",
+    "fails": "✗",
+    "not applicable": "",
+}
+
+
+def headings(lang: str) -> dict[str, str]:
+    """The heading of each column.
+
+    >>> headings("en")["axes"]
+    'axes'
+    """
+    t = translator(lang)
+    return {
+        "encoding": t("encoding"),
+        "acts": t("where it acts"),
+        "parameters": t("parameters"),
+        "size": t("their size"),
+        "unique": t("unique"),
+        "relative": t("relative"),
+        "extrapolates": t("any length"),
+        "axes": t("axes"),
+        "ratio": t("time, of q kᵀ"),
+        "time": t("time per token"),
+        "memory": t("memory per token"),
+        "models": t("models"),
+        "strengths": t("strengths"),
+        "weaknesses": t("weaknesses"),
+        "paper": t("paper"),
+    }
+
+
+def cells(entry: Entry, lang: str) -> dict[str, str]:
+    """The cell of each column for one encoding."""
+    t = translator(lang)
+    several = "; " if lang == "en" else "；"
+    about = entry.about
+    return {
+        "encoding": _shortened(entry.encoding),
+        "acts": _where(entry.acts, t),
+        "parameters": _parameters(entry, t),
+        "size": bytes_told(entry.parameter_bytes) if entry.parameters else "",
+        "unique": _marked(entry.report["unique"], t("{count} alike", count="{:,.0f}")),
+        "relative": _marked(entry.report["relative"], "{:.1g}"),
+        "extrapolates": _length(entry.report["extrapolates"]),
+        "axes": _axes(entry, t),
+        "ratio": _ratio(entry, t),
+        "time": "" if entry.cost is None else f"{entry.cost.seconds * 1e6:.1f} µs",
+        "memory": _memory(entry),
+        "models": ", ".join(about.models),
+        "strengths": several.join(strengths(entry, t)),
+        "weaknesses": several.join(weaknesses(entry, t)),
+        "paper": about.paper if about.year is None else f"{about.paper} ({about.year})",
+    }
+
+
+def notes(entries: tuple[Entry, ...], lang: str) -> list[str]:
+    """What the marks mean, and at which size time and memory were measured."""
+    t = translator(lang)
+    said = [t("✓ holds, (✓) holds but is not claimed, – does not hold, ✗ is claimed and fails")]
+    sizes: dict[tuple[int, int, int], list[str]] = {}
+    for entry in entries:
+        if entry.cost is not None:
+            size = entry.cost.tokens, entry.cost.heads, entry.cost.dim
+            sizes.setdefault(size, []).append(entry.name)
+    for (tokens, heads, dim), names in sizes.items():
+        said.append(
+            t(
+                "time and memory with NumPy, {tokens} tokens, {heads} heads of {dim}: {names}",
+                tokens=tokens,
+                heads=heads,
+                dim=dim,
+                names=", ".join(names),
+            )
+        )
+    return said
+
+
+def bytes_told(count: float) -> str:
+    """A number of bytes as people read it.
+
+    >>> bytes_told(512), bytes_told(131_072)
+    ('512 B', '131 kB')
+    """
+    for unit in ("B", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:,.3g} GB"
+
+
+def _shortened(text: str, most: int = 180) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _where(acts: str, t: Translate) -> str:
+    match acts:
+        case "additive":
+            return t("added to embeddings")
+        case "rotary":
+            return t("turns queries and keys")
+        case "bias":
+            return t("added to logits")
+        case "scores":
+            return t("makes the logits")
+        case _:
+            return ""
+
+
+def _parameters(entry: Entry, t: Translate) -> str:
+    if not entry.parameters:
+        return "0"
+    kept = entry.parameters - entry.trained
+    parts = [t("{count} trained", count=f"{entry.trained:,}")] if entry.trained else []
+    parts += [t("{count} fixed", count=f"{kept:,}")] if kept else []
+    return ", ".join(parts)
+
+
+def _marked(row: Row, form: str) -> str:
+    number = "" if row.measured is None else form.format(row.measured)
+    return f"{MARKS[row.verdict]} {number}".strip()
+
+
+def _length(row: Row) -> str:
+    if row.measured is None:
+        return MARKS[row.verdict]
+    number = "> 10^7" if row.measured > 10**7 else f"≤ {row.measured:,.0f}"
+    return f"{MARKS[row.verdict]} {number}"
+
+
+def _axes(entry: Entry, t: Translate) -> str:
+    if entry.axes > 1:
+        return f"{MARKS[entry.report['every_axis'].verdict]} {entry.axes}"
+    return t("1; more: {sibling}", sibling=entry.about.axial) if entry.about.axial else "1"
+
+
+def _ratio(entry: Entry, t: Translate) -> str:
+    if entry.cost is None:
+        return t("not timed: {reason}", reason=entry.untimed) if entry.untimed else ""
+    return f"{entry.cost.ratio:.2f}"
+
+
+def _memory(entry: Entry) -> str:
+    if entry.cost is None:
+        return ""
+    return bytes_told(entry.cost.bytes) + (" ∝ N" if entry.cost.power > PAIRS else "")

@@ -1,0 +1,105 @@
+"""One encoding of a comparison, as data: measured, or out of its own metadata."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from posenc.about import About
+from posenc.bench.costs import Cost, measure
+from posenc.checks import Report, check
+from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores
+
+MECHANISMS = (Additive, Rotary, Bias, Scores)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is known of one encoding, before it is put into words."""
+
+    name: str
+    encoding: str
+    """The value in full, with its sizes."""
+    acts: str
+    """additive, rotary, bias or scores."""
+    parameters: int
+    trained: int
+    parameter_bytes: int
+    axes: int
+    causal_only: bool
+    about: About
+    report: Report
+    cost: Cost | None
+    untimed: str
+    """Why there is no cost, if there should be one."""
+
+    def holds(self, name: str) -> bool:
+        """Whether a check found what the encoding claims."""
+        return self.report[name].verdict == "holds"
+
+    def lacks(self, name: str) -> bool:
+        """Whether a check found that it is not so, claimed or not."""
+        return self.report[name].verdict in ("fails", "not claimed: does not hold")
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry as plain data."""
+        rows = self.report.to_json()["rows"]
+        kept = ("verdict", "measured", "bound", "detail")
+        return {
+            "name": self.name,
+            "encoding": self.encoding,
+            "acts": self.acts,
+            "parameters": {
+                "count": self.parameters,
+                "trained": self.trained,
+                "bytes": self.parameter_bytes,
+            },
+            "axes": self.axes,
+            "axial": self.about.axial or None,
+            "properties": {row["name"]: {key: row[key] for key in kept} for row in rows},
+            "cost": None if self.cost is None else asdict(self.cost),
+            "untimed": self.untimed or None,
+            "models": list(self.about.models),
+            "paper": self.about.paper or None,
+            "year": self.about.year,
+        }
+
+
+def measured(name: str, encoding: Encoding, *, bench: bool, seed: int, limit: float) -> Entry:
+    """The entry of an encoding: every check, its parameters as `init` draws them, its cost."""
+    report = check(encoding, seed=seed, limit=limit)
+    drawn = _drawn(encoding, seed)
+    trained = {key: value for key, value in drawn.items() if key not in encoding.fixed}
+    cost, untimed = _cost(encoding, report) if bench else (None, "")
+    acts = (kind.__name__.lower() for kind in MECHANISMS if isinstance(encoding, kind))
+    return Entry(
+        name=name,
+        encoding=report.subject,
+        acts=next(acts, ""),
+        parameters=sum(value.size for value in drawn.values()),
+        trained=sum(value.size for value in trained.values()),
+        parameter_bytes=sum(value.nbytes for value in drawn.values()),
+        axes=encoding.axes or 1,
+        causal_only=encoding.causal_only,
+        about=encoding.about,
+        report=report,
+        cost=cost,
+        untimed=untimed,
+    )
+
+
+def _drawn(encoding: Encoding, seed: int) -> dict[str, np.ndarray]:
+    try:
+        drawn = encoding.init(np.random.default_rng(seed))
+        return {name: np.asarray(value) for name, value in drawn.items()}
+    except Exception:  # the report says what is wrong with it
+        return {}
+
+
+def _cost(encoding: Encoding, report: Report) -> tuple[Cost | None, str]:
+    if any(row.detail.startswith("TimeoutError") for row in report.rows):
+        return None, "a check had no answer within its time limit"
+    try:
+        return measure(encoding), ""
+    except Exception as error:  # whatever a foreign encoding raises: it has no cost then
+        return None, " ".join(f"{type(error).__name__}: {error}".split())
