@@ -4,7 +4,8 @@ from __future__ import annotations  # tokenizers is not looked up before it is n
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -30,10 +31,8 @@ class FileTokeniser:
 
     def __call__(self, sentence: str) -> Iterator[Token]:
         """The tokens. What is put around the sentence, such as [CLS], covers none of it."""
-        try:
+        with _saying("sentence must be text that this tokenizer can read"):
             encoding = self.tokenizer.encode(sentence)
-        except Exception as error:
-            raise ValueError(f"this tokenizer cannot read the sentence: {error}") from error
         names = [*self._read(encoding)]
         added = encoding.special_tokens_mask
         pieces = [b"" if a else name for name, a in zip(names, added, strict=True)]
@@ -60,6 +59,17 @@ class FileTokeniser:
                 yield bytes([int(token[3:5], 16)])
             else:
                 yield token.replace("\u2581", " ").encode()
+
+
+@contextmanager
+def _saying(rule: str) -> Generator[None]:
+    """What goes wrong in the library, as a sentence: it raises Exception, or panics."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a panic in Rust is no Exception
+        raise ValueError(f"{rule}: {error}") from error
 
 
 def _text(name: bytes) -> str:
@@ -118,12 +128,8 @@ def from_json(text: str, name: str = "the text") -> FileTokeniser:
         parts = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"tokenizer must be JSON; {name}: {error}") from error
-    try:
+    with _saying(f"tokenizer must be a tokenizer.json of Hugging Face; {name}"):
         tokenizer = Tokenizer.from_str(text)
-    except Exception as error:
-        raise ValueError(
-            f"tokenizer must be a tokenizer.json of Hugging Face; {name}: {error}"
-        ) from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
     steps = [parts.get(step) for step in ("normalizer", "pre_tokenizer", "decoder")]

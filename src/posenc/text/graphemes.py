@@ -15,6 +15,7 @@ RANGES = (
     ("extend", "200C 1F3FB-1F3FF E0020-E007F FF9E FF9F"),  # skin tones, tags of flags, ﾞ and ﾟ
     ("control", "E0000-E001F E0080-E00FF E01F0-E0FFF"),
     ("prepend", "600-605 6DD 70F 890 891 8E2 D4E 110BD 110CD"),  # they go with what follows
+    ("prepend", "111C2 111C3 1193F 11941 11A84-11A89 11D46"),
     ("linker", "94D 9CD ACD B4D C4D D4D 1039 17D2 1A60 1B44 1BAB A9C0"),  # viramas
     (
         "consonant",
@@ -26,6 +27,7 @@ RANGES = (
     ("T", "11A8-11FF D7CB-D7FB"),
     ("spacing", "E33 EB3"),  # Thai and Lao am
     ("", "102B 102C 1038 1062-1064 1067-106D 1083 1087-108C 108F 109A-109C 1A61 1A63 1A64"),
+    ("", "AA7B AA7D 11720 11721"),
     ("pictograph", "A9 AE 203C 2049 2139 2194 25FB-25FE 25B6 25C0 2934 2935 3030 303D 3297 3299"),
 )
 """Classes that the categories do not tell, of code points in hexadecimal."""

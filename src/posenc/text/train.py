@@ -57,7 +57,7 @@ def learned(text: str, characters: int = CHARACTERS, words: int = WORDS) -> list
     favourite phrases are; then those of whole characters that are seen twice or more. So a token is
     never the end of one character and the start of the next, and its label can say what it is.
 
-    >>> spelled(learned("the then other", words=2))[256:]
+    >>> spelled(learned("the then other", characters=0, words=2))[256:]
     (b'he', b'the')
     """
     counts = Counter(SPLIT.findall(text))
@@ -132,8 +132,10 @@ def main() -> None:
     made = {
         "made by": "python -m posenc.text.train",
         "made on": datetime.now(UTC).date().isoformat(),
-        "text": [f"{name} at {COMMIT}" for name in DOCS] + [SENTENCES.name],
-        "sha256 of the text": sha256(text.encode()).hexdigest(),
+        "docs": DOCS,
+        "docs at commit": COMMIT,
+        "sha256 of sentences.txt": sha256(SENTENCES.read_bytes()).hexdigest(),
+        "sha256 of all the text": sha256(text.encode()).hexdigest(),
         "merges": learned(text),
     }
     FILE.write_text(json.dumps(made, separators=(",", ":"), ensure_ascii=False) + "\n", "utf-8")
