@@ -21,7 +21,7 @@ def byte_level(**options):
     trainer = trainers.BpeTrainer(
         vocab_size=270,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        special_tokens=["<|end|>", "<学 x>"],
+        special_tokens=["<|end|>", "<é>"],
         show_progress=False,
     )
     tokenizer.train_from_iterator(["我爱学习 hello world 你好"] * 5, trainer)
@@ -65,7 +65,8 @@ def test_byte_level_tokens_are_shown_without_its_letters():
         *["a", "␣", "学 1/4 E5", "学 2/4 AD", "学习 3/4 A6 E4", "习 4/4 B9 A0"],
         *["␣", "hel", "lo", "<|end|>", "é 1/2 C3", "é 2/2 A9"],
     ]
-    assert labels("<学 x>", "byte_level") == ["<学 x>"]  # its own letters, for it was added
+    added = tokenised("a <é>", by=MADE["byte_level"])  # that one is written in its own letters
+    assert [token.data for token in added] == [b"a", b" ", "<é>".encode()]
 
 
 @given(ANY)
