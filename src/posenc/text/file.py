@@ -1,0 +1,144 @@
+"""Tokens of a tokenizer.json of yours, as Hugging Face writes them. Needs tokenizers."""
+
+from __future__ import annotations  # tokenizers is not looked up before it is needed
+
+import json
+import re
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from posenc.text.token import Token, cut, groups, pieces_of
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding, Tokenizer
+
+PRINTED = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+REST = [byte for byte in range(256) if byte not in PRINTED]
+BYTES = {chr(b): b for b in PRINTED} | {chr(256 + i): b for i, b in enumerate(REST)}
+"""The letters that byte-level vocabularies write for bytes: Ġ is a space (GPT-2, 2019)."""
+
+
+@dataclass(frozen=True)
+class FileTokeniser:
+    """A tokenizer of the library tokenizers as a function from a sentence to its tokens."""
+
+    tokenizer: Tokenizer
+    byte_level: bool
+
+    def __call__(self, sentence: str) -> Iterator[Token]:
+        """The tokens. What is put around the sentence, such as [CLS], covers none of it."""
+        with _saying("sentence must be text that this tokenizer can read"):
+            encoding = self.tokenizer.encode(sentence)
+        names = [*self._read(encoding)]
+        added = encoding.special_tokens_mask
+        pieces = [b"" if a else name for name, a in zip(names, added, strict=True)]
+        if b"".join(pieces) == b" " + sentence.encode():  # a space that the tokenizer put there
+            first = next(i for i, piece in enumerate(pieces) if piece)
+            pieces[first] = pieces[first][1:]
+        if b"".join(pieces) == sentence.encode():
+            found = cut(pieces, sentence)
+        else:  # it left something out or changed it: what it says of where it was must do
+            ranges = [*_in_order(encoding)]
+            found = pieces_of(sentence, ranges, [*_sources(sentence, ranges, pieces)])
+        for token, name in zip(found, names, strict=True):
+            yield token if token.end > token.start else replace(token, text=_text(name), data=b"")
+
+    def _read(self, encoding: Encoding) -> Iterator[bytes]:
+        """What each token says, in bytes: without the letters that stand for spaces and bytes."""
+        literal = self.tokenizer.get_added_tokens_decoder()
+        for number, token in zip(encoding.ids, encoding.tokens, strict=True):
+            if number in literal:
+                yield token.encode()
+            elif self.byte_level and all(letter in BYTES for letter in token):
+                yield bytes(BYTES[letter] for letter in token)
+            elif re.fullmatch("<0x[0-9A-F]{2}>", token):
+                yield bytes([int(token[3:5], 16)])
+            else:
+                yield token.replace("\u2581", " ").encode()
+
+
+@contextmanager
+def _saying(rule: str) -> Generator[None]:
+    """What goes wrong in the library, as a sentence: it raises Exception, or panics."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a panic in Rust is no Exception
+        raise ValueError(f"{rule}: {error}") from error
+
+
+def _text(name: bytes) -> str:
+    return name.decode(errors="backslashreplace")
+
+
+def _in_order(encoding: Encoding) -> Iterator[tuple[int, int]]:
+    """Where the tokens lie; those that lie nowhere, which are said to be at 0, where they stand."""
+    start = end = 0
+    for (first, last), added in zip(encoding.offsets, encoding.special_tokens_mask, strict=True):
+        if added or last <= first:
+            yield end, end
+        else:
+            start, end = max(first, start), max(last, end)
+            yield start, end
+
+
+def _sources(
+    sentence: str, ranges: Sequence[tuple[int, int]], pieces: Sequence[bytes]
+) -> Iterator[bytes]:
+    """The bytes of the sentence for each token; those of its own where several share them."""
+    for group in groups(ranges):
+        for i in group:
+            start, end = ranges[i]
+            yield pieces[i] if len(group) > 1 else sentence[start:end].encode()
+
+
+def from_file(path: str | PathLike[str]) -> FileTokeniser:
+    """The tokenizer in a tokenizer.json, for `tokenised(sentence, by=from_file(path))`."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ValueError(
+            f"tokenizer must be a file that can be read; {path}: {error.strerror}"
+        ) from error
+    except ValueError as error:
+        raise ValueError(f"tokenizer must be JSON; {path}: {error}") from error
+    return from_json(text, str(path))
+
+
+def from_json(text: str, name: str = "the text") -> FileTokeniser:
+    """The same of what is in such a file.
+
+    >>> from_json("{}")
+    Traceback (most recent call last):
+    ValueError: tokenizer must be a tokenizer.json of Hugging Face; the text: Model missing. at ...
+    """
+    try:
+        from tokenizers import Tokenizer
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            'tokenizers is not installed; a tokenizer.json needs: pip install "posenc[explorer]"',
+            name="tokenizers",
+        ) from error
+    try:
+        parts = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"tokenizer must be JSON; {name}: {error}") from error
+    with _saying(f"tokenizer must be a tokenizer.json of Hugging Face; {name}"):
+        tokenizer = Tokenizer.from_str(text)
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    steps = [parts.get(step) for step in ("normalizer", "pre_tokenizer", "decoder")]
+    return FileTokeniser(tokenizer, any(_has_byte_level(step) for step in steps))
+
+
+def _has_byte_level(step: Any) -> bool:
+    """Whether a step of the tokenizer, or a step inside it, is that of bytes written as letters."""
+    if isinstance(step, dict):
+        values = cast(dict[str, Any], step)
+        return values.get("type") == "ByteLevel" or any(map(_has_byte_level, values.values()))
+    return isinstance(step, list) and any(map(_has_byte_level, cast(list[Any], step)))
