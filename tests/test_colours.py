@@ -71,12 +71,13 @@ def test_lightness_runs_one_way_on_each_side(dark, name):
         assert abs(side[-1] - side[0]) > 0.5
 
 
-def test_cyclic_closes_and_opposite_phases_differ():
-    lab = oklab(linear(table("cyclic", False)))
+@MODES
+def test_cyclic_closes_and_opposite_phases_differ(dark):
+    lab = oklab(linear(table("cyclic", dark)))
     steps = np.linalg.norm(lab - np.roll(lab, 1, axis=0), axis=1)
     assert steps.max() < 4 * np.median(steps)
     for matrix in WITHOUT.values():
-        seen = oklab(np.clip(linear(table("cyclic", False)) @ np.array(matrix).T, 0, 1))
+        seen = oklab(np.clip(linear(table("cyclic", dark)) @ np.array(matrix).T, 0, 1))
         assert np.linalg.norm(seen - np.roll(seen, 128, axis=0), axis=1).min() > 0.15
 
 
@@ -102,6 +103,7 @@ def test_every_colour_exists_on_a_screen(dark, name):
 def test_lines_are_okabe_and_itos_and_none_has_the_colour_of_the_page():
     assert len(set(colours.lines())) == 8
     assert "#FFFFFF" not in colours.lines()
+    assert len(set(colours.lines(dark=True))) == 8
     assert "#000000" not in colours.lines(dark=True)
 
 

@@ -16,7 +16,7 @@ SOURCE = ROOT / "src" / "posenc"
 
 LAYERS = [  # each may import from the ones before it; the last part of a name is enough
     {"rules", "text"},
-    {"messages"},
+    {"messages", "colours"},
     {"arrays"},
     {"positions", "frequencies", "rotation_torch"},
     {"rotation", "scalings"},
@@ -27,9 +27,9 @@ LAYERS = [  # each may import from the ones before it; the last part of a name i
     {"find"},
     {"adapt", "checks"},
     {"peers"},
-    {"__init__"},
     {"torch", "views"},
     {"figures", "bench"},
+    {"__init__"},
     {"cli"},
 ]
 

@@ -18,17 +18,17 @@ SIZE = 256
 # pair that people who see no difference between red and green still tell apart.
 LIGHT: dict[str, tuple[tuple[float, float, float], ...]] = {
     "diverging": (
-        (0.36, -0.01, -0.155),
-        (0.665, -0.045, -0.115),
+        (0.42, -0.02, -0.165),
+        (0.695, -0.045, -0.105),
         (0.97, 0.0, 0.0),
-        (0.665, 0.105, 0.105),
-        (0.36, 0.12, 0.065),
+        (0.695, 0.10, 0.10),
+        (0.42, 0.14, 0.075),
     ),
     "cyclic": (
         (0.30, 0.02, -0.02),
-        (0.62, 0.10, 0.10),
-        (0.94, 0.0, 0.0),
         (0.62, -0.03, -0.135),
+        (0.94, 0.0, 0.0),
+        (0.62, 0.10, 0.10),
         (0.30, 0.02, -0.02),
     ),
     "sequential": (
@@ -38,7 +38,14 @@ LIGHT: dict[str, tuple[tuple[float, float, float], ...]] = {
         (0.28, 0.02, -0.12),
     ),
 }
-DARK = LIGHT | {
+DARK: dict[str, tuple[tuple[float, float, float], ...]] = {
+    "cyclic": (  # the light and the dark ends change places: an angle of 0 has the page's colour
+        (0.94, 0.0, 0.0),
+        (0.62, -0.03, -0.135),
+        (0.30, 0.02, -0.02),
+        (0.62, 0.10, 0.10),
+        (0.94, 0.0, 0.0),
+    ),
     "diverging": (
         (0.86, -0.055, -0.068),
         (0.53, -0.03, -0.13),
@@ -82,7 +89,7 @@ def table(name: str, *, dark: bool = False) -> tuple[tuple[int, int, int], ...]:
     colour leads back to the first. Sequential: zero is the first.
 
     >>> table("diverging")[0], table("diverging")[127]
-    ((23, 49, 141), (244, 244, 245))
+    ((23, 67, 166), (244, 244, 245))
     """
     rules.one_of("name", name, MAPS)
     anchors = np.array((DARK if dark else LIGHT)[name])
@@ -104,5 +111,8 @@ def from_oklab(lab: np.ndarray) -> np.ndarray:
 
 
 def lines(*, dark: bool = False) -> tuple[str, ...]:
-    """Colours for lines on a light or a dark page: black becomes white there."""
-    return tuple("#FFFFFF" if dark and c == "#000000" else c for c in OKABE_ITO)
+    """Colours for lines on a light or a dark page, those that stand out most first."""
+    if not dark:
+        return OKABE_ITO
+    blue, orange, green, pink, sky, red, _, yellow = OKABE_ITO
+    return (sky, orange, green, pink, yellow, red, "#FFFFFF", blue)
