@@ -118,7 +118,7 @@ def test_opinions_turn_with_the_verdict(table):
     bad = weaknesses(broken, t)
     assert bad[0] == "claims that fail: decodes, relative, unique"
     assert "depends on places, not on distances alone" in bad
-    assert "0 positions look like others" in bad
+    assert "0 positions repeat others" in bad
     assert "cached keys do not stay right" in bad
     assert "for keys behind their query only" in bad
     assert "sees distances only" not in strengths(broken, t)
