@@ -32,14 +32,65 @@ def test_the_ending_chooses_the_format(run, tmp_path, name, start):
 
 def test_show_json_is_the_view(run):
     result = run("show", "犬が人を噛む", "--dim", "8", "--json")
+    (panel,) = json.loads(result.stdout)["panels"]
+    assert panel["rows"]["labels"] == list("犬が人を噛む")
+    assert np.allclose(panel["values"], pe.Sinusoidal(8).encode(range(6)))
+
+
+def test_show_csv_is_one_long_table(run):
+    result = run("show", "--encoding", "ALiBi(1)", "--length", "2", "--csv")
+    lines = result.stdout.splitlines()
+    assert lines[0] == "panel,title,row,row_label,column,column_label,value,length"
+    assert lines[1] == "0,query at 2,0,head 0,-2.0,,-0.0078125,"
+
+
+def test_show_several_side_by_side_in_a_language_of_the_readers(run):
+    arguments = ("--encoding", "rope", "--encoding", "RoPE(64, scaling=YaRN(4, 8192))")
+    result = run("show", *arguments, "--kind", "decay", "--length", "20", "--lang", "ja", "--json")
     data = json.loads(result.stdout)
-    assert data["tokens"] == list("犬が人を噛む")
-    assert np.allclose(data["values"], pe.Sinusoidal(8).encode(range(6)))
+    assert [line["name"] for line in data["panels"][0]["lines"]] == [
+        "RoPE(64)",
+        "RoPE(64, scaling=YaRN(4, 8192))",
+    ]
+
+
+def test_show_draws_what_was_asked_for(run, tmp_path):
+    result = run(
+        *("show", "--encoding", "rope", "--kind", "waves", "--channels", "0,3", "--length", "9"),
+        *("--dark", "--size", "4x3", "--dpi", "50"),
+    )
+    assert result.stdout == "posenc-rope-waves.png\n"
+    header = (tmp_path / "posenc-rope-waves.png").read_bytes()[16:24]
+    assert (int.from_bytes(header[:4]), int.from_bytes(header[4:])) == (200, 150)
+
+
+def test_show_loads_a_file_and_reads_a_config(run, tmp_path):
+    (tmp_path / "mine.py").write_text(MINE.replace("{claims}", ""))
+    assert run("show", "--load", "mine.py").stdout == "posenc-Stretch.png\n"
+    config = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4}
+    config |= {"num_hidden_layers": 2, "max_position_embeddings": 128, "rope_theta": 10_000.0}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    result = run("show", "--encoding", "config.json", "--kind", "wavelengths", "--json")
+    marks = json.loads(result.stdout)["panels"][0]["marks"]
+    assert marks == [{"name": "trained length: 128", "x": None, "y": 128.0}]
 
 
 def test_show_learned_is_seeded(run):
     views = [run("show", "a b", "--encoding", "learned", "--json", "--seed", s) for s in "001"]
-    assert views[0].stdout == views[1].stdout != views[2].stdout
+    assert views[0].stdout == views[1].stdout
+    values = [json.loads(made.stdout)["panels"][0]["values"] for made in views]
+    assert values[0] == values[1] != values[2]
+
+
+def test_choices_of_the_command_are_those_of_the_library():
+    """The command writes them down itself, so that --help need not import anything."""
+    from posenc.cli import show
+    from posenc.messages import LANGUAGES
+    from posenc.views import KINDS
+
+    options = {option.name: option for option in show.params}
+    assert tuple(options["kind"].type.choices) == tuple(KINDS)
+    assert tuple(options["lang"].type.choices) == LANGUAGES
 
 
 @pytest.mark.parametrize(
@@ -51,20 +102,30 @@ def test_show_learned_is_seeded(run):
         (("show", "a", "--seed", "-1"), "seed must be a whole number of at least 0; got seed=-1"),
         (
             ("show", "a", "--encoding", "rpoe"),
-            "name must be that of an encoding, one of sinusoidal, learned",
+            "an encoding must be one of sinusoidal, learned",
         ),
         (("show", "a", "--encoding", "fourier-features"), "does not encode the tokens"),
         (("show", "a", "--out", "a.bmp"), "must end in .png, .svg or .pdf; got a.bmp"),
         (("show", "a", "--out", "no/such/a.png"), "cannot write no/such/a.png"),
         (("bench", "--rounds", "0"), "rounds must be a whole number of at least 1; got rounds=0"),
         (("show", "a", "--json", "--out", "a.png"), "leave out --out"),
+        (("show", "a", "--json", "--csv"), "leave out --out and the other"),
+        (("show", "a", "--kind", "pie"), "'pie' is not one of 'heatmap', 'waves'"),
+        (("show", "--encoding", "alibi", "--kind", "rotation"), "suits ALiBi (bias, attention)"),
+        (("show", "a", "--channels", "x"), "must be whole numbers, such as 0,1,8; got x"),
+        (("show", "a", "--size", "big"), "size must be inches as WIDTHxHEIGHT, such as 8x4.5"),
+        (("show", "a", "--dpi", "1"), "dpi must be a finite number of at least 10"),
+        (("show", "a b", "--length", "3"), "length must be left out where there are tokens"),
+        (("show", "--load", "none.py"), "file must be a Python file that exists; got none.py"),
+        (("show", "a", "--encoding", "rope(8"), "an encoding must be one of sinusoidal"),
+        (("show", "a", "--encoding", "none.json"), "none.json"),
         (("shwo",), "No such command 'shwo'"),
     ],
 )
 def test_wrong_usage_is_a_sentence_and_exit_code_2(run, arguments, message):
     result = run(*arguments)
     assert result.exit_code == 2
-    assert message in result.stderr
+    assert message in " ".join(result.stderr.split())
     assert "Traceback" not in result.stderr
     assert result.stdout == ""
 

@@ -50,7 +50,7 @@ def test_properties_are_what_the_checks_find(table, name):
         assert (ours.verdict, ours.measured, ours.bound) == (row.verdict, row.measured, row.bound)
     told = cells(table[name], "en")
     assert told["unique"] == f"{MARKS[report['unique'].verdict]} " + (
-        f"{report['unique'].measured:,.0f} alike"
+        f"{report['unique'].measured:,.0f} repeated"
     )
     assert told["relative"].split() == [
         MARKS[report["relative"].verdict],
@@ -101,7 +101,9 @@ def test_opinions_follow_from_what_was_measured(table, name):
     assert ("far keys count less" in good) == (report["decays"].verdict == "holds")
     assert ("ends at position 511" in bad) == (name == "learned")
     assert ("for keys behind their query only" in bad) == found(name)[name].causal_only
-    assert ("written out, takes memory for each pair of tokens" in bad) == (entry.cost.power > 1.5)
+    assert ("a bias written out takes memory for each pair of tokens" in bad) == (
+        entry.cost.power > 1.5
+    )
     assert set(entry.about.strengths) <= set(good)
     assert set(entry.about.weaknesses) <= set(bad)
 
@@ -114,9 +116,9 @@ def test_opinions_turn_with_the_verdict(table):
     )
     broken = replace(entry, report=replace(entry.report, rows=rows), causal_only=True)
     bad = weaknesses(broken, t)
-    assert bad[0] == "fails its own checks: decodes, relative, unique"
+    assert bad[0] == "claims that fail: decodes, relative, unique"
     assert "depends on places, not on distances alone" in bad
-    assert "0 positions look like others" in bad
+    assert "0 positions repeat others" in bad
     assert "cached keys do not stay right" in bad
     assert "for keys behind their query only" in bad
     assert "sees distances only" not in strengths(broken, t)
@@ -175,7 +177,7 @@ def test_an_encoding_of_ones_own_that_claims_too_much():
     table = pe.compare({"mine": Mine()}, pe.NoPE(), bench=False)
     assert [entry.name for entry in table.entries] == ["mine", "NoPE()"]
     assert not table.ok
-    assert weaknesses(table["mine"], translator("en"))[0] == "fails its own checks: symmetric"
+    assert weaknesses(table["mine"], translator("en"))[0] == "claims that fail: symmetric"
     assert table["mine"].about == pe.About()
     assert cells(table["mine"], "en")["models"] == ""
 

@@ -1,51 +1,209 @@
+"""Figures: every kind on light and dark pages, in any script, without a warning or a box."""
+
+import io
+import re
+
 import numpy as np
 import pytest
+from matplotlib.image import imread
 
 import posenc as pe
 from posenc import figures
-from posenc.views import heatmap
+from posenc.figures import fonts
+from posenc.views import KINDS, view
+
+CHINESE, JAPANESE, TRADITIONAL = "我 爱 学习 AI", "犬が人を噛む", "我 喜歡 學習 位置 編碼"
+OF_KIND = {"bias": "alibi", "maps": "axial-rope", "learned": "learned", "sum": "sinusoidal"}
 
 
-def test_the_view_holds_the_encoding_of_each_token():
-    view = heatmap(pe.Sinusoidal(6), ["我", "爱", "AI"])
-    assert view.tokens == ("我", "爱", "AI")
-    assert np.array_equal(view.values, pe.Sinusoidal(6).encode(range(3)))
-    assert view.to_json()["values"] == view.values.tolist()
+def shown(kind, **options):
+    what = OF_KIND.get(kind, "rope")
+    sentence = {} if kind == "maps" else {"tokens": CHINESE}
+    return pe.show(what, kind, **(sentence | {"dpi": 60} | options))
 
 
-def test_a_view_needs_tokens():
-    with pytest.raises(ValueError, match="tokens must not be empty"):
-        heatmap(pe.Sinusoidal(6), [])
+def png(figure):
+    return imread(io.BytesIO(figure._repr_png_()))
 
 
-def test_without_a_han_font_rows_are_named_by_position_and_a_note_says_so(monkeypatch, tmp_path):
-    monkeypatch.setattr(figures, "han_fonts", list)
-    notes = figures.draw(heatmap(pe.Sinusoidal(6), ["我", "AI"]), tmp_path / "a.png")
-    assert notes == [
-        "No font here has 我, so rows with them are named by position; "
-        "for Han characters install Noto Sans CJK."
-    ]
-    assert figures.draw(heatmap(pe.Sinusoidal(6), ["I", "AI"]), tmp_path / "b.png") == []
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_drawn(kind, dark):
+    """Warnings are errors in tests: a missing glyph or a layout that does not fit would warn.
+
+    They do so when a page is laid out, which `show` does; pixels are looked at here only.
+    """
+    figure = shown(kind, dark=dark)
+    pixels = png(figure)
+    corner = pixels[0, 0, :3]
+    assert (corner < 0.2).all() if dark else (corner == 1).all()
+    assert np.ptp(pixels[..., :3], axis=(0, 1)).min() > 0.5  # there is something on it
+    assert (figure.notes == ()) == bool(fonts.han_fonts("ja"))
 
 
-def test_no_character_is_drawn_as_a_box(tmp_path):
-    """Warnings are errors in tests, and a missing glyph warns."""
-    tokens = ["ok", "\U0001f970", "\U000e0041", "नमस्ते", "שלום"]
-    notes = figures.draw(heatmap(pe.Sinusoidal(6), tokens), tmp_path / "a.png")
-    assert "\U000e0041" not in "".join(notes)  # not printable, so not asked for
-    assert "\U0001f970" in "".join(notes)
+@pytest.mark.parametrize("lang", ["ja", "zh-Hans", "zh-Hant"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_in_every_language(kind, lang):
+    sentence = {"ja": JAPANESE, "zh-Hant": TRADITIONAL}.get(lang, CHINESE)
+    shown(kind, lang=lang, **({} if kind == "maps" else {"tokens": sentence}))
 
 
-def test_a_missing_glyph_is_an_error_here(tmp_path):
-    """Warnings are errors in tests, so a box instead of a character would fail this."""
-    notes = figures.draw(
-        heatmap(pe.Sinusoidal(6), list("我愛學習位置編碼犬が噛む")), tmp_path / "a.png"
+@pytest.mark.parametrize("kind", ["heatmap", "similarity", "rotation", "decay", "attention"])
+def test_several_side_by_side(kind):
+    what = ["sinusoidal", "learned", "rope"] if kind in ("heatmap", "similarity") else None
+    figure = pe.show(what or ["rope", "xpos", "yarn"], kind, tokens=JAPANESE, dpi=60)
+    assert len(figure.axes) >= 3
+
+
+@pytest.mark.parametrize("name", ["swin", "t5", "fire", "fourier-features", "mrope", "shaw"])
+def test_what_is_shown_unless_a_kind_is_asked_for(name):
+    assert pe.show(name, dpi=60).axes
+
+
+@pytest.mark.parametrize(
+    ("ending", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")]
+)
+def test_formats(tmp_path, ending, start):
+    path = tmp_path / f"a.{ending}"
+    shown("heatmap").savefig(path)
+    assert path.read_bytes().startswith(start)
+
+
+def test_size_and_dpi():
+    pixels = png(shown("heatmap", size="7x3", dpi=50))
+    assert pixels.shape[:2] == (150, 350)
+    assert png(shown("rotation", size=(4, 4), dpi=100)).shape[:2] == (400, 400)
+
+
+def test_the_figure_has_its_data():
+    figure = shown("heatmap")
+    assert np.array_equal(
+        figure.view.panels[0].values, view("rope", tokens=CHINESE, kind="heatmap").panels[0].values
     )
-    assert (notes == []) == bool(figures.han_fonts())
+
+
+def labels(axis):
+    return [text.get_text() for text in axis.get_ticklabels()]
+
+
+def test_rows_are_named_by_token_and_position():
+    (axes, _) = shown("heatmap").axes
+    expected = ["我  0", "爱  1", "学习  2", "AI  3"]
+    assert labels(axes.yaxis) == expected or not fonts.han_fonts("ja")
+
+
+def test_a_decimated_image_is_averaged_and_says_its_ratio():
+    figure = pe.show("Sinusoidal(64)", "heatmap", length=4096, dpi=60)
+    axes = figure.axes[0]
+    found = re.fullmatch(r"position \(1:(\d+), averaged\)", axes.get_ylabel())
+    ratio = int(found[1])
+    drawn = np.asarray(axes.images[0].get_array())
+    values = pe.Sinusoidal(64).encode(range(4096))
+    assert drawn.shape == (-(-4096 // ratio), 64)
+    assert np.allclose(drawn[1], values[ratio : 2 * ratio].mean(axis=0))
+    assert drawn.shape[0] <= axes.get_window_extent().height + 1
+    assert axes.get_xlabel() == "dimension"
+    assert axes.get_ylim() == (4095.5, -0.5)
+
+
+def test_colours_of_values_are_those_of_the_map():
+    from posenc import colours
+
+    axes = shown("attention").axes[0]
+    image = axes.images[0]
+    rgb = image.cmap(image.norm(image.norm.vmax))[:3]
+    assert np.allclose(np.array(rgb) * 255, colours.table("sequential")[-1])
+    assert image.norm.vmin == 0
+    axes = pe.show("sinusoidal", length=4, dpi=60).axes[0]
+    assert axes.images[0].norm(0.0) == 0.5
+
+
+def test_every_scale_of_colours_has_a_bar():
+    assert len(shown("attention").axes) == 4 + 1
+    assert len(pe.show("learned", "learned", dpi=60).axes) == 4 + 3
+    assert len(pe.show(["sinusoidal", "learned"], "sum", dpi=60).axes) == 6 + 2
+
+
+def test_without_a_han_font_positions_stand_for_tokens_and_a_note_says_so(monkeypatch):
+    monkeypatch.setattr(fonts, "han_fonts", lambda lang: [])
+    figure = pe.show("sinusoidal", tokens=["我", "AI"], dpi=60)
+    assert figure.notes == (
+        "No font here has 我; positions stand for them.",
+        "For Chinese and Japanese install Noto Sans CJK (package fonts-noto-cjk).",
+    )
+    assert labels(figure.axes[0].yaxis) == ["0", "AI  1"]
+    png(figure)
+    assert pe.show("sinusoidal", tokens="I AI", dpi=60).notes == ()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_a_han_font_no_kind_draws_boxes(monkeypatch, kind):
+    monkeypatch.setattr(fonts, "han_fonts", lambda lang: [])
+    shown(kind, lang="ja")
+
+
+def test_without_a_han_font_a_language_that_needs_one_is_english(monkeypatch):
+    monkeypatch.setattr(fonts, "han_fonts", lambda lang: [])
+    figure = pe.show("sinusoidal", length=4, lang="ja", dpi=60)
+    assert figure.axes[0].get_xlabel() == "dimension"
+    assert any("fonts-noto-cjk" in note for note in figure.notes)
+
+
+def test_no_character_is_drawn_as_a_box():
+    tokens = ["ok", "\U0001f970", "\U000e0041", "नमस्ते", "שלום"]
+    figure = pe.show("sinusoidal", tokens=tokens, dpi=60)
+    png(figure)
+    assert "\U000e0041" not in "".join(figure.notes)  # not printable, so not asked for
+    assert "\U0001f970" in "".join(figure.notes)
+
+
+def test_each_language_gets_its_own_han_characters():
+    """Han characters are written differently in each region; Noto has a font for each."""
+    found = fonts.han_fonts("ja")
+    if "Noto Sans CJK SC" not in found:
+        assert found == [] or "JP" in found[0]
+        return
+    first = {lang: fonts.families(lang, "位置")[1] for lang in ("ja", "zh-Hans", "zh-Hant")}
+    assert first == {
+        "ja": "Noto Sans CJK JP",
+        "zh-Hans": "Noto Sans CJK SC",
+        "zh-Hant": "Noto Sans CJK TC",
+    }
+    assert fonts.families("en", JAPANESE)[1] == "Noto Sans CJK JP"
+    assert fonts.families("en", CHINESE)[1] == "Noto Sans CJK SC"
 
 
 @pytest.mark.parametrize("tokens", [1, 41, 500])
 @pytest.mark.parametrize("dim", [1, 2, 600])
-def test_any_size_can_be_drawn(tmp_path, tokens, dim):
-    figures.draw(heatmap(pe.Sinusoidal(dim), ["x"] * tokens), tmp_path / "a.png")
-    assert (tmp_path / "a.png").stat().st_size > 1000
+def test_any_size_can_be_drawn(tokens, dim):
+    assert png(pe.show("sinusoidal", tokens=["x"] * tokens, dim=dim, dpi=60)).size > 1000
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_lone_token_and_many_can_be_drawn(kind):
+    if kind == "maps":
+        for side in (1, 40):
+            pe.show("axial-rope", "maps", length=side, dpi=60)
+        return
+    for sentence in ("AI", "word " * 300):
+        shown(kind, tokens=sentence)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"size": "8"}, "size must be inches as WIDTHxHEIGHT, such as 8x4.5; got '8'"),
+        ({"size": "axb"}, "size must be inches"),
+        ({"size": (0.5, 3)}, "each side of size must be a finite number of at least 1"),
+        ({"dpi": 1}, "dpi must be a finite number of at least 10 and at most 2400; got dpi=1"),
+        ({"dark": 1}, "dark must be True or False; got dark=1"),
+    ],
+)
+def test_wrong_pages_are_sentences(options, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        pe.show("rope", **options)
+
+
+def test_draw_takes_a_view():
+    made = view("rope", "decay", length=20)
+    assert figures.draw(made, dpi=60).view is made

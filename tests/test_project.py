@@ -16,7 +16,7 @@ SOURCE = ROOT / "src" / "posenc"
 
 LAYERS = [  # each may import from the ones before it; the last part of a name is enough
     {"rules", "text", "about", "columns"},
-    {"messages"},
+    {"messages", "colours"},
     {"arrays"},
     {"positions", "frequencies", "rotation_torch"},
     {"rotation", "scalings"},
@@ -30,6 +30,7 @@ LAYERS = [  # each may import from the ones before it; the last part of a name i
     {"torch", "views"},
     {"figures", "bench"},
     {"comparison"},
+    {"explorer"},
     {"__init__"},
     {"cli"},
 ]

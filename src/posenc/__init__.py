@@ -32,6 +32,7 @@ if _typing.TYPE_CHECKING:  # for readers and type checkers; see __getattr__
         catalogue,
         named,
     )
+    from posenc.figures import show
     from posenc.interop import ModelPositions, from_config, from_state_dict, read_config
     from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores, Traits, logits
     from posenc.positions import (
@@ -137,9 +138,10 @@ __all__ = [
     "packed",
     "randomised",
     "read_config",
+    "show",
 ]
 
-_MODULES = ("adapt", "checks", "encodings", "interop", "positions", "schedules", "torch")
+_MODULES = ("adapt", "checks", "encodings", "interop", "positions", "schedules", "torch", "views")
 _HOMES = {
     "about": "About",
     "checks": "Report check",
@@ -149,6 +151,7 @@ _HOMES = {
         "LearnedFourier NoPE RoPE Sandwich Shaw Sinusoidal SwinBias SwinV2Bias T5Bias "
         "TransformerXL TwoSidedALiBi XPos catalogue named"
     ),
+    "figures": "show",
     "interop": "ModelPositions from_config from_state_dict read_config",
     "mechanisms": "Additive Bias Encoding Rotary Scores Traits logits",
     "positions": (

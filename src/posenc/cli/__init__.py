@@ -13,6 +13,7 @@ from posenc.cli.compare import compare
 from posenc.cli.completion import completion
 from posenc.cli.config import config
 from posenc.cli.explain import demo, explain
+from posenc.cli.explore import explore
 from posenc.cli.info import info
 from posenc.cli.listing import list_encodings
 from posenc.cli.show import show
@@ -45,6 +46,7 @@ def main() -> None:
 
 
 for command in (
+    explore,
     list_encodings,
     show,
     explain,

@@ -4,81 +4,143 @@ from __future__ import annotations  # names of posenc are not looked up before a
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
-import posenc
-from posenc.cli.listing import described
 from posenc.cli.usage import as_json, usage
-from posenc.text import tokens as tokenise
+
+# written down here, for a quick --help: what they are elsewhere, a test holds
+LANGUAGES = ("en", "ja", "zh-Hans", "zh-Hant")
+ENDINGS = (".png", ".svg", ".pdf")
+KINDS = [
+    "heatmap",
+    "waves",
+    "wavelengths",
+    "similarity",
+    "rotation",
+    "decay",
+    "bias",
+    "scalings",
+    "maps",
+    "learned",
+    "sum",
+    "attention",
+]
 
 
 @click.command()
-@click.argument("sentence")
-@click.option("--encoding", "name", default="sinusoidal", show_default=True, help="Its name.")
-@click.option("--dim", default=64, show_default=True, help="Channels of the encoding.")
-@click.option("--seed", default=0, show_default=True, help="For encodings that are learned.")
+@click.argument("sentence", required=False)
+@click.option(
+    "--encoding",
+    "names",
+    multiple=True,
+    metavar="NAME | EXPRESSION | config.json",
+    help='What is shown, several side by side: rope, "RoPE(64, base=5e5)". [default: sinusoidal]',
+)
+@click.option("--load", "files", multiple=True, help="A Python file with encodings of your own.")
+@click.option("--kind", type=click.Choice(KINDS), help="[default: what suits the encoding]")
+@click.option("--dim", type=int, help="Channels of an encoding that is given by name.")
+@click.option("--length", type=int, help="Positions, where there is no sentence.")
+@click.option("--channels", help="Dimensions, pairs or heads to show: 0,1,8.")
+@click.option("--trained", type=int, help="The length of training, to be marked.")
+@click.option("--lang", type=click.Choice(LANGUAGES), default="en", show_default=True)
+@click.option("--dark", is_flag=True, help="Light on dark.")
+@click.option("--size", metavar="WxH", help="Inches, such as 8x4.5.")
+@click.option("--dpi", type=float, default=150, show_default=True, help="Pixels in an inch.")
+@click.option("--seed", default=0, show_default=True, help="For what is drawn at random.")
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
     help="File to write: .png, .svg or .pdf. [default: posenc-NAME.png]",
 )
 @as_json
-def show(sentence: str, name: str, dim: int, seed: int, out: Path | None, as_json: bool) -> None:
-    """Draw the encoding of SENTENCE, a row for each token.
+@click.option("--csv", "as_csv", is_flag=True, help="Print one long table instead.")
+def show(
+    sentence: str | None,
+    names: tuple[str, ...],
+    files: tuple[str, ...],
+    as_json: bool,
+    as_csv: bool,
+    out: Path | None,
+    dark: bool,
+    size: str | None,
+    dpi: float,
+    channels: str | None,
+    **asked: Any,
+) -> None:
+    """Draw encodings: of SENTENCE, token by token, or of so many positions.
 
     \b
     posenc show "我 爱 学习 AI"
-    posenc show "the dog bit the man" --dim 128 --out dog.svg
+    posenc show --encoding rope --encoding yarn --kind decay --length 1000
+    posenc show "the dog bit the man" --encoding alibi --kind attention --dark --out dog.svg
     """
-    import numpy as np
-
-    from posenc.views import heatmap
-
-    words = tokenise(sentence)
-    if not words:
+    if sentence is not None and not sentence.split():
         raise click.BadParameter("the sentence has no tokens", param_hint="SENTENCE")
-    encoding = _for_sentence(name, dim=dim, length=len(words))
-    params = encoding.init(np.random.default_rng(usage(lambda: _whole_seed(seed))))
-    view = usage(lambda: heatmap(encoding, words, params))
-    if as_json:
-        if out is not None:
-            raise click.UsageError("--json prints the data and draws nothing; leave out --out")
-        click.echo(json.dumps(view.to_json()))
+    what, name = _found(names, files)
+    asked |= {"tokens": sentence, "channels": _numbers(channels)}
+    if as_json or as_csv:
+        if out is not None or (as_json and as_csv):
+            raise click.UsageError(
+                "--json and --csv print the data and draw nothing; leave out --out and the other"
+            )
+        from posenc.views import view
+
+        made = usage(lambda: view(what, **asked))
+        click.echo(json.dumps(made.to_json()) if as_json else made.to_csv(), nl=as_json)
         return
-    path = out or Path(f"posenc-{name}.png")
-    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
+    kind = asked["kind"]
+    path = out or Path(f"posenc-{name}{'' if kind is None else f'-{kind}'}.png")
+    if path.suffix.lower() not in ENDINGS:
         raise click.BadParameter(f"must end in .png, .svg or .pdf; got {path}", param_hint="--out")
+    _draw(path, what, **asked, dark=dark, size=size, dpi=dpi)
+
+
+def _draw(path: Path, what: list[Any], **asked: Any) -> None:
     try:
-        from posenc.figures import draw
+        import posenc.figures
     except ModuleNotFoundError as error:
         raise click.ClickException(
             f'{error.name} is not installed; figures need: pip install "posenc[plot]"'
         ) from error
+    figure = usage(lambda: posenc.figures.show(what, **asked))
     try:
-        notes = draw(view, path)
+        figure.savefig(path)
     except OSError as error:
         raise click.BadParameter(
             f"cannot write {path}: {error.strerror}", param_hint="--out"
         ) from error
-    for note in notes:
+    for note in figure.notes:
         click.echo(note, err=True)
     click.echo(path)
 
 
-def _for_sentence(name: str, *, dim: int, length: int) -> posenc.Additive:
-    """The encoding of this name, made for a sentence of this length."""
-    encoding = usage(lambda: posenc.named(name))
-    names = described(encoding)["parameters"]
-    if not issubclass(encoding, posenc.Additive) or "axes" in names:
+def _found(names: tuple[str, ...], files: tuple[str, ...]) -> tuple[list[Any], str]:
+    """What is shown, and a name for its file."""
+    from posenc.find import loaded
+
+    mine = [usage(lambda file=file: loaded(file)) for file in files]
+    names = names or (() if mine else ("sinusoidal",))
+    what = [*names, *(encoding for found in mine for encoding in found.values())]
+    named = [*map(_plain, names), *(_plain(name) for found in mine for name in found)]
+    return what, "-".join(named)[:80]
+
+
+def _plain(name: str) -> str:
+    """A name that can stand in a file's: a config by its folder, an expression without brackets."""
+    path = Path(name)
+    name = (path.parent.name or path.stem) if path.suffix == ".json" else name
+    kept = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
+    return kept.strip("-")
+
+
+def _numbers(text: str | None) -> list[int] | None:
+    if text is None:
+        return None
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
         raise click.BadParameter(
-            f"{name!r} does not encode the tokens of a sentence one by one", param_hint="--encoding"
-        )
-    wanted = {key: value for key, value in (("dim", dim), ("length", length)) if key in names}
-    return usage(lambda: encoding(**wanted))
-
-
-def _whole_seed(seed: int) -> int:
-    if seed < 0:
-        raise ValueError(f"seed must be a whole number of at least 0; got seed={seed}")
-    return seed
+            f"must be whole numbers, such as 0,1,8; got {text}", param_hint="--channels"
+        ) from None

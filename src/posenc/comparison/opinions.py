@@ -20,7 +20,7 @@ def weaknesses(entry: Entry, t: Translate) -> list[str]:
 
 
 def _for(entry: Entry, t: Translate) -> Iterator[str]:
-    if entry.parameters == 0:
+    if entry.trained == 0:
         yield t("nothing to learn")
     if entry.trained:
         yield t("learned from data")
@@ -42,7 +42,7 @@ def _for(entry: Entry, t: Translate) -> Iterator[str]:
 
 def _against(entry: Entry, t: Translate) -> Iterator[str]:
     if entry.report.failed:
-        yield t("fails its own checks: {names}", names=", ".join(entry.report.failed))
+        yield t("claims that fail: {names}", names=", ".join(entry.report.failed))
     if entry.lacks("extrapolates"):
         last = entry.report["extrapolates"].measured
         yield t("ends at position {last}", last="?" if last is None else f"{last:,.0f}")
@@ -50,7 +50,7 @@ def _against(entry: Entry, t: Translate) -> Iterator[str]:
         yield t("cannot tell one order from another")
     elif entry.lacks("unique"):
         count = entry.report["unique"].measured
-        yield t("{count} positions look like others", count=f"{count or 0:,.0f}")
+        yield t("{count} positions repeat others", count=f"{count or 0:,.0f}")
     if entry.lacks("relative"):
         yield t("depends on places, not on distances alone")
     if entry.lacks("decodes"):
@@ -61,4 +61,4 @@ def _against(entry: Entry, t: Translate) -> Iterator[str]:
         yield t("for keys behind their query only")
     # what changes nothing (NoPE) need not be written out
     if entry.cost is not None and entry.cost.power > PAIRS and not entry.lacks("ordered"):
-        yield t("written out, takes memory for each pair of tokens")
+        yield t("a bias written out takes memory for each pair of tokens")

@@ -78,7 +78,7 @@ def catalogue() -> dict[str, type[Encoding]]:
     >>> catalogue()["sinusoidal"].__name__
     'Sinusoidal'
     """
-    return {name: named(name) for name in _names()}
+    return {name: _loaded(name, source) for name, source in _names().items()}
 
 
 def names() -> tuple[str, ...]:
@@ -102,7 +102,10 @@ def named(name: str) -> type[Encoding]:
         raise ValueError(
             f"name must be that of an encoding, one of {', '.join(sources)}; got {name!r}"
         )
-    source = sources[name]
+    return _loaded(name, sources[name])
+
+
+def _loaded(name: str, source: Any) -> type[Encoding]:
     if isinstance(source, type):
         return source
     try:

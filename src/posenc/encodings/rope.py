@@ -178,7 +178,7 @@ class XPos(Rotary):
         paper="Sun et al., A Length-Extrapolatable Transformer, arXiv:2212.10554",
         year=2022,
         models=("KOSMOS-1", "LongNet"),
-        weaknesses=(later("for causal attention only: keys ahead would grow"),),
+        weaknesses=(later("for causal attention only: logits of keys ahead would grow"),),
     )
 
     def __post_init__(self) -> None:

@@ -1,0 +1,183 @@
+"""Views drawn, and `show`, which makes and draws one."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+
+from posenc import rules
+from posenc.figures import fonts
+from posenc.figures.images import colour_bar, fill, place
+from posenc.figures.layout import columns_of, given_size, heights_of, width_of
+from posenc.figures.lines import draw_dials, draw_lines
+from posenc.figures.page import Page, style
+from posenc.mechanisms import Params
+from posenc.messages import translator
+from posenc.views import Image, Lines, View, view
+
+
+def show(
+    what: Any,
+    kind: str | None = None,
+    *,
+    tokens: str | Sequence[str] | None = None,
+    length: int | None = None,
+    dim: int | None = None,
+    channels: Sequence[int] | None = None,
+    trained: int | None = None,
+    params: Params | None = None,
+    seed: int = 0,
+    lang: str = "en",
+    dark: bool = False,
+    size: Any = None,
+    dpi: float = 150,
+) -> Page:
+    """A figure of encodings: notebooks show it, and `savefig` writes PNG, SVG or PDF.
+
+    `what` is an Encoding, a name, an expression such as "RoPE(64, base=5e5)", the path of a
+    config.json, or a list of those side by side. `kind` is one of `posenc.views.KINDS`: heatmap,
+    waves, wavelengths, similarity, rotation, decay, bias, scalings, maps, learned, sum, attention;
+    unless given, the one that suits. The rest is that of `posenc.views.view`, and the page's: its
+    size in inches, as (8, 4.5) or "8x4.5".
+
+    >>> import posenc as pe
+    >>> figure = pe.show(pe.RoPE(64), "decay", length=100)
+    >>> figure.view.panels[0].title, figure.view.panels[1].title
+    ('equal q and k', "RoFormer's bound (eq. 37)")
+    """
+    made = view(
+        what,
+        kind,
+        tokens=tokens,
+        length=length,
+        dim=dim,
+        channels=channels,
+        trained=trained,
+        params=params,
+        seed=seed,
+        lang="en" if _unwritable(lang) else lang,
+    )
+    return draw(made, lang=lang, dark=dark, size=size, dpi=dpi)
+
+
+def draw(
+    view: View, *, lang: str = "en", dark: bool = False, size: Any = None, dpi: float = 150
+) -> Page:
+    """The view on a page.
+
+    A token that no font on this machine can show is not drawn as boxes: its position stands for
+    it, and the page's notes say what is missing.
+    """
+    rules.flag("dark", dark)
+    rules.real("dpi", dpi, least=10, most=2400)
+    lacking = _unwritable(lang)
+    t = translator("en" if lacking else lang)
+    texts = _texts(view) + t("1:{ratio}, averaged", ratio=2)
+    letters = fonts.Lettering(fonts.families(lang, texts))
+    heights = heights_of(view)
+    own = (width_of(view), sum(heights) + 0.5 + 0.2 * len(view.notes))
+    width, height = given_size(size) or own
+    settings = style(letters.fonts, dark=dark)
+    with rc_context(settings):
+        # squares leave room beside them, which "compressed" takes away
+        squares = any(isinstance(panel, Image) and panel.square for panel in view.panels)
+        engine = "compressed" if squares else "constrained"
+        page = Page(settings, figsize=(width, height), dpi=dpi, layout=engine)
+        page.view = view
+        room = width / columns_of(view), height / own[1]
+        placed = _place(page, heights, room, letters, dark=dark)
+        _frame(page, width, letters)
+        page.draw_without_rendering()  # which lays it out: now pixels can be counted
+        page.set_layout_engine("none")  # once is enough, and quicker
+        for axes, panel in placed:
+            if isinstance(panel, Image):
+                fill(axes, panel, letters, t, dark=dark)
+    letters.missing |= lacking
+    page.notes = tuple(letters.notes(translator(lang)))
+    return page
+
+
+def _unwritable(lang: str) -> set[str]:
+    """Characters of a language that no font here has: its readers get English, and a note."""
+    t = translator(lang)
+    sample = t("position") + t("dimension")
+    letters = fonts.Lettering(fonts.families(lang, sample))
+    letters.shown(sample)
+    return letters.missing
+
+
+def _texts(view: View) -> str:
+    """Every text on the page: it tells which fonts are needed, and whose Han characters."""
+    found = [view.title, *view.notes]
+    for panel in view.panels:
+        found.append(panel.title)
+        match panel:
+            case Image():
+                axes = (panel.rows, panel.columns)
+                found.append(panel.unit)
+            case Lines():
+                axes = (panel.x_axis, panel.y_axis)
+                found += [item.name for item in (*panel.lines, *panel.marks)]
+            case _:
+                axes = ()
+                found += [*panel.names, *panel.labels]
+        for axis in axes:
+            found += [axis.name, *(axis.labels or ())]
+    return "".join(found)
+
+
+def _place(
+    page: Page,
+    heights: list[float],
+    room: tuple[float, float],
+    letters: fonts.Lettering,
+    *,
+    dark: bool,
+) -> list[tuple[Axes, Any]]:
+    """Axes for every panel; `room` is the width of a column and how much taller than own."""
+    columns = columns_of(page.view)
+    grid = page.add_gridspec(len(heights), columns, height_ratios=heights)
+    placed: list[tuple[Axes, Any]] = []
+    for number, panel in enumerate(page.view.panels):
+        row, column = divmod(number, columns)
+        axes = page.add_subplot(grid[row, column])
+        space = room[0] - 1, max(0.5, heights[row] * room[1] - 0.8)
+        if isinstance(panel, Image):
+            place(axes, panel, letters, space)
+        elif isinstance(panel, Lines):
+            draw_lines(axes, panel, letters, space, dark=dark)
+        else:
+            draw_dials(axes, panel, letters, dark=dark)
+        placed.append((axes, panel))
+    _scales(page, placed, letters, dark=dark)
+    return placed
+
+
+def _scales(
+    page: Page, placed: list[tuple[Axes, Any]], letters: fonts.Lettering, *, dark: bool
+) -> None:
+    """A scale for all images that share it and form a block of the page, else one for each."""
+    columns = columns_of(page.view)
+    groups: dict[Any, list[int]] = {}
+    for number, (_, panel) in enumerate(placed):
+        if isinstance(panel, Image):
+            groups.setdefault((panel.colours, panel.limit, panel.unit), []).append(number)
+    for numbers in groups.values():
+        rows, across = {n // columns for n in numbers}, {n % columns for n in numbers}
+        whole = len(rows) * len(across) == len(numbers)
+        for block in [numbers] if whole else [[number] for number in numbers]:
+            shrink = 1.0 if len({n // columns for n in block}) < 3 else 0.6
+            axes = [placed[n][0] for n in block]
+            colour_bar(page, placed[block[0]][1], axes, letters, shrink, dark=dark)
+
+
+def _frame(page: Page, width: float, letters: fonts.Lettering) -> None:
+    """The title, unless the only panel has it, and the notes."""
+    view = page.view
+    if [panel.title for panel in view.panels] != [view.title]:
+        title = fonts.wrapped(view.title, int(11 * width))
+        page.suptitle(letters.text(title), x=0.01, ha="left")
+    if view.notes:
+        notes = "\n".join(fonts.wrapped(note, int(15 * width)) for note in view.notes)
+        page.supxlabel(letters.text(notes), fontsize=8, x=0.01, ha="left")

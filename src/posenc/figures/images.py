@@ -1,0 +1,116 @@
+"""Images drawn: cells as colours, tokens beside them, never more cells than pixels."""
+
+import math
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Colormap, ListedColormap, Normalize
+from matplotlib.ticker import MaxNLocator
+
+from posenc import colours
+from posenc.figures.fonts import Lettering, wrapped
+from posenc.messages import Translate
+from posenc.views import Axis, Image
+
+LINE = 0.17
+"""Inches that a label takes."""
+
+
+def place(axes: Axes, image: Image, letters: Lettering, room: tuple[float, float]) -> None:
+    """Everything but the cells: how many of those fit is known when all is laid out."""
+    rows, columns = _extent(image)
+    axes.set_title(letters.text(wrapped(image.title, int(13 * room[0]))), loc="left")
+    axes.set_xlim(-0.5, columns - 0.5)
+    axes.set_ylim(rows - 0.5, -0.5)
+    axes.set_aspect("equal" if image.square else "auto")
+    _ticks(axes.yaxis, image.rows, letters, int(room[1] / LINE), beside=True)
+    _ticks(axes.xaxis, image.columns, letters, int(room[0] / LINE), beside=False)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def fill(axes: Axes, image: Image, letters: Lettering, t: Translate, *, dark: bool) -> None:
+    """The cells, averaged where they are more than pixels; then the axes' names say so."""
+    box = axes.get_window_extent()
+    shown = image.averaged(max(1, int(box.height)), max(1, int(box.width)))
+    norm, cmap = scale_of(image, dark=dark)
+    high, wide = (n * r for n, r in zip(shown.values.shape, shown.ratio, strict=True))
+    axes.imshow(
+        shown.values,
+        cmap=cmap,
+        norm=norm,
+        aspect=axes.get_aspect(),
+        extent=(-0.5, wide - 0.5, high - 0.5, -0.5),
+        # angles must not be mixed as numbers between cells
+        interpolation="nearest" if image.colours == "cyclic" else "auto",
+    )
+    rows, columns = _extent(image)
+    axes.set_xlim(-0.5, columns - 0.5)
+    axes.set_ylim(rows - 0.5, -0.5)
+    axes.set_ylabel(letters.text(_named(image.rows, shown.ratio[0], t)))
+    axes.set_xlabel(letters.text(_named(image.columns, shown.ratio[1], t)))
+
+
+def scale_of(image: Image, *, dark: bool) -> tuple[Normalize, Colormap]:
+    """Colours of values: zero in the middle, or at the beginning of a sequential map."""
+    table = np.array(colours.table(image.colours, dark=dark)) / 255
+    cmap = ListedColormap(table).with_extremes(bad=(0, 0, 0, 0))
+    least = 0.0 if image.colours == "sequential" else -image.limit
+    return Normalize(least, image.limit), cmap
+
+
+def colour_bar(
+    figure: Any, image: Image, axes: Any, letters: Lettering, shrink: float, *, dark: bool
+) -> None:
+    """The scale beside one image, or beside all that share it."""
+    scale = ScalarMappable(*scale_of(image, dark=dark))
+    bar = figure.colorbar(scale, ax=axes, pad=0.02, fraction=0.06, aspect=22, shrink=shrink)
+    bar.set_label(letters.text(image.unit))
+    bar.outline.set_visible(False)
+    if image.colours == "cyclic" and image.limit == math.pi:
+        quarters = [-math.pi, -math.pi / 2, 0, math.pi / 2, math.pi]
+        bar.set_ticks(quarters, labels=["−π", "−π/2", "0", "π/2", "π"])
+
+
+def label_ticks(
+    axis: Any, labels: tuple[str, ...], letters: Lettering, most: int, *, beside: bool
+) -> None:
+    """Labels of positions, as many as fit: below, on end if they are long; or beside, numbered."""
+    named = range(0, len(labels), max(1, -(-len(labels) // max(1, most))))
+    shown = {i: letters.label(labels[i]) for i in named}
+    if beside:
+        numbers = all(label.lstrip("-").isdigit() for label in labels)
+        texts = [shown[i] if numbers else f"{shown[i]}  {i}".strip() for i in named]
+    else:
+        texts = [shown[i] or str(i) for i in named]
+    axis.set_ticks(list(named), texts)
+    axis.set_tick_params(length=0)
+    if not beside and max(map(len, texts)) > 3 and len(texts) > 4:
+        axis.set_tick_params(rotation=90)
+
+
+def _ticks(axis: Any, what: Axis, letters: Lettering, most: int, *, beside: bool) -> None:
+    axis.set_label_text(letters.text(what.name))
+    if what.labels is None:
+        axis.set_major_locator(MaxNLocator(nbins=min(9, max(2, most)), integer=True, min_n_ticks=1))
+    else:
+        label_ticks(axis, what.labels, letters, most, beside=beside)
+
+
+def _extent(image: Image) -> tuple[int, int]:
+    """Rows and columns of the axes, which have more than the image if that is averaged."""
+    rows, columns = image.values.shape
+    labels = (image.rows.labels, image.columns.labels)
+    counts = (rows * image.ratio[0], columns * image.ratio[1])
+    high, wide = (
+        n if names is None else len(names) for n, names in zip(counts, labels, strict=True)
+    )
+    return high, wide
+
+
+def _named(axis: Axis, ratio: int, t: Translate) -> str:
+    if ratio == 1:
+        return axis.name
+    return f"{axis.name} ({t('1:{ratio}, averaged', ratio=ratio)})"

@@ -1,0 +1,116 @@
+"""Lines and dials drawn."""
+
+import math
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Circle
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+from matplotlib.transforms import ScaledTranslation
+
+from posenc import colours
+from posenc.figures.fonts import Lettering, wrapped
+from posenc.figures.images import LINE, label_ticks
+from posenc.figures.page import PAPER
+from posenc.views import Dials, Lines
+
+DIALS_IN_A_ROW = 4
+STROKES = ("-", "--", ":", "-.")
+
+
+def draw_lines(
+    axes: Axes, panel: Lines, letters: Lettering, room: tuple[float, float], *, dark: bool
+) -> None:
+    """Lines in colours that all can tell apart, marks as rules; their names beside or below."""
+    axes.set_title(letters.text(wrapped(panel.title, int(13 * room[0]))), loc="left")
+    palette = colours.lines(dark=dark)
+    for number, line in enumerate(panel.lines):
+        # with more lines than colours the strokes differ; a lone point needs a dot to be seen
+        stroke, colour = STROKES[number // len(palette) % 4], palette[number % len(palette)]
+        dot = "o" if np.isfinite(line.y).sum() == 1 else None
+        y = np.where(np.isfinite(line.y), line.y, np.nan)
+        axes.plot(panel.x, y, stroke, color=colour, marker=dot, label=letters.text(line.name))
+    ink = PAPER["dark" if dark else "light"][1]
+    for number, mark in enumerate(panel.marks):
+        rule = axes.axhline if mark.x is None else axes.axvline
+        at = mark.y if mark.x is None else mark.x
+        rule(
+            at or 0.0,
+            color=ink,
+            linewidth=1,
+            linestyle=STROKES[1 + number % 3],
+            label=letters.text(mark.name),
+        )
+    if panel.y_axis.log:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(FuncFormatter(_plain))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    if panel.x_axis.log:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(FuncFormatter(_plain))
+    axes.grid(visible=True)
+    axes.set_axisbelow(True)
+    axes.margins(x=0.02)
+    axes.set_xlabel(letters.text(panel.x_axis.name))
+    axes.set_ylabel(letters.text(panel.y_axis.name))
+    if panel.x_axis.labels is not None:
+        label_ticks(axes.xaxis, panel.x_axis.labels, letters, int(room[0] / LINE), beside=False)
+    elif not panel.x_axis.log:
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
+    _legend(axes, room)
+
+
+def _plain(value: float, _: Any) -> str:
+    """10,000 and not a power: exponents would need matplotlib's own mathematics."""
+    return f"{value:,.10g}"
+
+
+def _legend(axes: Axes, room: tuple[float, float]) -> None:
+    _, names = axes.get_legend_handles_labels()
+    if len(names) < 2:
+        return
+    if max(map(len, names)) <= 18 and room[0] > 5:
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+        return
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    below = ScaledTranslation(0, -0.45, figure.dpi_scale_trans)  # inches: under the axis' name
+    rows = legend_rows(names, room[0])
+    axes.legend(
+        loc="upper left",
+        bbox_to_anchor=(0.0, 0.0),
+        bbox_transform=axes.transAxes + below,
+        borderaxespad=0,
+        ncols=-(-len(names) // rows),
+    )
+
+
+def legend_rows(names: list[str], wide: float) -> int:
+    """Rows that so many names take within a width in inches."""
+    columns = max(1, min(4, int(wide / (0.6 + 0.075 * max(map(len, names))))))
+    return -(-len(names) // columns)
+
+
+def draw_dials(axes: Axes, panel: Dials, letters: Lettering, *, dark: bool) -> None:
+    """Circles in rows, with a hand of its own colour for each position."""
+    _, ink, guide = PAPER["dark" if dark else "light"]
+    palette = colours.lines(dark=dark)
+    longest = max(1.0, float(panel.hands[..., 1].max()))
+    for dial, name in enumerate(panel.names):
+        x, y = 2.9 * (dial % DIALS_IN_A_ROW), -2.9 * (dial // DIALS_IN_A_ROW)
+        axes.add_patch(Circle((x, y), 1 / longest, fill=False, edgecolor=guide, linewidth=1))
+        axes.plot([x, x + 1], [y, y], color=guide, linewidth=0.8)
+        for hand, (angle, length) in enumerate(panel.hands[dial]):
+            reach = length / longest
+            ends = [x + reach * math.cos(angle)], [y + reach * math.sin(angle)]
+            colour = palette[hand % len(palette)]
+            axes.plot([x, *ends[0]], [y, *ends[1]], color=colour, linewidth=1.6)
+            label = letters.text(panel.labels[hand]) if dial == 0 else None
+            axes.plot(*ends, "o", color=colour, markersize=4.5, label=label)
+        axes.text(x, y - 1.18, letters.text(name), ha="center", va="top", fontsize=8, color=ink)
+    axes.set_title(letters.text(panel.title), loc="left")
+    axes.set_aspect("equal")
+    axes.margins(0.02)
+    axes.axis("off")
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))

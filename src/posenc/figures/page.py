@@ -1,0 +1,67 @@
+"""The page that panels are drawn on: a figure that keeps its style wherever it is drawn."""
+
+import io
+from typing import Any
+
+from matplotlib import rc_context
+from matplotlib.backend_bases import RendererBase
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from posenc.views import View
+
+PAPER = {"light": ("#FFFFFF", "#1F2328", "#D5D9DE"), "dark": ("#15181C", "#E6E8EB", "#3A4048")}
+"""Colours of the page, of text, and of what only guides the eye."""
+
+
+class Page(Figure):
+    """A figure that notebooks show; `view` is its data, `notes` what it could not show itself."""
+
+    view: View
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, style: Any, **options: Any):
+        self._style = style
+        with rc_context(style):
+            super().__init__(**options)
+        FigureCanvasAgg(self)
+
+    def draw(self, renderer: RendererBase) -> None:
+        """Draw in the figure's own style: matplotlib makes ticks when it draws them."""
+        with rc_context(self._style):
+            super().draw(renderer)
+
+    def _repr_png_(self) -> bytes:
+        png = io.BytesIO()
+        self.savefig(png, format="png")
+        return png.getvalue()
+
+
+def style(fonts: list[str], *, dark: bool) -> Any:
+    """matplotlib's settings for a light or a dark page."""
+    paper, ink, guide = PAPER["dark" if dark else "light"]
+    return {
+        "font.family": fonts,
+        "font.size": 9,
+        "axes.titlesize": 9.5,
+        "axes.labelsize": 9,
+        "figure.titlesize": 11,
+        "legend.fontsize": 8,
+        "legend.frameon": False,
+        "text.parse_math": False,
+        "axes.unicode_minus": True,
+        "figure.facecolor": paper,
+        "savefig.facecolor": "auto",
+        "axes.facecolor": paper,
+        "axes.edgecolor": guide,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "text.color": ink,
+        "axes.labelcolor": ink,
+        "axes.titlecolor": ink,
+        "xtick.color": ink,
+        "ytick.color": ink,
+        "grid.color": guide,
+        "grid.linewidth": 0.6,
+        "svg.hashsalt": "posenc",
+    }

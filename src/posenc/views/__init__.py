@@ -1,0 +1,20 @@
+"""What is drawn, as frozen data: views of encodings, each a function of the mechanism."""
+
+from posenc.views.kinds import KINDS, Kind, default_kind, kinds_for, view
+from posenc.views.panels import Axis, Dials, Image, Line, Lines, Mark, Panel, View
+
+__all__ = [
+    "KINDS",
+    "Axis",
+    "Dials",
+    "Image",
+    "Kind",
+    "Line",
+    "Lines",
+    "Mark",
+    "Panel",
+    "View",
+    "default_kind",
+    "kinds_for",
+    "view",
+]

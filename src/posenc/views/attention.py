@@ -1,0 +1,97 @@
+"""Attention of a sentence without and with positions, and again with its words shuffled."""
+
+import numpy as np
+
+from posenc.encodings import NoPE
+from posenc.mechanisms import Bias, Scores
+from posenc.views.embedding import embeddings
+from posenc.views.panels import Axis, Image, View, common_limit
+from posenc.views.scene import Scene, number
+from posenc.views.subject import Subject
+
+MOST_TOKENS = 512
+
+
+def attention(scene: Scene) -> View:
+    """Weights of attention: without positions, with them, and both for shuffled words.
+
+    Shuffled words are put back in order afterwards. Without positions nothing has changed:
+    attention does not see order. With them it has. The largest difference is in the titles.
+
+    >>> from posenc.views import view
+    >>> seen = view("sinusoidal", "attention", tokens="the dog bit the man")
+    >>> [panel.title for panel in seen.panels][1::2]
+    ['shuffled and put back: differs by 0', 'shuffled and put back: differs by 0.463']
+    """
+    t = scene.t
+    tokens = scene.sentence()
+    if len(tokens) > MOST_TOKENS:
+        raise ValueError(f"tokens must be at most {MOST_TOKENS}; got {len(tokens)}")
+    order = shuffled(len(tokens), scene.seed)
+    found: list[tuple[str, np.ndarray]] = []
+    for title, subject, dim in _compared(scene):
+        head = _head(scene, subject)
+        straight = weights(subject, tokens, dim=dim, seed=scene.seed)[head]
+        again = weights(subject, tuple(tokens[i] for i in order), dim=dim, seed=scene.seed)[head]
+        back = again[np.ix_(np.argsort(order), np.argsort(order))]
+        # what rounding leaves of no difference is none
+        largest = float(np.abs(back - straight).max().round(12))
+        said = t("shuffled and put back: differs by {largest}", largest=number(largest))
+        found += [(title, straight), (said, back)]
+    limit = common_limit([values for _, values in found])
+    rows, columns = Axis(t("query"), tokens), Axis(t("key"), tokens)
+    panels = tuple(
+        Image(title, values, rows, columns, limit, "sequential", t("weight"), square=True)
+        for title, values in found
+    )
+    notes = (
+        t("shuffled: {words}", words=" ".join(tokens[i] for i in order)),
+        t("embeddings are made from each token's text, not learned"),
+    )
+    columns = 2 if len(found) <= 4 else 4
+    return View("attention", t("attention"), panels, scene.notes(*notes), columns=columns)
+
+
+def weights(subject: Subject | None, tokens: tuple[str, ...], *, dim: int, seed: int) -> np.ndarray:
+    """The softmax of what the encoding makes of the tokens at 0, 1, …: (head, q, k).
+
+    Queries and keys are the embeddings, projected by two random matrices.
+    """
+    subject = subject or Subject(NoPE())
+    projections = np.random.default_rng(seed).normal(size=(2, dim, dim)) / np.sqrt(dim)
+    q, k = embeddings(tokens, dim) @ projections
+    if not subject.encoding.scaled:  # it leaves dividing by the root to the weights of the model
+        q = q / np.sqrt(dim)
+    if isinstance(subject.encoding, Bias | Scores):
+        q, k = (np.broadcast_to(x, (subject.heads, *x.shape)).copy() for x in (q, k))
+    positions = np.arange(len(tokens))
+    made = subject.logits(q, k, positions, positions)
+    made = np.where(subject.ahead(positions, positions), -np.inf, made)
+    made = np.exp(made - made.max(axis=-1, keepdims=True))
+    made = made / made.sum(axis=-1, keepdims=True)
+    return made.reshape(-1, len(tokens), len(tokens))
+
+
+def shuffled(count: int, seed: int) -> np.ndarray:
+    """Another order of so many words: never the one that they have, unless there is one only."""
+    order = np.random.default_rng(seed).permutation(count)
+    return np.roll(order, 1) if count > 1 and (order == np.arange(count)).all() else order
+
+
+def _compared(scene: Scene) -> list[tuple[str, Subject | None, int]]:
+    """Titles, subjects and widths: what there is without positions, once for each width."""
+    t = scene.t
+    widths = dict.fromkeys(subject.dim for subject in scene.subjects)
+    rows: list[tuple[str, Subject | None, int]] = [
+        (t("without positions"), None, dim) for dim in widths
+    ]
+    for subject in scene.subjects:
+        name = subject.name
+        if subject.heads > 1:
+            name += ", " + t("head {head}", head=_head(scene, subject))
+        rows.append((name, subject, subject.dim))
+    return rows
+
+
+def _head(scene: Scene, subject: Subject | None) -> int:
+    return 0 if subject is None else scene.chosen(subject.heads, 1)[0]

@@ -1,0 +1,43 @@
+"""Fewer cells: each the mean of a box of them, so that no wave appears that is not there.
+
+Every n-th value of a wave is another wave, a slower one (moiré); a mean over a box fades instead.
+"""
+
+import math
+
+import numpy as np
+
+
+def boxes(shape: tuple[int, ...], most: tuple[int, int]) -> tuple[int, int]:
+    """The smallest boxes (rows, columns) that leave at most so many of them.
+
+    >>> boxes((4096, 64), (700, 900))
+    (6, 1)
+    """
+    return math.ceil(shape[0] / most[0]) or 1, math.ceil(shape[1] / most[1]) or 1
+
+
+def means(values: np.ndarray, box: tuple[int, int]) -> np.ndarray:
+    """Means over boxes; those at the end may be smaller, and NaN does not count.
+
+    >>> means(np.array([[1.0, 3.0, np.nan, 5.0, np.nan]]), (1, 2))
+    array([[ 2.,  5., nan]])
+    """
+    known = np.isfinite(values)
+    totals = _sums(np.where(known, values, 0.0), box)
+    counts = _sums(known.astype(np.float64), box)
+    return np.divide(totals, counts, out=np.full_like(totals, np.nan), where=counts > 0)
+
+
+def direction_means(angles: np.ndarray, box: tuple[int, int]) -> np.ndarray:
+    """Means of angles as directions, those of unit vectors: half a turn either way is one place.
+
+    >>> direction_means(np.array([[3.1, -3.1]]), (1, 2)).round(4)
+    array([[3.1416]])
+    """
+    return np.arctan2(means(np.sin(angles), box), means(np.cos(angles), box))
+
+
+def _sums(values: np.ndarray, box: tuple[int, int]) -> np.ndarray:
+    by_rows = np.add.reduceat(values, range(0, values.shape[0], box[0]), axis=0)
+    return np.add.reduceat(by_rows, range(0, values.shape[1], box[1]), axis=1)

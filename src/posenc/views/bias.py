@@ -1,0 +1,97 @@
+"""Bias: what is added to the logits, for each head, by distance and as a matrix."""
+
+import numpy as np
+
+from posenc.positions import grid
+from posenc.views.panels import Axis, Image, Line, Lines, Panel, View, common_limit
+from posenc.views.scene import Scene
+from posenc.views.subject import Subject
+
+
+def bias(scene: Scene) -> View:
+    """Curves of each head over the distance query - key, and matrices of queries and keys.
+
+    On a grid: a map of displacements for each head. A bias that looks back only has no values
+    ahead.
+
+    >>> from posenc.views import view
+    >>> view("ALiBi(1)", "bias", length=3).panels[0].lines[0].y.round(4).tolist()
+    [-0.0117, -0.0078, -0.0039, -0.0, -0.0039, -0.0078, -0.0117]
+    """
+    t = scene.t
+    panels: list[Panel] = []
+    plain = [subject for subject in scene.subjects if (subject.acting.axes or 1) == 1]
+    for subject in plain:
+        panels.append(_curves(scene, subject))
+    matrices = [(s, head, m) for s in plain for head, m in _matrices(scene, s)]
+    limit = common_limit([values for _, _, values in matrices])
+    for subject, head, values in matrices:
+        panels.append(_matrix(scene, subject, head, values, limit))
+    for subject in scene.subjects:
+        if subject not in plain:
+            panels += _displacements(scene, subject)
+    title = scene.subjects[0].name if len(scene.subjects) == 1 else t("bias by distance")
+    columns = 3 if len(plain) == 1 else min(4, len(scene.subjects)) if plain else 4
+    return View("bias", title, tuple(panels), scene.notes(), columns=columns)
+
+
+def _heads(scene: Scene, count: int, most: int) -> list[int]:
+    """Heads that are shown; a bias that has one for all heads shows that."""
+    return scene.chosen(count, most, evenly=True) if count > 1 else [0]
+
+
+def _curves(scene: Scene, subject: Subject) -> Lines:
+    """b(q, k) of the query in the middle, at position n, for keys from 2n behind … to n ahead."""
+    t = scene.t
+    reach = max(scene.count(32, most=2**14), 2)
+    keys = np.arange(2 * reach + 1)
+    made = subject.biases(np.array([reach]), keys)[:, 0, ::-1]
+    lines = tuple(Line(t("head {head}", head=h), made[h]) for h in _heads(scene, len(made), 8))
+    x_axis = Axis(t("distance (query − key)"))
+    title = t("query at {position}", position=reach)
+    title = title if len(scene.subjects) == 1 else f"{subject.name}, {title}"
+    return Lines(title, keys - reach, lines, x_axis, Axis(t("bias")))
+
+
+def _matrices(scene: Scene, subject: Subject) -> list[tuple[int, np.ndarray]]:
+    positions = scene.positions(32, most=2**12)
+    made = subject.biases(positions, positions)
+    # two heads of one encoding, of which the last may be too flat to see; one each of several
+    shown = scene.chosen(len(made), 3) if len(made) > 1 else [0]
+    return [(head, made[head]) for head in shown[: 2 if len(scene.subjects) == 1 else 1]]
+
+
+def _matrix(scene: Scene, subject: Subject, head: int, values: np.ndarray, limit: float) -> Image:
+    t = scene.t
+    rows, columns = Axis(t("query"), scene.tokens), Axis(t("key"), scene.tokens)
+    title = t("head {head}", head=head)
+    title = title if len(scene.subjects) == 1 else f"{subject.name}, {title}"
+    return Image(title, values, rows, columns, limit, "diverging", t("bias"), square=True)
+
+
+def _displacements(scene: Scene, subject: Subject) -> list[Image]:
+    """Maps of what a query in the middle adds to the keys around it, as far as its window goes."""
+    t = scene.t
+    window = getattr(subject.acting, "window", None)
+    reach = (scene.length or (min(window) if window else 8)) - 1
+    side = 2 * reach + 1
+    keys = np.asarray(grid(side, side))
+    query = np.full((1, keys.shape[1]), reach)
+    made = subject.biases(query, keys)[:, 0].reshape(-1, side, side)
+    shown = _heads(scene, len(made), 4)
+    limit = common_limit([made[head] for head in shown])
+    labels = tuple(str(d) for d in range(-reach, reach + 1))
+    rows, columns = Axis(t("rows away"), labels), Axis(t("columns away"), labels)
+    return [
+        Image(
+            t("head {head}", head=head),
+            made[head],
+            rows,
+            columns,
+            limit,
+            "diverging",
+            t("bias"),
+            square=True,
+        )
+        for head in shown
+    ]

@@ -1,0 +1,81 @@
+"""Long-range decay: what fades with distance in a rotary encoding, and what does not."""
+
+import numpy as np
+
+from posenc.views.panels import Axis, Line, Lines, Mark, View
+from posenc.views.scene import Scene
+from posenc.views.subject import Subject
+
+SAMPLES = 512
+
+
+def decay(scene: Scene) -> View:
+    """Three curves over distance: equal q and k, RoFormer's bound, random q and k.
+
+    Products of equal vectors fade: they are the mean of cos(r w_i). RoFormer's bound (Su et al.,
+    2021, eq. 36-37) is the mean over j of |S_j|, S_j = sum of e^(i r w) over the first j pairs; it
+    falls, though not steadily. Products of random vectors have the same spread at every distance
+    (Barbero et al., 2024): decay is a matter of aligned content, not of the rotation.
+    """
+    t = scene.t
+    distances = np.arange((256 if scene.length is None else scene.length) + 1)
+    distance = Axis(t("distance"))
+    marks = _sentence(scene)
+    zero = np.zeros(1)
+    equal = [Line(s.name, s.aligned(distances, zero)[:, 0]) for s in scene.subjects]
+    bounds = [Line(s.name, bound(s, distances)) for s in scene.subjects]
+    drawn = [line for s in scene.subjects for line in _random(scene, s, distances)]
+    product = Axis(t("mean product"))
+    panels = (
+        Lines(t("equal q and k"), distances, tuple(equal), distance, product, marks),
+        Lines(
+            t("RoFormer's bound (eq. 37)"),
+            distances,
+            tuple(bounds),
+            distance,
+            Axis(t("mean of |S|")),
+            marks,
+        ),
+        Lines(t("random q and k"), distances, tuple(drawn), distance, Axis(t("q · k / √d"))),
+    )
+    several = len(scene.subjects) > 1
+    title = t("long-range decay") if several else scene.subjects[0].name
+    note = t("{count} random pairs of q and k, seed {seed}", count=SAMPLES, seed=scene.seed)
+    return View("decay", title, panels, scene.notes(note), columns=3)
+
+
+def bound(subject: Subject, distances: np.ndarray) -> np.ndarray:
+    """The mean over j of |S_j|, j = 1 .. pairs, for each distance.
+
+    >>> from posenc import RoPE
+    >>> bound(Subject(RoPE(128)), np.array([0, 1, 10, 100])).round(4).tolist()
+    [32.5, 31.5382, 17.9541, 10.2273]
+    """
+    turned = subject.turned(distances) * subject.turned_keys(np.zeros(1)).conj()
+    return np.abs(np.cumsum(turned, axis=-1)).mean(axis=-1)
+
+
+def _random(scene: Scene, subject: Subject, distances: np.ndarray) -> list[Line]:
+    """Mean and standard deviation of the logits of random queries and keys."""
+    t = scene.t
+    drawn = np.random.default_rng(scene.seed).normal(size=(SAMPLES, 2, 1, subject.dim))
+    totals, squares = np.zeros(len(distances)), np.zeros(len(distances))
+    some = max(1, 2**21 // (len(distances) * subject.dim))  # at a time, to bound the memory
+    for at in range(0, SAMPLES, some):
+        q, k = drawn[at : at + some, 0], drawn[at : at + some, 1]
+        q = np.repeat(q, len(distances), axis=1)
+        made = subject.logits(q, k, distances, np.zeros(1))[..., 0]
+        totals += made.sum(axis=0)
+        squares += (made**2).sum(axis=0)
+    mean = totals / SAMPLES
+    spread = np.sqrt(squares / SAMPLES - mean**2)
+    label = "" if len(scene.subjects) == 1 else f"{subject.name}, "
+    return [Line(label + t("mean"), mean), Line(label + t("standard deviation"), spread)]
+
+
+def _sentence(scene: Scene) -> tuple[Mark, ...]:
+    t = scene.t
+    if scene.tokens is None:
+        return ()
+    count = len(scene.tokens)
+    return (Mark(t("length: {length}", length=f"{count:,}"), x=float(count)),)

@@ -1,0 +1,80 @@
+"""From what a reader names to what is looked at: encodings, expressions, a model's config.json."""
+
+from collections.abc import Mapping, Sequence
+from os import PathLike, fspath
+from typing import Any, cast
+
+import numpy as np
+
+from posenc import rules
+from posenc.find import TYPICAL, found
+from posenc.mechanisms import Encoding, Params
+from posenc.views.subject import Subject
+
+MOST = 8
+"""More than this many side by side cannot be told apart, nor their lines."""
+
+
+def gathered(
+    what: Any,
+    *,
+    params: Params | None = None,
+    seed: int = 0,
+    trained: int | None = None,
+    **sizes: int,
+) -> tuple[Subject, ...]:
+    """The subjects that `what` names: an Encoding, a name, an expression, a config, or several.
+
+    >>> [subject.name for subject in gathered(["rope", "ALiBi(4)"])]
+    ['RoPE(64)', 'ALiBi(4)']
+    """
+    several = isinstance(what, Sequence) and not isinstance(what, str)
+    items = list(cast("Sequence[Any]", what)) if several else [what]
+    if isinstance(what, Mapping):
+        items = list(cast("Mapping[Any, Any]", what).values())
+    pairs = [pair for item in items for pair in _encodings(item, sizes)]
+    if not 1 <= len(pairs) <= MOST:
+        raise ValueError(f"what is shown must be 1 to {MOST} encodings; got {len(pairs)}")
+    if params is not None and len(pairs) > 1:
+        raise ValueError(f"params must be left out for several encodings; got {len(pairs)}")
+    rules.whole("seed", seed, least=0)
+    return tuple(
+        Subject(
+            encoding,
+            params if params is not None else encoding.init(np.random.default_rng(seed)) or None,
+            trained or length or _trained(encoding),
+        )
+        for encoding, length in pairs
+    )
+
+
+def _encodings(item: Any, sizes: dict[str, int]) -> list[tuple[Encoding, int | None]]:
+    """Each encoding, and the length that its model was trained on."""
+    if isinstance(item, Encoding):
+        if "dim" in sizes:
+            raise ValueError(f"dim must be left out for what has its own size; got {item!r}")
+        return [(item, None)]
+    if not isinstance(item, str | PathLike):
+        raise TypeError(f"what is shown must be an Encoding or name one; got {item!r}")
+    name = fspath(cast("str | PathLike[str]", item))
+    if name.endswith(".json"):
+        from posenc.interop import read_config
+
+        length = read_config(name).trained_length
+        return [(encoding, length) for encoding in found(name, **_without(sizes)).values()]
+    if not name.endswith(")") and ":" not in name:  # a name: its table must hold the sentence
+        sizes = sizes | {"length": max(TYPICAL["length"], sizes.get("length", 0))}
+    else:
+        sizes = _without(sizes)
+    return [(one, None) for one in found(name, **sizes).values()]
+
+
+def _without(sizes: dict[str, int]) -> dict[str, int]:
+    return {name: size for name, size in sizes.items() if name != "length"}
+
+
+def _trained(encoding: Encoding) -> int | None:
+    """What the encoding itself says: the rows of its table, the length that it was scaled from."""
+    scaling = getattr(encoding, "scaling", None)
+    length = getattr(scaling, "original_length", None) or getattr(encoding, "length", None)
+    return int(length) if length else None

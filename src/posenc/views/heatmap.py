@@ -1,0 +1,87 @@
+"""Heatmap and waves: what each position is given, row by row and channel by channel."""
+
+import math
+
+import numpy as np
+
+from posenc.mechanisms import Additive
+from posenc.views.panels import Axis, Image, Line, Lines, View, common_limit
+from posenc.views.scene import Scene
+from posenc.views.subject import Subject
+
+FINE = 16
+"""Points that a smooth wave has between two positions."""
+
+
+def heatmap(scene: Scene) -> View:
+    """Values by position and dimension; of a rotary encoding the angles by position and pair.
+
+    >>> from posenc.views import view
+    >>> view("sinusoidal", "heatmap", tokens="我 爱", dim=4).panels[0].values.round(2).tolist()
+    [[0.0, 1.0, 0.0, 1.0], [0.84, 0.54, 0.01, 1.0]]
+    """
+    t = scene.t
+    positions = scene.positions(64)
+    added = {s: s.encoded(positions) for s in scene.subjects if isinstance(s.acting, Additive)}
+    limit = common_limit(list(added.values()))
+    rows = scene.position_axis()
+    panels = [
+        Image(s.name, added[s], rows, Axis(t("dimension")), limit, "diverging", t("value"))
+        if s in added
+        else angles(scene, s, positions)
+        for s in scene.subjects
+    ]
+    title = panels[0].title if len(panels) == 1 else t("values by position and dimension")
+    return View("heatmap", title, tuple(panels), scene.notes(), columns=min(2, len(panels)))
+
+
+def angles(scene: Scene, subject: Subject, positions: np.ndarray) -> Image:
+    """The angle of each pair at each position, from minus half a turn to half a turn."""
+    t = scene.t
+    values = np.angle(subject.turned(positions))
+    rows = scene.position_axis()
+    return Image(subject.name, values, rows, Axis(t("pair")), math.pi, "cyclic", t("angle"))
+
+
+def waves(scene: Scene) -> View:
+    """The values of a few dimensions along the positions; of a rotary encoding the cosines.
+
+    Between whole positions too where the encoding is defined there, as a wave is smooth.
+    """
+    t = scene.t
+    panels = tuple(_waves(scene, subject) for subject in scene.subjects)
+    title = panels[0].title if len(panels) == 1 else t("waves")
+    return View("waves", title, panels, scene.notes(), columns=min(2, len(panels)))
+
+
+def _waves(scene: Scene, subject: Subject) -> Lines:
+    t = scene.t
+    rotary = not isinstance(subject.acting, Additive)
+    x, values = _smooth(subject, scene.count(64))
+    lines = tuple(
+        Line(
+            t("pair {pair}", pair=i) if rotary else t("dimension {dimension}", dimension=i),
+            values[:, i],
+        )
+        for i in scene.chosen(values.shape[1], 5)
+    )
+    y_axis = Axis(t("cosine") if rotary else t("value"))
+    return Lines(subject.name, x, lines, scene.position_axis(), y_axis)
+
+
+def _smooth(subject: Subject, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Positions and values of all channels; between whole positions too, if there are any."""
+    whole = np.arange(count)
+    if count > 1024:
+        return whole, _values(subject, whole)
+    between = np.linspace(0, count - 1, FINE * (count - 1) + 1)
+    try:
+        return between, _values(subject, between)
+    except (TypeError, IndexError):  # a table has rows at whole positions only
+        return whole, _values(subject, whole)
+
+
+def _values(subject: Subject, positions: np.ndarray) -> np.ndarray:
+    if isinstance(subject.acting, Additive):
+        return subject.encoded(positions)
+    return np.real(subject.turned(positions))

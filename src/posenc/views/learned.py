@@ -1,0 +1,35 @@
+"""Learned against sinusoidal: a table of parameters beside the waves of the same width."""
+
+import numpy as np
+
+from posenc.encodings import Sinusoidal
+from posenc.mechanisms import Additive, Encoding
+from posenc.views.panels import Axis, Image, Panel, View, common_limit
+from posenc.views.scene import Scene
+from posenc.views.similarity import matrix, square
+from posenc.views.subject import Subject
+
+
+def is_learned(encoding: Encoding) -> bool:
+    """Whether it adds something that it has parameters for."""
+    return isinstance(encoding, Additive) and bool(encoding.init(np.random.default_rng(0)))
+
+
+def learned(scene: Scene) -> View:
+    """Values and similarities of a learned table, and of the sinusoidal encoding as wide as it.
+
+    Before training the table is noise: no position is nearer to one than to another. Values have a
+    scale each, as the table starts out small.
+    """
+    t = scene.t
+    positions = scene.positions(64, most=2**12)
+    panels: list[Panel] = []
+    for subject in (*scene.subjects, Subject(Sinusoidal(scene.subjects[0].dim))):
+        values = subject.encoded(positions)
+        limit = common_limit([values])
+        rows, columns = scene.position_axis(), Axis(t("dimension"))
+        panels += [
+            Image(subject.name, values, rows, columns, limit, "diverging", t("value")),
+            square(scene, t("similarity of positions"), matrix(subject, positions), 1.0),
+        ]
+    return View("learned", t("learned and sinusoidal"), tuple(panels), scene.notes(), columns=2)

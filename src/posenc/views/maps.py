@@ -1,0 +1,80 @@
+"""Maps: encodings of pictures, channel by channel over rows and columns."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from posenc.encodings import FourierFeatures, LearnedFourier
+from posenc.mechanisms import Additive
+from posenc.views.panels import Axis, Image, View, common_limit
+from posenc.views.scene import Scene
+from posenc.views.subject import Subject
+
+COORDINATES: dict[type, Callable[[np.ndarray, int], np.ndarray]] = {
+    FourierFeatures: lambda points, side: (points + 0.5) / side,
+    LearnedFourier: lambda points, side: (points + 0.5) / side,
+}
+"""What is meant for coordinates from 0 to 1: the centres of pixels. Others take rows, columns."""
+
+SEEN = 0.2
+"""What part of the scale's end values must differ by to be seen."""
+
+
+def maps(scene: Scene) -> View:
+    """A few channels over a picture: values of what is added, angles of what is rotated.
+
+    A third axis, such as time, stays at 0; channels that follow it alone are not shown.
+    """
+    t = scene.t
+    panels = tuple(image for subject in scene.subjects for image in _maps(scene, subject))
+    title = scene.subjects[0].name if len(scene.subjects) == 1 else t("channels over a picture")
+    notes = [
+        t("coordinates from 0 to 1")
+        for subject in scene.subjects
+        if type(subject.acting) in COORDINATES
+    ]
+    return View("maps", title, panels, scene.notes(*dict.fromkeys(notes)), columns=4)
+
+
+def _maps(scene: Scene, subject: Subject) -> list[Image]:
+    t = scene.t
+    points, side = scene.plane(subject, 16)
+    adjust = COORDINATES.get(type(subject.acting))
+    points = adjust(points, side) if adjust else points
+    added = isinstance(subject.acting, Additive)
+    values = subject.encoded(points) if added else np.angle(subject.turned(points))
+    values = values.reshape(side, side, -1)
+    limit = common_limit([values]) if added else math.pi
+    shown = _varying(scene, values, limit)
+    label = "" if len(scene.subjects) == 1 else f"{subject.name}, "
+    return [
+        Image(
+            label
+            + (t("dimension {dimension}", dimension=i) if added else t("pair {pair}", pair=i)),
+            values[:, :, i],
+            Axis(t("row")),
+            Axis(t("column")),
+            limit,
+            "diverging" if added else "cyclic",
+            t("value") if added else t("angle"),
+            square=True,
+        )
+        for i in shown
+    ]
+
+
+def _varying(scene: Scene, values: np.ndarray, limit: float) -> list[int]:
+    """The channels asked for, or a few that differ over the picture: four along each axis."""
+    if scene.channels is not None:
+        return scene.chosen(values.shape[-1], 8)
+    along = np.stack([np.ptp(values, axis=axis).mean(axis=0) for axis in (0, 1)])
+    shown: set[int] = set()
+    for axis in (0, 1):
+        # what follows this axis, and can be seen to; if nothing can, what comes nearest
+        mine = np.flatnonzero((along.argmax(axis=0) == axis) & (along[axis] > 0))
+        ranges = along[axis, mine]
+        mine = mine[ranges >= min(SEEN * limit, ranges.max(initial=0))]
+        picked = np.rint(np.linspace(0, len(mine) - 1, min(4, len(mine)))).astype(int)
+        shown |= {int(channel) for channel in mine[picked]}
+    return sorted(shown) or [0]

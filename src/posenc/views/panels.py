@@ -1,0 +1,193 @@
+"""What a view is made of: images, lines and dials, as frozen data that is drawn elsewhere.
+
+Figures and the explorer draw the same panels: `to_json` is what the page gets.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from posenc import rules
+from posenc.views.averaging import boxes, direction_means, means
+
+Colours = Literal["diverging", "cyclic", "sequential"]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What runs along a side: its name, a label for each step (else 0, 1, …), or a log scale."""
+
+    name: str
+    labels: tuple[str, ...] | None = None
+    log: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """The axis as plain data."""
+        labels = None if self.labels is None else list(self.labels)
+        return {"name": self.name, "labels": labels, "log": self.log}
+
+
+@dataclass(frozen=True)
+class Image:
+    """Values (rows, columns) as colours, from -limit to limit; sequential ones from 0.
+
+    Cyclic values are angles, and limit is half a turn. NaN is drawn as nothing. `ratio` says how
+    many rows and columns of the axes one cell is the mean of; `square` that cells are squares.
+    """
+
+    title: str
+    values: np.ndarray
+    rows: Axis
+    columns: Axis
+    limit: float
+    colours: Colours = "diverging"
+    unit: str = ""
+    square: bool = False
+    ratio: tuple[int, int] = (1, 1)
+
+    def averaged(self, rows: int, columns: int) -> "Image":
+        """This image with at most so many cells, each the mean of a box of them: never every n-th.
+
+        Angles are averaged as directions. Axes stay as they are: cell (r, c) begins at row
+        r * ratio[0] and column c * ratio[1] of them.
+
+        >>> axis = Axis("position")
+        >>> image = Image("", np.array([[0.0, 1.0, 2.0, 3.0, 8.0]]), axis, axis, 8.0)
+        >>> small = image.averaged(1, 3)
+        >>> small.values.tolist(), small.ratio
+        ([[0.5, 2.5, 8.0]], (1, 2))
+        """
+        most = rules.whole("rows", rows, least=1), rules.whole("columns", columns, least=1)
+        ratio = boxes(self.values.shape, most)
+        if ratio == (1, 1):
+            return self
+        mean = direction_means if self.colours == "cyclic" else means
+        together = self.ratio[0] * ratio[0], self.ratio[1] * ratio[1]
+        return replace(self, values=mean(self.values, ratio), ratio=together)
+
+    def to_json(self) -> dict[str, Any]:
+        """The image as plain data; what is not finite is null."""
+        return {
+            "panel": "image",
+            "title": self.title,
+            "values": finite(self.values),
+            "rows": self.rows.to_json(),
+            "columns": self.columns.to_json(),
+            "limit": self.limit,
+            "colours": self.colours,
+            "unit": self.unit,
+            "square": self.square,
+            "ratio": list(self.ratio),
+        }
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line: its name and a y for each x of its panel."""
+
+    name: str
+    y: np.ndarray
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A place that has a name: a vertical rule at x, or a horizontal one at y."""
+
+    name: str
+    x: float | None = None
+    y: float | None = None
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines over one x; where y is not finite a line has a gap."""
+
+    title: str
+    x: np.ndarray
+    lines: tuple[Line, ...]
+    x_axis: Axis
+    y_axis: Axis
+    marks: tuple[Mark, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The lines as plain data; what is not finite is null."""
+        return {
+            "panel": "lines",
+            "title": self.title,
+            "x": finite(self.x),
+            "lines": [{"name": line.name, "y": finite(line.y)} for line in self.lines],
+            "x_axis": self.x_axis.to_json(),
+            "y_axis": self.y_axis.to_json(),
+            "marks": [{"name": mark.name, "x": mark.x, "y": mark.y} for mark in self.marks],
+        }
+
+
+@dataclass(frozen=True)
+class Dials:
+    """Hands on circles: hands (dial, hand, 2) are an angle, counted to the left, and a length.
+
+    `names` are those of the dials, a pair of channels each, `labels` those of the hands.
+    """
+
+    title: str
+    hands: np.ndarray
+    names: tuple[str, ...]
+    labels: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The dials as plain data."""
+        return {
+            "panel": "dials",
+            "title": self.title,
+            "hands": finite(self.hands),
+            "names": list(self.names),
+            "labels": list(self.labels),
+        }
+
+
+Panel = Image | Lines | Dials
+
+
+@dataclass(frozen=True)
+class View:
+    """What is seen of an encoding: panels, to be laid out in `columns`, and notes to be read."""
+
+    kind: str
+    title: str
+    panels: tuple[Panel, ...]
+    notes: tuple[str, ...] = ()
+    columns: int = field(default=1, kw_only=True)
+
+    def to_json(self) -> dict[str, Any]:
+        """The view as plain data: every number as it is, null where it is not finite."""
+        return {
+            "kind": self.kind,
+            "title": self.title,
+            "panels": [panel.to_json() for panel in self.panels],
+            "notes": list(self.notes),
+            "columns": self.columns,
+        }
+
+    def to_csv(self) -> str:
+        """The view as one long table; `posenc.views.tables` says what its columns are."""
+        from posenc.views.tables import csv_of
+
+        return csv_of(self)
+
+
+def finite(values: np.ndarray) -> list[Any]:
+    """Nested lists of floats, with None where JSON has no number."""
+    values = np.asarray(values, dtype=np.float64)
+    if np.isfinite(values).all():
+        return values.tolist()
+    numbers = values.astype(object)
+    numbers[~np.isfinite(values)] = None
+    return numbers.tolist()
+
+
+def common_limit(arrays: Sequence[np.ndarray]) -> float:
+    """The end of one colour scale for all of these: their largest absolute value, or 1."""
+    sizes = [np.abs(array[np.isfinite(array)]).max(initial=0.0) for array in arrays]
+    return float(max(sizes, default=0.0)) or 1.0

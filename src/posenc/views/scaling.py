@@ -1,0 +1,61 @@
+"""Scalings side by side: which frequencies of a rotary encoding they move, and how far."""
+
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+
+from posenc import scalings as methods
+from posenc.views.naming import short
+from posenc.views.panels import Axis, View
+from posenc.views.scene import Scene
+from posenc.views.subject import Subject
+from posenc.views.wavelengths import over_index, waves_of
+
+
+def scalings(scene: Scene) -> View:
+    """Which frequencies a scaling moves, and how far: ratios of each pair, wavelengths after.
+
+    Of one encoding without a scaling: what the usual ones with a factor of 4 would make of it.
+    """
+    t = scene.t
+    subjects = scene.subjects
+    if len(subjects) == 1 and getattr(subjects[0].acting, "scaling", None) is None:
+        subjects = _usual(subjects[0])
+    before = [(_plain(x).name, waves_of(scene, _plain(x))[0][1]) for x in subjects]
+    after = [(_scaling_name(x), waves_of(scene, x)[0][1]) for x in subjects]
+    ratios = [
+        (name, np.where(np.isfinite(new), old / new, 0.0))
+        for (_, old), (name, new) in zip(before, after, strict=True)
+    ]
+    pair = t("pair")
+    wide = replace(scene, subjects=subjects)
+    moved = over_index(t("frequency after / before"), pair, ratios, wide)
+    moved = replace(moved, marks=(), y_axis=Axis(t("ratio")))
+    originals = list({name: (name, y) for name, y in before}.values())
+    waves = over_index(t("wavelength of each {index}", index=pair), pair, originals + after, wide)
+    title = originals[0][0] if len(originals) == 1 else t("scalings")
+    return View("scalings", title, (moved, waves), columns=2)
+
+
+def _scaling_name(subject: Subject) -> str:
+    scaling = getattr(subject.acting, "scaling", None)
+    return subject.name if scaling is None else short(scaling)
+
+
+def _plain(subject: Subject) -> Subject:
+    return replace(subject, encoding=replace(cast(Any, subject.acting), scaling=None))
+
+
+def _usual(subject: Subject) -> tuple[Subject, ...]:
+    length = subject.trained or 4096
+    usual = (
+        methods.Interpolation(4.0),
+        methods.NTK(4.0),
+        methods.YaRN(4.0, length),
+        methods.Llama3(4.0, length),
+    )
+    return tuple(
+        Subject(replace(cast(Any, subject.acting), scaling=scaling), None, length)
+        for scaling in usual
+    )

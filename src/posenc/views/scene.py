@@ -1,0 +1,107 @@
+"""What a view is made from: subjects, a sentence or a length, and the reader's language."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from posenc import rules
+from posenc.messages import Translate
+from posenc.positions import consecutive, grid
+from posenc.text import tokens as tokenised
+from posenc.views.panels import Axis
+from posenc.views.subject import Subject
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Everything that a kind of view is given."""
+
+    subjects: tuple[Subject, ...]
+    t: Translate
+    tokens: tuple[str, ...] | None = None
+    length: int | None = None
+    channels: tuple[int, ...] | None = None
+    seed: int = 0
+    drawn: bool = False
+    """Whether parameters were drawn at random for want of trained ones."""
+
+    def count(self, otherwise: int, *, most: int = 2**16) -> int:
+        """How many positions: as many as there are tokens, or the length that was asked for."""
+        if self.tokens is not None and self.length not in (None, len(self.tokens)):
+            raise ValueError(
+                f"length must be left out where there are tokens, {len(self.tokens)} of them; "
+                f"got length={self.length}"
+            )
+        wanted = self.length if self.tokens is None else len(self.tokens)
+        return rules.whole("length", otherwise if wanted is None else wanted, least=1, most=most)
+
+    def positions(self, otherwise: int, *, most: int = 2**16) -> np.ndarray:
+        """The positions 0, 1, … of the tokens."""
+        return np.asarray(consecutive(self.count(otherwise, most=most)))
+
+    def position_axis(self) -> Axis:
+        """Positions along a side, named by their tokens."""
+        t = self.t
+        return Axis(t("position"), self.tokens)
+
+    def sentence(self) -> tuple[str, ...]:
+        """The tokens, or an example where a sentence is needed and none was given."""
+        t = self.t
+        if self.tokens is not None or self.length is None:
+            return self.tokens or tuple(tokenised(t("the dog bit the man")))
+        return tuple(str(position) for position in range(self.length))
+
+    def chosen(self, count: int, most: int, *, evenly: bool = False) -> list[int]:
+        """Which of `count` channels, pairs or heads are shown: those asked for, or a few.
+
+        The first ones differ most from each other, so they lie denser unless `evenly`.
+        """
+        if self.channels is None:
+            spread = np.linspace(0, 1, min(most, count)) ** (1 if evenly else 2)
+            return sorted({int(i) for i in np.rint(spread * (count - 1))})
+        for channel in self.channels:
+            if not 0 <= channel < count:
+                raise ValueError(f"channels must lie in 0 .. {count - 1}; got {channel}")
+        return list(self.channels)
+
+    def plane(self, subject: Subject, otherwise: int) -> tuple[np.ndarray, int]:
+        """Points (side * side, axis) of a square on the last two axes, the others at 0."""
+        side = self.length if self.length is not None else otherwise
+        side = rules.whole("length", side, least=1, most=2**10)
+        flat = np.asarray(grid(side, side))
+        return np.pad(flat, ((0, 0), ((subject.acting.axes or 2) - 2, 0))), side
+
+    def notes(self, *more: str) -> tuple[str, ...]:
+        """Notes to be read below: these, and where the parameters come from."""
+        t = self.t
+        if not self.drawn:
+            return more
+        return (*more, t("parameters drawn at random, seed {seed}", seed=self.seed))
+
+
+def checked_tokens(tokens: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """Tokens of a sentence, or those given; None stays None."""
+    if tokens is None:
+        return None
+    listed = tokenised(tokens) if isinstance(tokens, str) else list(tokens)
+    if not listed:
+        raise ValueError(f"tokens must not be empty; got tokens={tokens!r}")
+    for token in listed:
+        if not isinstance(token, str):
+            raise TypeError(f"each of tokens must be a string; got {token!r}")
+    return tuple(listed)
+
+
+def number(value: float) -> str:
+    """A number for a title: three digits, or the power of ten that it is below.
+
+    >>> number(0.12345), number(0.0), number(2.2e-16), number(10_000.0)
+    ('0.123', '0', '2.2e-16', '10,000')
+    """
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if abs(value) >= 1e-3 else f"{value:.1e}"

@@ -1,0 +1,82 @@
+"""Similarity: how alike the encodings of two positions are, and how that falls with distance."""
+
+import numpy as np
+
+from posenc.mechanisms import Additive
+from posenc.views.panels import Axis, Image, Line, Lines, Panel, View, common_limit
+from posenc.views.scene import Scene
+from posenc.views.subject import Subject
+
+
+def similarity(scene: Scene) -> View:
+    """Cosines between encodings, as a matrix of positions and as means over each distance.
+
+    Of a rotary encoding it is the product of a query and an equal key, divided by what it would be
+    without rotation. On a grid: the similarity of every point with the one in the middle.
+    """
+    t = scene.t
+    on_grid = [subject for subject in scene.subjects if (subject.acting.axes or 1) > 1]
+    plain = [subject for subject in scene.subjects if subject not in on_grid]
+    single = len(scene.subjects) == 1
+    panels: list[Panel] = []
+    if plain:
+        positions = scene.positions(64, most=2**12)
+        matrices = [(subject.name, matrix(subject, positions)) for subject in plain]
+        limit = common_limit([values for _, values in matrices])
+        whole = t("similarity of positions")
+        panels += [square(scene, whole if single else name, m, limit) for name, m in matrices]
+        panels.append(_kernels(scene, matrices))
+    around = [(subject.name, _around_the_middle(scene, subject)) for subject in on_grid]
+    limit = common_limit([values for _, values in around])
+    panels += [_map(scene, name, values, limit) for name, values in around]
+    title = scene.subjects[0].name if single else t("similarity of positions")
+    return View("similarity", title, tuple(panels), scene.notes(), columns=min(4, len(panels)))
+
+
+def matrix(subject: Subject, q_pos: np.ndarray, k_pos: np.ndarray | None = None) -> np.ndarray:
+    """e_i e_j / |e_i| |e_j|, or the mean product of a rotated pair of equal vectors: (q, k)."""
+    k_pos = q_pos if k_pos is None else k_pos
+    if isinstance(subject.acting, Additive):
+        return _unit(subject.encoded(q_pos)) @ _unit(subject.encoded(k_pos)).T
+    return subject.aligned(q_pos, k_pos)
+
+
+def by_distance(values: np.ndarray) -> np.ndarray:
+    """The mean of each diagonal at or below the main one: what a key has d positions behind.
+
+    >>> by_distance(np.array([[1.0, 9.0], [0.5, 1.0]]))
+    array([1. , 0.5])
+    """
+    return np.array([np.diagonal(values, -d).mean() for d in range(len(values))])
+
+
+def square(scene: Scene, title: str, values: np.ndarray, limit: float) -> Image:
+    """A matrix of positions against positions."""
+    t = scene.t
+    axis = scene.position_axis()
+    return Image(title, values, axis, axis, limit, "diverging", t("similarity"), square=True)
+
+
+def _kernels(scene: Scene, matrices: list[tuple[str, np.ndarray]]) -> Lines:
+    t = scene.t
+    lines = tuple(Line(name, by_distance(values)) for name, values in matrices)
+    x = np.arange(len(lines[0].y))
+    title = t("mean over each distance")
+    return Lines(title, x, lines, Axis(t("distance")), Axis(t("similarity")))
+
+
+def _around_the_middle(scene: Scene, subject: Subject) -> np.ndarray:
+    points, side = scene.plane(subject, 16)
+    middle = points[(side // 2) * side + side // 2][None]
+    return matrix(subject, points, middle)[:, 0].reshape(side, side)
+
+
+def _map(scene: Scene, title: str, values: np.ndarray, limit: float) -> Image:
+    t = scene.t
+    rows, columns = Axis(t("row")), Axis(t("column"))
+    return Image(title, values, rows, columns, limit, "diverging", t("similarity"), square=True)
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
+    return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)

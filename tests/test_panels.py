@@ -1,0 +1,142 @@
+"""Panels: plain data, long tables, and averages that invent no waves."""
+
+import csv
+import io
+import json
+import math
+
+import numpy as np
+import pytest
+
+from posenc.views import KINDS, Axis, Dials, Image, Line, Lines, Mark, View, view
+
+
+def image(values, colours="diverging", **more):
+    return Image("title", np.asarray(values, float), Axis("row"), Axis("col"), 1.0, colours, **more)
+
+
+def test_averages_are_means_of_boxes():
+    values = np.arange(35.0).reshape(5, 7)
+    small = image(values).averaged(3, 4)
+    assert small.ratio == (2, 2)
+    expected = [
+        [values[r : r + 2, c : c + 2].mean() for c in range(0, 7, 2)] for r in range(0, 5, 2)
+    ]
+    assert np.allclose(small.values, expected)
+    assert small.averaged(1, 1).ratio == (6, 8)
+
+
+def test_what_fits_is_left_alone():
+    whole = image(np.ones((4, 4)))
+    assert whole.averaged(4, 9) is whole
+
+
+def test_averages_leave_out_what_is_not_there():
+    small = image([[1.0, math.nan, math.nan, math.nan]]).averaged(1, 2)
+    assert small.values[0, 0] == 1.0
+    assert math.isnan(small.values[0, 1])
+
+
+def test_angles_are_averaged_as_directions():
+    """Half a turn to either side is one place: as numbers they would average to 0."""
+    small = image([[math.pi - 0.1, -math.pi + 0.3]], "cyclic").averaged(1, 1)
+    assert abs(small.values[0, 0] - (-math.pi + 0.1)) < 1e-12
+    assert image([[math.pi - 0.1, -math.pi + 0.3]]).averaged(1, 1).values[0, 0] == pytest.approx(
+        0.1
+    )
+
+
+def test_a_fast_wave_fades_instead_of_turning_slow():
+    """Every 8th sample of period 8.1 is a wave of period 656; the mean over boxes is next to 0."""
+    wave = np.sin(2 * np.pi * np.arange(4096) / 8.1)[:, None]
+    assert np.abs(wave[::8]).max() > 0.99
+    assert np.abs(image(wave).averaged(512, 1).values).max() < 0.05
+
+
+@pytest.mark.parametrize("most", [(0, 1), (1, 0), (1.5, 1)])
+def test_averages_need_at_least_one_cell(most):
+    with pytest.raises((ValueError, TypeError), match="must be a whole number of at least 1"):
+        image([[1.0]]).averaged(*most)
+
+
+def test_json_is_plain_and_null_where_there_is_no_number():
+    lines = Lines(
+        "l",
+        np.arange(2),
+        (Line("a", np.array([1 / 3, np.inf])),),
+        Axis("x", ("我", "AI")),
+        Axis("y", log=True),
+        (Mark("here", y=2.0),),
+    )
+    dials = Dials("d", np.array([[[0.5, 1.0]]]), ("pair 0",), ("0",))
+    made = View("kind", "title", (image([[math.nan]]), lines, dials), ("note",), columns=2)
+    data = json.loads(json.dumps(made.to_json(), allow_nan=False))
+    assert data == {
+        "kind": "kind",
+        "title": "title",
+        "columns": 2,
+        "notes": ["note"],
+        "panels": [
+            {
+                "panel": "image",
+                "title": "title",
+                "values": [[None]],
+                "rows": {"name": "row", "labels": None, "log": False},
+                "columns": {"name": "col", "labels": None, "log": False},
+                "limit": 1.0,
+                "colours": "diverging",
+                "unit": "",
+                "square": False,
+                "ratio": [1, 1],
+            },
+            {
+                "panel": "lines",
+                "title": "l",
+                "x": [0.0, 1.0],
+                "lines": [{"name": "a", "y": [1 / 3, None]}],
+                "x_axis": {"name": "x", "labels": ["我", "AI"], "log": False},
+                "y_axis": {"name": "y", "labels": None, "log": True},
+                "marks": [{"name": "here", "x": None, "y": 2.0}],
+            },
+            {
+                "panel": "dials",
+                "title": "d",
+                "hands": [[[0.5, 1.0]]],
+                "names": ["pair 0"],
+                "labels": ["0"],
+            },
+        ],
+    }
+
+
+def test_csv_has_a_line_for_each_number():
+    made = view("rope", "rotation", tokens="我, 爱", dim=4)
+    rows = list(csv.DictReader(io.StringIO(made.to_csv())))
+    assert len(rows) == made.panels[0].hands[..., 0].size
+    last = rows[-1]
+    assert (last["panel"], last["row"], last["column"]) == ("0", "1", "1")
+    assert last["column_label"] == "1 爱"
+    assert float(last["value"]) == made.panels[0].hands[1, 1, 0]
+    assert float(last["length"]) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_csv_and_json_of_every_kind_hold_the_same_numbers(kind):
+    grid = kind == "maps"
+    what = {"bias": "fire", "maps": "axial-rope", "learned": "learned"}.get(kind, "rope")
+    what = "sinusoidal" if kind == "sum" else what
+    made = view(what, kind, length=4) if grid else view(what, kind, tokens="我 爱 AI")
+    rows = list(csv.DictReader(io.StringIO(made.to_csv())))
+
+    def numbers(panel):
+        match panel["panel"]:
+            case "image":
+                return [value for row in panel["values"] for value in row]
+            case "lines":
+                return [value for line in panel["lines"] for value in line["y"]]
+            case _:
+                return [hand[0] for dial in panel["hands"] for hand in dial]
+
+    data = json.loads(json.dumps(made.to_json(), allow_nan=False))
+    expected = [number for panel in data["panels"] for number in numbers(panel)]
+    assert [float(row["value"]) if row["value"] else None for row in rows] == expected

@@ -1,0 +1,457 @@
+"""Every kind of view: its numbers, recomputed here in float64 with plain NumPy."""
+
+import json
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import posenc as pe
+from posenc.views import KINDS, default_kind, kinds_for, view
+
+TOKENS = ("我", "爱", "学习", "AI")
+
+
+def frequencies(dim, base=10_000.0):
+    return base ** (-np.arange(0, dim, 2) / dim)
+
+
+def sinusoids(length, dim):
+    angles = np.arange(length)[:, None] * frequencies(dim)
+    return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(length, dim)
+
+
+def cosines(rows):
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return unit @ unit.T
+
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def test_heatmap():
+    (panel,) = view("sinusoidal", "heatmap", tokens="我 爱 学习 AI", dim=8).panels
+    assert np.allclose(panel.values, sinusoids(4, 8), atol=1e-15)
+    assert panel.rows.labels == TOKENS
+    assert (panel.limit, panel.colours, panel.columns.name) == (1.0, "diverging", "dimension")
+
+
+def test_heatmap_of_a_rotation_is_its_angles():
+    (panel,) = view("rope", "heatmap", length=9, dim=8).panels
+    turns = np.arange(9)[:, None] * frequencies(8)
+    assert np.allclose(np.exp(1j * panel.values), np.exp(1j * turns), atol=1e-14)
+    assert np.abs(panel.values).max() <= math.pi
+    assert (panel.limit, panel.colours) == (math.pi, "cyclic")
+
+
+def test_several_are_on_one_scale():
+    views = view(["sinusoidal", "Learned(64, 64, std=3.0)"], "heatmap", length=64)
+    first, second = views.panels
+    assert first.limit == second.limit == np.abs(second.values).max() > 1
+
+
+def test_waves_are_smooth_and_pass_through_the_positions():
+    (panel,) = view("sinusoidal", "waves", length=5, dim=8, channels=[0, 3]).panels
+    assert [line.name for line in panel.lines] == ["dimension 0", "dimension 3"]
+    assert np.allclose(panel.lines[0].y, np.sin(panel.x), atol=1e-14)
+    assert np.allclose(panel.lines[1].y, np.cos(panel.x * 0.1), atol=1e-14)
+    assert set(range(5)) <= set(panel.x.tolist())
+
+
+def test_waves_of_a_table_are_at_whole_positions():
+    (panel,) = view(pe.Learned(9, 4), "waves", length=9).panels
+    table = pe.Learned(9, 4).init(np.random.default_rng(0))["table"]
+    assert panel.x.tolist() == list(range(9))
+    assert np.array_equal(panel.lines[0].y, table[:, 0])
+
+
+def test_waves_of_a_rotation_are_its_cosines():
+    (panel,) = view("rope", "waves", length=5, dim=8, channels=[1]).panels
+    assert np.allclose(panel.lines[0].y, np.cos(panel.x * 0.1), atol=1e-14)
+
+
+def test_wavelengths_with_lengths_marked():
+    made = view(["sinusoidal", "rope"], "wavelengths", tokens="我 爱 学习 AI", dim=8, trained=512)
+    by_dimension, by_pair = made.panels
+    periods = 2 * np.pi / frequencies(8)
+    assert np.allclose(by_dimension.lines[0].y, np.repeat(periods, 2), rtol=1e-14)
+    assert np.allclose(by_pair.lines[0].y, periods, rtol=1e-14)
+    assert by_pair.y_axis.log
+    marks = [(mark.name, mark.y) for mark in by_pair.marks]
+    assert marks == [("length: 4", 4.0), ("trained length: 512", 512.0)]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "expected"),
+    [
+        (pe.XPos(8), [2 * np.pi / frequencies(8)]),
+        (
+            pe.AxialRoPE.split(8),
+            2 * np.pi / np.array([[1, 0.01, np.nan, np.nan], [np.nan, np.nan, 1, 0.01]]),
+        ),
+        (pe.RoPE(8, scaling=pe.Proportional(0.5)), [[2 * np.pi, 20 * np.pi, np.inf, np.inf]]),
+        (pe.AxialRoPE.dinov3(8), [[1, 10, np.nan, np.nan], [np.nan, np.nan, 1, 10]]),
+    ],
+)
+def test_wavelengths_of_any_rotation_are_measured(encoding, expected):
+    (panel,) = view(encoding, "wavelengths").panels
+    lines = np.array([line.y for line in panel.lines])
+    assert np.allclose(lines, expected, rtol=1e-12, equal_nan=True)
+
+
+def test_wavelengths_that_depend_on_the_length():
+    encoding = pe.RoPE(8, scaling=pe.DynamicNTK(2.0, 100))
+    (panel,) = view(encoding, "wavelengths", length=200).panels
+    assert np.allclose(panel.lines[0].y, 2 * np.pi / frequencies(8, 10_000 * 3 ** (8 / 6)))
+
+
+def test_similarity():
+    matrix, kernel = view("sinusoidal", "similarity", length=12, dim=16).panels
+    expected = cosines(sinusoids(12, 16))
+    assert np.allclose(matrix.values, expected, atol=1e-14)
+    assert matrix.limit == pytest.approx(1.0)
+    by_distance = [np.mean([expected[i + d, i] for i in range(12 - d)]) for d in range(12)]
+    assert np.allclose(kernel.lines[0].y, by_distance, atol=1e-14)
+
+
+def test_similarity_of_a_rotation_is_the_mean_cosine():
+    matrix, kernel = view("rope", "similarity", length=12, dim=16).panels
+    distance = np.arange(12)[:, None] - np.arange(12)
+    expected = np.cos(distance[..., None] * frequencies(16)).mean(axis=-1)
+    assert np.allclose(matrix.values, expected, atol=1e-13)
+    assert np.allclose(kernel.lines[0].y, expected[:, 0], atol=1e-13)
+
+
+def test_similarity_on_a_grid_is_with_the_point_in_the_middle():
+    added, turned = view(["AxialSinusoidal(8)", "axial-rope"], "similarity", length=4).panels
+    rows = sinusoids(4, 4)
+    parts = cosines(rows)[:, 2]
+    expected = (parts[:, None] + parts[None, :]) / 2
+    assert np.allclose(added.values, expected, atol=1e-14)
+    assert turned.values[2, 2] == pytest.approx(1.0)
+    assert added.limit == turned.limit
+
+
+def test_rotation():
+    made = view("rope", "rotation", tokens="犬が人を噛む", dim=8, channels=[0, 3])
+    (dials,) = made.panels
+    turns = np.arange(6) * frequencies(8)[[0, 3], None]
+    assert np.allclose(np.exp(1j * dials.hands[..., 0]), np.exp(1j * turns), atol=1e-14)
+    assert np.allclose(dials.hands[..., 1], 1.0)
+    assert dials.labels == ("0 犬", "1 が", "2 人", "3 を", "4 噛", "5 む")
+    assert dials.names[1] == "pair 3: 6,283 per turn"
+
+
+def test_rotation_of_many_positions_shows_some_and_says_so():
+    made = view("yarn", "rotation", length=100)
+    assert made.panels[0].labels == ("0", "14", "28", "42", "57", "71", "85", "99")
+    assert made.notes == ("8 of 100 positions",)
+    assert np.allclose(made.panels[0].hands[..., 1], 0.1 * math.log(4) + 1)
+
+
+def test_decay_has_the_golden_numbers():
+    """RoFormer's figure 2 for d = 128 (mean |S_j|, computed from eq. 36-37), and mean cosines."""
+    equal, bound, random = view("RoPE(128)", "decay", length=250).panels
+    at = [0, 1, 2, 5, 10, 20, 50, 100, 150, 200, 250]
+    golden = [32.5, 31.5382, 28.956, 20.8454, 17.9541, 15.2424, 12.6295, 10.2273]
+    golden += [7.5885, 7.2448, 6.5482]
+    assert np.allclose(bound.lines[0].y[at], golden, atol=1e-4)
+    kernel = np.cos(np.arange(251)[:, None] * frequencies(128)).mean(axis=1)
+    assert np.allclose(equal.lines[0].y, kernel, atol=1e-13)
+    assert np.allclose(
+        equal.lines[0].y[[0, 1, 2, 5, 10, 100]],
+        [1, 0.9702, 0.8966, 0.7373, 0.6691, 0.4772],
+        atol=1e-4,
+    )
+    mean, spread = (line.y for line in random.lines)
+    assert np.abs(mean).max() < 0.25
+    assert 0.85 < spread.min() < spread.max() < 1.15
+
+
+def test_random_products_are_those_of_rotated_vectors():
+    (*_, random) = view("RoPE(4)", "decay", length=3, seed=5).panels
+    rng = np.random.default_rng(5)
+    w = frequencies(4)
+    made = []
+    for _ in range(512):
+        q, k = rng.normal(size=(2, 4)).view(complex)
+        made.append([(q * np.exp(1j * r * w) * k.conj()).real.sum() / 2 for r in range(4)])
+    assert np.allclose(random.lines[0].y, np.mean(made, axis=0), atol=1e-13)
+    assert np.allclose(random.lines[1].y, np.std(made, axis=0), atol=1e-13)
+
+
+def test_decay_marks_the_sentence_and_has_a_length_of_its_own():
+    made = view("rope", "decay", tokens="我 爱 学习 AI", length=10)
+    assert [(mark.name, mark.x) for mark in made.panels[0].marks] == [("length: 4", 4.0)]
+    assert len(made.panels[0].x) == 11
+
+
+def test_bias():
+    curves, first, second = view("alibi", "bias", tokens="我 爱 学习 AI").panels
+    assert curves.x.tolist() == list(range(-4, 5))
+    for head, line in enumerate(curves.lines):
+        assert np.allclose(line.y, -(2.0 ** -(head + 1)) * np.abs(curves.x))
+    distance = np.abs(np.arange(4)[:, None] - np.arange(4))
+    assert np.allclose(first.values, -0.5 * distance)
+    assert np.allclose(second.values, -0.125 * distance)
+    assert first.limit == second.limit == 1.5
+    assert (first.rows.name, first.rows.labels, first.columns.labels) == ("query", TOKENS, TOKENS)
+
+
+def test_a_bias_that_looks_back_has_nothing_ahead():
+    curves, matrix, _ = view("fire", "bias", length=3).panels
+    assert np.isnan(matrix.values[np.triu_indices(3, 1)]).all()
+    assert np.isfinite(matrix.values[np.tril_indices(3)]).all()
+    assert np.isnan(curves.lines[0].y[curves.x < 0]).all()
+    made = view("fire", "bias", length=3).to_json()["panels"][1]["values"]
+    assert made[0][1:] == [None, None]
+
+
+def test_bias_on_a_grid_is_a_map_of_displacements():
+    made = view("SwinBias(2, (3, 3))", "bias")
+    table = pe.SwinBias(2, (3, 3)).init(np.random.default_rng(0))["table"]
+    assert [panel.title for panel in made.panels] == ["head 0", "head 1"]
+    assert made.panels[0].rows.labels == ("-2", "-1", "0", "1", "2")
+    # the table is of query - key, so the first entry is that of the key farthest ahead
+    assert np.allclose(made.panels[1].values.ravel()[::-1], table[:, 1])
+
+
+def test_scalings():
+    moved, waves = view("RoPE(128)", "scalings", trained=4096).panels
+    w = frequencies(128)
+    ratios = {line.name: line.y for line in moved.lines}
+    assert list(ratios) == ["Interpolation(4)", "NTK(4)", "YaRN(4, 4096)", "Llama3(4, 4096)"]
+    assert np.allclose(ratios["Interpolation(4)"], 0.25)
+    ntk = frequencies(128, 10_000 * 4 ** (128 / 126)) / w
+    assert np.allclose(ratios["NTK(4)"], ntk, rtol=1e-12)
+    turns = 4096 * w / (2 * np.pi)
+    blend = np.clip((turns - 1) / (4 - 1), 0, 1)
+    assert np.allclose(ratios["Llama3(4, 4096)"], blend + (1 - blend) / 4, rtol=1e-12)
+    periods = {line.name: line.y for line in waves.lines}
+    assert np.allclose(periods["RoPE(128)"], 2 * np.pi / w, rtol=1e-12)
+    assert np.allclose(periods["NTK(4)"], 2 * np.pi / w / ntk, rtol=1e-12)
+
+
+def test_scalings_that_were_given_are_compared_with_none():
+    moved, waves = view(["llama3", "RoPE(64, scaling=Proportional(0.25))"], "scalings").panels
+    assert [line.name for line in waves.lines] == [
+        "RoPE(64, base=500000)",
+        "RoPE(64)",
+        "Llama3(8, 8192)",
+        "Proportional(0.25)",
+    ]
+    assert moved.lines[1].y.tolist() == [1.0] * 8 + [0.0] * 24
+
+
+def test_maps():
+    made = view("AxialSinusoidal(8)", "maps", length=5, channels=[0, 5])
+    first, second = made.panels
+    assert np.allclose(first.values, np.sin(np.arange(5))[:, None] * np.ones(5), atol=1e-15)
+    assert np.allclose(second.values, np.cos(np.arange(5)) * np.ones((5, 1)), atol=1e-15)
+    turned = view(pe.AxialRoPE.split(8), "maps", length=5, channels=[3]).panels[0]
+    assert np.allclose(turned.values, np.arange(5) * 0.01 * np.ones((5, 1)), atol=1e-15)
+    assert (turned.colours, turned.limit) == ("cyclic", math.pi)
+
+
+def test_maps_choose_channels_of_either_axis():
+    titles = [panel.title for panel in view("mrope", "maps").panels]
+    assert all(title.startswith("pair ") for title in titles)
+    pairs = [int(title.split()[1]) for title in titles]
+    assert any(8 <= pair < 20 for pair in pairs)
+    assert any(20 <= pair < 32 for pair in pairs)
+    assert not any(pair < 8 for pair in pairs)  # they follow time, which stays at 0
+
+
+def test_maps_of_fourier_features_have_coordinates_from_0_to_1():
+    made = view("fourier-features", "maps", length=4, channels=[0])
+    matrix = pe.FourierFeatures(64).init(np.random.default_rng(0))["matrix"].astype(float)
+    points = (np.stack(np.mgrid[:4, :4], axis=-1) + 0.5) / 4
+    assert np.allclose(made.panels[0].values, np.cos(2 * np.pi * points @ matrix[:, 0]), atol=1e-6)
+    assert made.notes == ("coordinates from 0 to 1", "parameters drawn at random, seed 0")
+
+
+def test_learned_beside_sinusoidal():
+    table, alike, waves, waves_alike = view("learned", "learned", length=6, dim=8).panels
+    drawn = pe.Learned(512, 8).init(np.random.default_rng(0))["table"][:6].astype(float)
+    assert np.allclose(table.values, drawn, atol=1e-9)
+    assert np.allclose(alike.values, cosines(drawn), atol=1e-7)
+    assert np.allclose(waves.values, sinusoids(6, 8), atol=1e-15)
+    assert np.allclose(waves_alike.values, cosines(sinusoids(6, 8)), atol=1e-14)
+
+
+def test_trained_parameters_are_shown_and_not_drawn():
+    params = {"table": np.arange(12.0, dtype=np.float32).reshape(3, 4)}
+    made = view(pe.Learned(3, 4), "heatmap", length=3, params=params)
+    assert np.array_equal(made.panels[0].values, params["table"])
+    assert made.notes == ()
+
+
+def test_sum():
+    x, encoding, made = view("sinusoidal", "sum", tokens="the dog bit the man", dim=8).panels
+    assert np.allclose(encoding.values, sinusoids(5, 8), atol=1e-15)
+    assert np.array_equal(x.values + encoding.values, made.values)
+    assert np.array_equal(x.values[0], x.values[3])
+    assert not np.isclose(x.values[0], x.values[1]).any()
+    assert not np.isclose(made.values[0], made.values[3]).all()
+    assert (
+        x.limit == encoding.limit == made.limit == np.abs(np.stack([x.values, made.values])).max()
+    )
+
+
+def test_attention_does_not_see_order_without_positions():
+    """The permutation demonstration: the same numbers, recomputed from the embeddings."""
+    from posenc.views.attention import shuffled
+    from posenc.views.embedding import embeddings
+
+    made = view("sinusoidal", "attention", tokens="我 爱 学习 AI", dim=8, seed=3)
+    without, without_again, positions, positions_again = (panel.values for panel in made.panels)
+    wq, wk = np.random.default_rng(3).normal(size=(2, 8, 8)) / math.sqrt(8)
+    x = embeddings(TOKENS, 8)
+    q, k, e = x @ wq, x @ wk, sinusoids(4, 8)
+    assert np.allclose(without, softmax(q @ k.T / math.sqrt(8)), atol=1e-14)
+    assert np.allclose(positions, softmax((q + e) @ (k + e).T / math.sqrt(8)), atol=1e-13)
+    order = shuffled(4, 3)
+    other = softmax((q[order] + e) @ (k[order] + e).T / math.sqrt(8))
+    back = np.empty_like(other)
+    back[np.ix_(order, order)] = other
+    assert np.allclose(positions_again, back, atol=1e-13)
+    assert np.allclose(without, without_again, atol=1e-15)
+    largest = np.abs(positions_again - positions).max()
+    assert largest > 0.01
+    assert made.panels[1].title == "shuffled and put back: differs by 0"
+    assert made.panels[3].title == f"shuffled and put back: differs by {largest:.3g}"
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 8])
+def test_shuffled_words_have_another_order(count):
+    from posenc.views.attention import shuffled
+
+    for seed in range(20):
+        order = shuffled(count, seed)
+        assert sorted(order) == list(range(count))
+        assert count == 1 or (order != np.arange(count)).any()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name for name, kind in pe.catalogue().items() if kind.axes is None and "ax" not in name],
+)
+def test_attention_of_every_encoding_of_text(name):
+    if name in ("fourier-features", "learned-fourier", "swin", "swin-v2"):
+        return
+    made = view(name, "attention", tokens="犬が人を噛む")
+    for panel in made.panels:
+        assert np.allclose(panel.values.sum(axis=-1), 1.0)
+
+
+def test_t5_leaves_dividing_to_its_weights_and_looks_back():
+    made = view("t5", "attention", tokens="我 爱 学习 AI")
+    assert made.panels[2].title == "T5Bias(8), head 0"
+    assert not made.panels[2].values[np.triu_indices(4, 1)].any()
+    both = view("T5Bias(8, bidirectional=True)", "attention", tokens="我 爱 学习 AI").panels
+    assert np.abs(both[2].values - both[0].values).max() < 0.05  # its table is small at first
+
+
+@dataclass(frozen=True)
+class Mine(pe.Rotary):
+    """Six lines of a reader's own."""
+
+    dim: int = 4
+
+    def cos_sin(self, positions, *, dtype=None):
+        angle = np.asarray(positions)[..., None] * np.array([1.0, 0.25])
+        return np.cos(angle).astype(dtype), np.sin(angle).astype(dtype)
+
+
+@pytest.mark.parametrize(
+    "kind", ["heatmap", "waves", "wavelengths", "similarity", "rotation", "decay", "attention"]
+)
+def test_a_class_of_ones_own_gets_every_view_of_its_mechanism(kind):
+    assert kind in kinds_for(Mine())
+    made = view(Mine(), kind, tokens="我 爱")
+    assert json.dumps(made.to_json(), allow_nan=False)
+    if kind == "wavelengths":
+        assert np.allclose(made.panels[0].lines[0].y, [2 * np.pi, 8 * np.pi])
+
+
+def test_a_config_is_shown_with_its_trained_length(tmp_path):
+    config = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4}
+    config |= {"num_hidden_layers": 2, "max_position_embeddings": 128, "rope_theta": 10_000.0}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    made = view(tmp_path / "config.json", "wavelengths")
+    assert made.title == "RoPE(16, pairing='halves')"
+    assert [mark.name for mark in made.panels[0].marks] == ["trained length: 128"]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "kind"),
+    [
+        (pe.Sinusoidal(8), "heatmap"),
+        (pe.RoPE(8), "rotation"),
+        (pe.ALiBi(4), "bias"),
+        (pe.Shaw(8, 4), "attention"),
+        (pe.AxialSinusoidal(8), "maps"),
+        (pe.AxialRoPE.split(8), "maps"),
+        (pe.SwinBias(2, (3, 3)), "bias"),
+        (pe.Tempered(pe.RoPE(8), pe.LogN(128)), "attention"),
+    ],
+)
+def test_each_mechanism_has_a_kind_of_its_own(encoding, kind):
+    assert default_kind(encoding) == kind == view(encoding).kind
+
+
+def test_what_has_no_kind_in_common_is_shown_as_attention():
+    assert view([pe.Sinusoidal(8), pe.RoPE(8), pe.ALiBi(4)]).kind == "attention"
+
+
+@pytest.mark.parametrize("name", [*pe.catalogue(), "yarn", "mrope"])
+def test_every_encoding_has_every_view_that_is_promised(name):
+    """Kinds that suit are made, all others are refused with a sentence; JSON has no NaN."""
+    from posenc.find import found
+
+    (encoding,) = found(name).values()
+    suitable = kinds_for(encoding)
+    assert suitable
+    for kind in KINDS:
+        if kind in suitable:
+            made = view(encoding, kind, length=6)
+            assert (made.kind, bool(made.panels)) == (kind, True)
+            json.dumps(made.to_json(), allow_nan=False)
+        else:
+            with pytest.raises(ValueError, match="kind must be one that suits"):
+                view(encoding, kind, length=6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (("alibi", "rotation"), {}, r"kind must be one that suits ALiBi \(bias, attention\); got"),
+        (("rope", "pie"), {}, r"kind must be one that suits RoPE \(heatmap, .*\); got kind='pie'"),
+        ((["rope", "alibi"], "decay"), {}, r"suits RoPE and ALiBi \(attention\); got kind='decay'"),
+        (("rope",), {"tokens": " "}, "tokens must not be empty; got tokens=' '"),
+        (("rope",), {"tokens": [1]}, "each of tokens must be a string; got 1"),
+        (("axial-rope",), {"tokens": "a b"}, "it does not encode the tokens of a sentence"),
+        (("rope",), {"tokens": "a b", "length": 3}, "length must be left out where there are"),
+        (("rope",), {"length": 0}, "length must be a whole number of at least 1"),
+        (("rope", "waves"), {"channels": [32]}, r"channels must lie in 0 \.\. 31; got 32"),
+        (("rope", "waves"), {"channels": [0.5]}, "each of channels must be a whole number"),
+        (([],), {}, "what is shown must be 1 to 8 encodings; got 0"),
+        ((["rope"] * 9,), {}, "what is shown must be 1 to 8 encodings; got 9"),
+        ((7,), {}, "what is shown must be an Encoding or name one; got 7"),
+        (("rpoe",), {}, "an encoding must be one of sinusoidal, "),
+        ((pe.RoPE(8),), {"dim": 4}, "dim must be left out for what has its own size; got RoPE"),
+        (("RoPE(8)",), {"dim": 4}, "dim must be left out for what has its own size"),
+        ((["rope", "alibi"],), {"params": {}}, "params must be left out for several encodings"),
+        (("rope",), {"seed": -1}, "seed must be a whole number of at least 0; got seed=-1"),
+        (("rope",), {"lang": "fr"}, "lang must be 'en' or"),
+        (("sinusoidal", "similarity"), {"length": 10_000}, "length must be .* at most 4,096"),
+        (("rope", "attention"), {"length": 1000}, "tokens must be at most 512; got 1000"),
+        ((pe.Learned(4, 8), "heatmap"), {"length": 5}, "positions must lie in the table"),
+    ],
+)
+def test_what_cannot_be_shown_is_a_sentence(arguments, options, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        view(*arguments, **options)
