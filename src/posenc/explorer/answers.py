@@ -11,16 +11,21 @@ from posenc import colours
 from posenc.encodings import catalogue
 from posenc.explorer import limits
 from posenc.explorer.asked import Asked, encoding_of
+from posenc.explorer.once import Once
 from posenc.explorer.parameters import Refused
 from posenc.find import VARIANTS, example, spelling
 from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores
 from posenc.messages import catalogue as messages_in
 from posenc.messages import translator
 from posenc.views import Image, View, view
+from posenc.views.averaging import boxes
 from posenc.views.kinds import kinds_for
 
 INLINE = 4_096
 """Cells of an image that come within the JSON; more come as an array of their own."""
+
+VIEWS = Once(4)
+"""The last views: a page asks for the JSON of one and then for its arrays."""
 
 
 def encodings(lang: str, loaded: dict[str, Encoding]) -> dict[str, Any]:
@@ -114,8 +119,8 @@ def respelled(expression: str, changes: dict[str, str], loaded: dict[str, Encodi
         if name not in fields:
             raise Refused(f"{name[:80]!r} is no field of {type(value).__name__}", "e")
         change = _read(fields[name], text)
-        limits.check_arguments(type(value).__name__, {name: change})
         try:
+            limits.check_arguments(type(value).__name__, {name: change})
             more = {"rotary_dim": None} if name == "dim" and "rotary_dim" in fields else {}
             value = dataclasses.replace(cast(Any, value), **{name: change} | more)
         except (ValueError, TypeError) as error:
@@ -167,7 +172,9 @@ def seen(asked: Asked, kind: str) -> View:
     gridded = any(encoding.axes not in (None, 1) for encoding in asked.encodings)
     labels = None if gridded else asked.labels
     length = None if labels or gridded else asked.length
-    try:
+    key = (asked.encodings, kind, labels and tuple(labels), length, asked.seed, asked.lang)
+
+    def make() -> View:
         return view(
             list(asked.encodings),
             kind,
@@ -176,6 +183,9 @@ def seen(asked: Asked, kind: str) -> View:
             seed=asked.seed,
             lang=asked.lang,
         )
+
+    try:
+        return VIEWS.get(key, make)
     except (ValueError, TypeError) as error:
         raise Refused(str(error), "e") from error
 
@@ -186,14 +196,19 @@ def view_json(made: View, rows: int, columns: int) -> dict[str, Any]:
     panels: list[dict[str, Any]] = []
     for panel in made.panels:
         if isinstance(panel, Image):
-            small = panel.averaged(rows or 8_192, columns or 8_192)
-            large = small.values.size > INLINE
-            data = dataclasses.replace(small, values=np.zeros((0, 0)) if large else small.values)
-            more = {"shape": list(small.values.shape)}
-            panels.append(data.to_json() | more | ({"values": None} if large else {}))
+            panels.append(_image_json(panel, rows or 8_192, columns or 8_192))
         else:
             panels.append(panel.to_json())
     return told | {"panels": panels, "columns": made.columns}
+
+
+def _image_json(image: Image, rows: int, columns: int) -> dict[str, Any]:
+    ratio = boxes(image.values.shape, (rows, columns))
+    shape = [-(-size // step) for size, step in zip(image.values.shape, ratio, strict=True)]
+    if shape[0] * shape[1] <= INLINE:
+        return image.averaged(rows, columns).to_json() | {"shape": shape}
+    empty = dataclasses.replace(image, values=np.zeros((0, 0)), ratio=ratio)
+    return empty.to_json() | {"shape": shape, "values": None}
 
 
 def panel_values(made: View, values: dict[str, Any]) -> np.ndarray:
@@ -259,8 +274,9 @@ def messages(lang: str) -> dict[str, Any]:
 
 def colour_maps(theme: str) -> dict[str, Any]:
     """The colour maps, 256 colours each, and the colours of lines and tokens."""
-    maps = {name: colours.colour_map(name, dark=theme == "dark").tolist() for name in colours.MAPS}
-    return maps | {"lines": list(colours.OKABE_ITO)}
+    dark = theme == "dark"
+    maps = {name: colours.table(name, dark=dark) for name in colours.MAPS}
+    return maps | {"lines": colours.lines(dark=dark)}
 
 
 def config(given: Any) -> dict[str, Any]:
@@ -281,5 +297,3 @@ def config(given: Any) -> dict[str, Any]:
         raise Refused(f"the config cannot be read: {error}", "config") from error
     kind = str(given.get("model_type", ""))[:80]
     return {"model_type": kind, "expressions": expressions[: limits.ENCODINGS]}
-
-

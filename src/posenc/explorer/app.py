@@ -185,7 +185,11 @@ def _response(endpoint: Endpoint, made: Any) -> Response:
     if isinstance(made, exports.File):
         headers = {"content-disposition": f'attachment; filename="{made.name}"'}
         return Response(made.data, media_type=made.media, headers=headers)
-    return _json(made) if endpoint.media == "application/json" else Response(made, media_type=endpoint.media)
+    return (
+        _json(made)
+        if endpoint.media == "application/json"
+        else Response(made, media_type=endpoint.media)
+    )
 
 
 def _json(data: Any, status: int = 200) -> Response:

@@ -44,9 +44,7 @@ def picture(form: str, media: str) -> Callable[..., File]:
                 status=503,
             ) from error
         wanted, kind = _of(values, loaded)
-        figure = draw(
-            answers.seen(wanted, kind), dark=values["theme"] == "dark", lang=wanted.lang
-        )
+        figure = draw(answers.seen(wanted, kind), dark=values["theme"] == "dark", lang=wanted.lang)
         buffer = io.BytesIO()
         figure.savefig(buffer, format=form)
         return File(f"posenc-{kind}.{form}", buffer.getvalue(), media)
@@ -76,7 +74,9 @@ def code(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
     """Python that makes what is shown."""
     wanted, kind = _of(values, loaded)
     spelled = [
-        "loaded[" + repr(name) + "]" if name in loaded else re.sub(r"\b(?=[A-Z]\w*[.(])", "pe.", name)
+        "loaded[" + repr(name) + "]"
+        if name in loaded
+        else re.sub(r"\b(?=[A-Z]\w*[.(])", "pe.", name)
         for name in wanted.names
     ]
     labels = wanted.labels

@@ -104,9 +104,7 @@ ENCODINGS = Parameter(
     repeated=True,
     example=["RoPE(64, scaling=YaRN(4.0, 4096))"],
 )
-LENGTH = Parameter(
-    "n", "Positions, if not as many as tokens.", 0, least=0, most=limits.POSITIONS
-)
+LENGTH = Parameter("n", "Positions, if not as many as tokens.", 0, least=0, most=limits.POSITIONS)
 SEED = Parameter("seed", "For parameters that are drawn.", 0, least=0)
 LANG = Parameter("lang", "The language of words.", "en", choices=LANGUAGES)
 POSITION = Parameter("p", "A position.", 0, least=0, most=2**24 - 64)

@@ -26,7 +26,9 @@ def listening(host: str, port: int) -> tuple[socket.socket, int]:
         except OSError as error:
             made.close()
             if error.errno not in IN_USE:
-                raise ValueError(f"cannot listen on {host}:{candidate}: {error.strerror}") from error
+                raise ValueError(
+                    f"cannot listen on {host}:{candidate}: {error.strerror}"
+                ) from error
         else:
             return made, int(made.getsockname()[1])
     raise ValueError(f"port must be free, or one of the next {TRIES}; got {port}")

@@ -66,9 +66,7 @@ def convention(encoding: Encoding) -> dict[str, Any]:
     return told | {"first position": 0, "dtype": "float32"}
 
 
-def _value(
-    encoding: Encoding, place: int, other: int, params: Params | None, dtype: Any
-) -> float:
+def _value(encoding: Encoding, place: int, other: int, params: Params | None, dtype: Any) -> float:
     match encoding:
         case Additive():
             positions = np.array([place]) if encoding.axes is None else _point(encoding, place)
@@ -112,7 +110,9 @@ def formulas(
 
 
 @formulas.register
-def _(encoding: Sinusoidal, place: int, other: int, truth: float, _: Any, t: Translate) -> list[Step]:
+def _(
+    encoding: Sinusoidal, place: int, other: int, truth: float, _: Any, t: Translate
+) -> list[Step]:
     w, sines = encoding.frequencies(), encoding.is_sine()
     wave = "sin" if sines[other] else "cos"
     pair = int(np.count_nonzero(sines[: other + 1] == sines[other])) - 1
@@ -191,7 +191,9 @@ def _(encoding: T5Bias, place: int, other: int, truth: float, _: Any, t: Transla
 
 
 @formulas.register
-def _(encoding: ClippedBias, place: int, other: int, truth: float, _: Any, t: Translate) -> list[Step]:
+def _(
+    encoding: ClippedBias, place: int, other: int, truth: float, _: Any, t: Translate
+) -> list[Step]:
     reach = encoding.reach
     return [_looked_up(place, other, int(np.clip(place - other, -reach, reach)) + reach, truth, t)]
 
