@@ -133,14 +133,16 @@ def spelled(expression: str, *, check: Check | None = None) -> Encoding:
     return _value(value)
 
 
-def spelling(encoding: Any) -> str:
+def spelling(encoding: Any, *, plain: Callable[[Any], str] = repr) -> str:
     """The shortest expression that spells a value: what is the default is left out.
+
+    `plain` says what is no encoding and no scaling.
 
     >>> spelling(RoPE(64, scaling=scalings.YaRN(4.0, 8192)))
     'RoPE(64, scaling=YaRN(4.0, 8192))'
     """
-    if not dataclasses.is_dataclass(encoding):
-        return repr(encoding)
+    if not dataclasses.is_dataclass(encoding) or isinstance(encoding, type):
+        return plain(encoding)
     kind = type(encoding)
     fields = [field for field in dataclasses.fields(encoding) if field.init]
     given = {field.name: getattr(encoding, field.name) for field in fields}
@@ -149,16 +151,12 @@ def spelling(encoding: Any) -> str:
             fewer = {name: value for name, value in given.items() if name != field.name}
             try:
                 given = fewer if kind(**fewer) == encoding else given
-            except (TypeError, ValueError):
-                continue  # it goes with another field
+            except Exception:  # it goes with another field, or a class of someone's own refuses
+                continue
     first = [f.name for f in fields if _required(f) and not f.kw_only]
-    parts = [_spelled_value(given[name]) for name in first]
-    parts += [f"{n}={_spelled_value(value)}" for n, value in given.items() if n not in first]
+    said = {name: spelling(value, plain=plain) for name, value in given.items()}
+    parts = [text if name in first else f"{name}={text}" for name, text in said.items()]
     return f"{kind.__name__}({', '.join(parts)})"
-
-
-def _spelled_value(value: Any) -> str:
-    return spelling(value) if dataclasses.is_dataclass(value) else repr(value)
 
 
 def _read(node: ast.AST, names: dict[str, Any], check: Check | None) -> Any:

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,7 +72,13 @@ ENDPOINTS = (
         COMMON,
         lambda v, own: answers.tokens(asked(v, own)),
     ),
-    Endpoint("/api/v1/view/{kind}.npy", "The values of a panel.", (*COMMON, *SIZE, p.PANEL, *p.WINDOW), _array, "application/octet-stream"),
+    Endpoint(
+        "/api/v1/view/{kind}.npy",
+        "The values of a panel.",
+        (*COMMON, *SIZE, p.PANEL, *p.WINDOW),
+        _array,
+        "application/octet-stream",
+    ),
     Endpoint("/api/v1/view/{kind}", "A view of the encodings.", (*COMMON, *SIZE), _view),
     Endpoint(
         "/api/v1/cell",
@@ -97,13 +103,13 @@ ENDPOINTS = (
         "/api/v1/messages",
         "The page's words in a language.",
         (p.LANG,),
-        lambda v, own: answers.messages(v["lang"]),
+        lambda v, _: answers.messages(v["lang"]),
     ),
     Endpoint(
         "/api/v1/colours",
         "Colour maps and colours of lines.",
         (p.THEME,),
-        lambda v, own: answers.colour_maps(v["theme"]),
+        lambda v, _: answers.colour_maps(v["theme"]),
     ),
     *exports.endpoints(Endpoint, COMMON),
 )  # fmt: skip
@@ -148,7 +154,7 @@ def application(
         return _json(described(ENDPOINTS))
 
     @asynccontextmanager
-    async def lifespan(_: Starlette) -> Any:
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
         workers.close()
         checkers.close()
@@ -213,6 +219,6 @@ async def not_there(_: Request, error: Exception) -> Response:
     return _error(str(error.detail), None, error.status_code)
 
 
-async def failed(_: Request, error: Exception) -> Response:
+async def failed(_request: Request, _error: Exception) -> Response:
     """Our own fault: said without its traceback, which goes to the log."""
     return _error("the explorer failed at this; its log has the reason", None, 500)

@@ -74,23 +74,27 @@ def code(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
     """Python that makes what is shown."""
     wanted, kind = _of(values, loaded)
     spelled = [
-        "loaded[" + repr(name) + "]"
-        if name in loaded
-        else re.sub(r"\b(?=[A-Z]\w*[.(])", "pe.", name)
+        f"mine[{name!r}]" if name in loaded else re.sub(r"\b(?=[A-Z]\w*[.(])", "pe.", name)
         for name in wanted.names
     ]
-    labels = wanted.labels
+    labels, own = wanted.labels, set(wanted.names) & set(loaded)
+    shown = "tokens=tokens" if labels else "length=length"
     lines = [
         "import posenc as pe",
+        *(["from posenc.find import loaded"] if own else []),
         "",
-        *(['from posenc.find import loaded as load', '', 'loaded = load("mine.py")'] if set(wanted.names) & set(loaded) else []),
+        *(['mine = loaded("mine.py")  # your file'] if own else []),
         f"encodings = [{', '.join(spelled)}]",
         f"tokens = {labels!r}" if labels else f"length = {wanted.length}",
-        f"figure = pe.show(encodings, {kind!r}, {'tokens=tokens' if labels else 'length=length'}, "
-        f"seed={wanted.seed}, lang={wanted.lang!r}, dark={values['theme'] == 'dark'})",
+        f"figure = pe.show(encodings, {kind!r}, {shown}, seed={wanted.seed}, "
+        f"lang={wanted.lang!r}, dark={values['theme'] == 'dark'})",
         f'figure.savefig("posenc-{kind}.png")',
-    ]  # fmt: skip
+    ]
     return File("posenc.py", ("\n".join(lines) + "\n").encode(), "text/x-python; charset=utf-8")
+
+
+def _spell(values: dict[str, Any], loaded: dict[str, Encoding]) -> dict[str, str]:
+    return {"expression": answers.respelled(values["e"][0], values["changes"], loaded)}
 
 
 def endpoints(make: Callable[..., Any], common: tuple[Parameter, ...]) -> list[Any]:
@@ -112,6 +116,6 @@ def endpoints(make: Callable[..., Any], common: tuple[Parameter, ...]) -> list[A
             "/api/v1/spell",
             "An encoding's expression with fields changed: set.FIELD=VALUE.",
             (p.ENCODINGS,),
-            lambda v, own: {"expression": answers.respelled(v["e"][0], v["changes"], own)},
+            _spell,
         ),
     ]

@@ -8,7 +8,7 @@ from posenc.explorer import limits
 from posenc.messages import LANGUAGES
 
 
-class Refused(Exception):
+class Refused(Exception):  # noqa: N818 (a refusal is no error of ours)
     """What was asked for is not accepted: a sentence, the argument, and the status."""
 
     def __init__(self, message: str, argument: str | None = None, status: int = 400) -> None:

@@ -12,7 +12,7 @@ from posenc.encodings import ALiBi, ClippedBias, Learned, RoPE, Sinusoidal, T5Bi
 from posenc.mechanisms import Additive, Bias, Encoding, Params, Rotary, logits
 from posenc.messages import Translate, translator
 from posenc.worked.explanation import Step
-from posenc.worked.maths import equation, frac, index, power, row
+from posenc.worked.maths import Maths, equation, frac, index, power, row
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def cell(
         _value(encoding, place, other, _cast(params, dtype), dtype)
         for dtype in (np.float32, np.float64)
     ]
-    steps = formulas(encoding, place, other, values[1], params, t)
+    steps = formulas(encoding, Place(place, other, values[1], t))
     return Cell(tuple(steps), *values)
 
 
@@ -101,112 +101,104 @@ def _point(encoding: Encoding, place: int) -> np.ndarray:
     return np.array([place] if encoding.axes is None else [[place] * encoding.axes])
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where the number stands, the number, and the words for it."""
+
+    row: int
+    column: int
+    truth: float
+    t: Translate
+
+
 @singledispatch
-def formulas(
-    encoding: Encoding, place: int, other: int, truth: float, params: Params | None, t: Translate
-) -> list[Step]:
+def formulas(_encoding: Encoding, at: Place) -> list[Step]:
     """The steps to one number; for an encoding that has none of its own, the number."""
-    return [Step("value", t("The number that the encoding gives here."), (truth,))]
+    t = at.t
+    return [Step("value", t("The number that the encoding gives here."), (at.truth,))]
 
 
 @formulas.register
-def _(
-    encoding: Sinusoidal, place: int, other: int, truth: float, _: Any, t: Translate
-) -> list[Step]:
+def _(encoding: Sinusoidal, at: Place) -> list[Step]:
+    t, p, d = at.t, at.row, at.column
     w, sines = encoding.frequencies(), encoding.is_sine()
-    wave = "sin" if sines[other] else "cos"
-    pair = int(np.count_nonzero(sines[: other + 1] == sines[other])) - 1
+    wave = "sin" if sines[d] else "cos"
+    pair = int(np.count_nonzero(sines[: d + 1] == sines[d])) - 1
     paper = encoding.spacing == "paper"
     exponent = frac(2 * pair, encoding.dim) if paper else frac(pair, max(len(w) - 1, 1))
     symbol = frac(row(2, "i"), "d") if paper else frac("i", row("n", " − ", 1))
-    angle = float(place * w[pair])
+
+    def waved(inside: Maths) -> Maths:
+        return row(wave, "(", inside, ")")
+
+    general = waved(frac("p", power(encoding.base, symbol)))
+    special = waved(frac(p, power(encoding.base, exponent)))
+    words = t(
+        "Dimension {dimension} is the {wave} of pair i = {pair}.", dimension=d, wave=wave, pair=pair
+    )
     return [
-        Step(
-            "formula",
-            t("Dimension {dimension} is the {wave} of pair i = {pair}.", dimension=other, wave=wave, pair=pair),
-            (equation(index("PE", "p", other), row(wave, "(", frac("p", power(encoding.base, symbol)), ")")),),
-        ),
+        Step("formula", words, (equation(index("PE", "p", d), general),)),
         Step(
             "numbers",
             t("The numbers put in."),
-            (
-                equation(
-                    index("PE", place, other),
-                    row(wave, "(", frac(place, power(encoding.base, exponent)), ")"),
-                    row(wave, "(", angle, ")"),
-                    truth,
-                ),
-            ),
-        ),
-    ]  # fmt: skip
-
-
-@formulas.register
-def _(encoding: Learned, place: int, other: int, truth: float, _: Any, t: Translate) -> list[Step]:
-    return [
-        Step(
-            "lookup",
-            t("Position {position} is looked up: row {position}, nothing is computed.", position=place),
-            (equation(index("PE", place, other), index("T", place, other), truth),),
-        )
-    ]  # fmt: skip
-
-
-@formulas.register
-def _(encoding: RoPE, place: int, other: int, truth: float, _: Any, t: Translate) -> list[Step]:
-    pair, wave = other // 2, ("cos", "sin")[other % 2]
-    w = float(encoding.frequencies()[pair])
-    factor = encoding.attention_factor
-    scaled = row(factor, " · ") if factor != 1 else row()
-    return [
-        Step(
-            "formula",
-            t("The angle of pair i = {pair} at position {position}.", pair=pair, position=place),
-            (equation(index("θ", place, pair), row(place, " · ", w), place * w),),
-        ),
-        Step(
-            "numbers",
-            t("The numbers put in."),
-            (equation(row(scaled, wave, " ", "θ"), row(scaled, wave, "(", place * w, ")"), truth),),
+            (equation(index("PE", p, d), special, waved(float(p * w[pair])), at.truth),),
         ),
     ]
 
 
 @formulas.register
-def _(encoding: ALiBi, place: int, other: int, truth: float, _: Any, t: Translate) -> list[Step]:
-    slope = float(encoding.head_slopes()[0])
-    return [
-        Step(
-            "numbers",
-            t("Head 1, query {query}, key {key}.", query=place, key=other),
-            (equation(index("b", 1, place, other), row("−", slope, " · ", "|", place, " − ", other, "|"), truth),),
-        )
-    ]  # fmt: skip
-
-
-@formulas.register
-def _(encoding: T5Bias, place: int, other: int, truth: float, _: Any, t: Translate) -> list[Step]:
-    bucket = int(encoding.buckets_of(np.array([place - other]))[0])
-    return [_looked_up(place, other, bucket, truth, t)]
-
-
-@formulas.register
-def _(
-    encoding: ClippedBias, place: int, other: int, truth: float, _: Any, t: Translate
-) -> list[Step]:
-    reach = encoding.reach
-    return [_looked_up(place, other, int(np.clip(place - other, -reach, reach)) + reach, truth, t)]
-
-
-def _looked_up(place: int, other: int, bucket: int, truth: float, t: Translate) -> Step:
-    return Step(
-        "numbers",
-        t(
-            "Head 1, query {query}, key {key}: the distance {distance} is row {row} of the table.",
-            query=place,
-            key=other,
-            distance=place - other,
-            row=bucket,
-        ),
-        (equation(index("b", 1, place, other), index("T", bucket, 1), truth),),
+def _(_encoding: Learned, at: Place) -> list[Step]:
+    t = at.t
+    words = t(
+        "Position {position} is looked up: row {position}, nothing is computed.", position=at.row
     )
+    sides = index("PE", at.row, at.column), index("T", at.row, at.column), at.truth
+    return [Step("lookup", words, (equation(*sides),))]
+
+
+@formulas.register
+def _(encoding: RoPE, at: Place) -> list[Step]:
+    t, p, pair = at.t, at.row, at.column // 2
+    wave, factor = ("cos", "sin")[at.column % 2], encoding.attention_factor
+    w = float(encoding.frequencies()[pair])
+    scaled = row(factor, " · ") if factor != 1 else row()
+    angle = equation(index("θ", p, pair), row(p, " · ", w), p * w)
+    value = equation(
+        row(scaled, wave, " ", index("θ", p, pair)), row(scaled, wave, "(", p * w, ")"), at.truth
+    )
+    words = t("The angle of pair i = {pair} at position {position}.", pair=pair, position=p)
+    return [Step("formula", words, (angle,)), Step("numbers", t("The numbers put in."), (value,))]
+
+
+@formulas.register
+def _(encoding: ALiBi, at: Place) -> list[Step]:
+    t, q, k = at.t, at.row, at.column
+    slope = float(encoding.head_slopes()[0])
+    half: tuple[Maths, ...] = (" − ", 0.5) if encoding.future == "offset" and q > k else ()
+    away = row("(", "|", q, " − ", k, "|", *half, ")")
+    formula = equation(index("b", 1, q, k), row("−", slope, " · ", away), at.truth)
+    return [Step("numbers", t("Head 1, query {query}, key {key}.", query=q, key=k), (formula,))]
+
+
+@formulas.register
+def _(encoding: T5Bias, at: Place) -> list[Step]:
+    return [_looked_up(at, int(encoding.buckets_of(np.array([at.row - at.column]))[0]))]
+
+
+@formulas.register
+def _(encoding: ClippedBias, at: Place) -> list[Step]:
+    reach = encoding.reach
+    return [_looked_up(at, int(np.clip(at.row - at.column, -reach, reach)) + reach)]
+
+
+def _looked_up(at: Place, line: int) -> Step:
+    t = at.t
+    words = t(
+        "Head 1, query {query}, key {key}: the distance {distance} is row {row} of the table.",
+        query=at.row,
+        key=at.column,
+        distance=at.row - at.column,
+        row=line,
+    )
+    formula = equation(index("b", 1, at.row, at.column), index("T", line, 1), at.truth)
+    return Step("numbers", words, (formula,))
