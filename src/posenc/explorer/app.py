@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -154,7 +154,7 @@ def application(
         return _json(described(ENDPOINTS))
 
     @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+    async def lifespan(_: Starlette) -> AsyncGenerator[None]:
         yield
         workers.close()
         checkers.close()
@@ -219,6 +219,6 @@ async def not_there(_: Request, error: Exception) -> Response:
     return _error(str(error.detail), None, error.status_code)
 
 
-async def failed(_request: Request, _error: Exception) -> Response:
+async def failed(_: Request, __: Exception) -> Response:
     """Our own fault: said without its traceback, which goes to the log."""
     return _error("the explorer failed at this; its log has the reason", None, 500)

@@ -1,9 +1,9 @@
 """The description of the explorer's addresses, out of their declarations."""
 
 import re
+from importlib.metadata import version
 from typing import Any
 
-import posenc
 from posenc.views.kinds import KINDS
 
 ERROR = {
@@ -38,7 +38,7 @@ def described(endpoints: tuple[Any, ...]) -> dict[str, Any]:
     }
     return {
         "openapi": "3.1.0",
-        "info": {"title": "posenc explorer", "version": posenc.__version__},
+        "info": {"title": "posenc explorer", "version": version("posenc")},
         "paths": paths,
     }
 
