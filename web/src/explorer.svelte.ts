@@ -1,0 +1,134 @@
+/** What the page knows: its state, the cursor, and the answers that several parts of it need. */
+import { getContext, setContext } from "svelte";
+import { address, type Api, type Query } from "./api";
+import type { Acts, Catalogue, CellAnswer, Colours, Kind, Report, Token } from "./contract";
+import { headOf } from "./expression";
+import { Resource } from "./resource.svelte";
+import { toQuery, type Lang, type State, type ViewKind } from "./state";
+
+export interface Cursor {
+  p: number;
+  d: number;
+  k: number;
+}
+
+/** What a reader sees first of each mechanism. */
+const FIRST_VIEWS: Record<Acts, ViewKind> = { additive: "heatmap", rotary: "rotation", bias: "bias", scores: "attention" };
+
+export class Explorer {
+  state: State;
+  /** Where the pointer is; null where it is not over a view. */
+  hover = $state.raw<Partial<Cursor> | null>(null);
+  /** The encoding whose parameters are shown: one of `state.e`. */
+  active = $state(0);
+  dark = $state(false);
+  /** A note about the page as a whole, such as a link with a wrong value. */
+  note = $state("");
+  catalogue: Resource<Catalogue>;
+  tokens: Resource<{ tokens: Token[] }>;
+  colours: Resource<Colours>;
+  cell: Resource<CellAnswer>;
+  report: Resource<Report>;
+
+  constructor(
+    readonly api: Api,
+    first: State,
+    readonly browser: Lang,
+    /** A page saved to disk has no server: what was saved can be looked at, not changed. */
+    readonly saved = false,
+  ) {
+    this.state = $state(first);
+    this.catalogue = new Resource(api);
+    this.tokens = new Resource(api);
+    this.colours = new Resource(api);
+    this.cell = new Resource(api);
+    this.report = new Resource(api);
+  }
+
+  /** The parameters that all questions about the sentence and the encodings have. */
+  common(): Query {
+    const { text, by, e, n, seed, lang } = this.state;
+    return { text, by, e: [...e], n, seed, lang };
+  }
+
+  viewAddress(kind: string, extra: Query = {}): string {
+    return address(`view/${kind}`, { ...this.common(), ...extra });
+  }
+
+  exportAddress(form: string): string {
+    const query = { ...this.common(), view: this.view, p: this.state.p, d: this.state.d, theme: this.dark ? "dark" : "light" };
+    return address(`export/${form}`, query);
+  }
+
+  link(keepText = false): string {
+    return toQuery(this.state, { lang: this.browser, keepText });
+  }
+
+  hidden(part: string): boolean {
+    return this.state.hide.includes(part);
+  }
+
+  kindOf(expression: string | undefined): { kind: Kind; acts: Acts } | null {
+    const head = headOf(expression ?? "").split(".")[0];
+    for (const group of this.catalogue.value?.groups ?? []) {
+      const kind = group.encodings.find((each) => each.title === head || each.name === expression || headOf(each.expression) === head);
+      if (kind) return { kind, acts: group.acts };
+    }
+    return null;
+  }
+
+  get acts(): Acts {
+    return this.kindOf(this.state.e[0])?.acts ?? "additive";
+  }
+
+  /** The views that suit all encodings shown, in the order of the first. */
+  get views(): ViewKind[] {
+    const suits = this.state.e.map((e) => {
+      const found = this.kindOf(e);
+      return found?.kind.views ?? this.catalogue.value?.views[found?.acts ?? "additive"] ?? [];
+    });
+    return (suits[0] ?? []).filter((view) => suits.every((each) => each.includes(view))) as ViewKind[];
+  }
+
+  /** The view in the large panel: the one asked for, if it suits. */
+  get view(): ViewKind {
+    const { views } = this;
+    const asked = this.state.view;
+    if (asked && (views.length === 0 || views.includes(asked))) return asked;
+    const first = views.includes("maps") && !views.includes("heatmap") ? "maps" : FIRST_VIEWS[this.acts];
+    return views.length === 0 || views.includes(first) ? first : (views[0] ?? first);
+  }
+
+  get count(): number {
+    return Math.max(this.tokens.value?.tokens.length ?? 0, this.state.n) || 64;
+  }
+
+  /** One cursor for all views: where the pointer is, else what is pinned, else a place worth a look. */
+  get cursor(): Cursor {
+    const last = this.count - 1;
+    const pairs = this.acts === "bias" || this.acts === "scores";
+    const start = pairs ? { p: last, d: 0 } : { p: Math.min(2, last), d: 2 };
+    const { p, d, k } = this.state;
+    const place = { p: p ?? start.p, d: d ?? start.d, k: k ?? 0, ...this.hover };
+    return { ...place, p: Math.min(place.p, last) };
+  }
+
+  pin(place: Partial<Cursor>): void {
+    Object.assign(this.state, place);
+    this.hover = null;
+  }
+
+  /** What a column of a picture is: a dimension, or the key of a pair of positions. */
+  columnOf(kind: string): "d" | "k" {
+    if (this.acts === "bias" || this.acts === "scores") return "d";
+    return ["similarity", "attention", "maps"].includes(kind) ? "k" : "d";
+  }
+
+  label(position: number): string {
+    return this.tokens.value?.tokens[position]?.label ?? "";
+  }
+}
+
+const KEY = Symbol("explorer");
+export const provide = (explorer: Explorer): Explorer => setContext(KEY, explorer);
+export const explorerHere = (): Explorer => getContext<Explorer>(KEY);
