@@ -1,5 +1,5 @@
 /** Numbers to colours, by the tables of the library. */
-import type { Colours, RGB } from "./contract";
+import type { RGB } from "./contract";
 import type { Matrix } from "./npy";
 
 export type MapName = "diverging" | "cyclic" | "sequential";
@@ -24,10 +24,4 @@ export function pixels(matrix: Matrix, map: RGB[], name: MapName, limit: number)
 function pack(map: RGB[]): Uint32Array {
   // the bytes of a pixel are red, green, blue, alpha; read as one number on a little-endian machine
   return Uint32Array.from(map, ([r, g, b]) => (255 << 24) | (b << 16) | (g << 8) | r);
-}
-
-/** The colour that a token keeps in all views. */
-export function tokenColour(colours: Colours | null, position: number): string {
-  const lines = colours?.lines ?? [];
-  return lines[position % Math.max(1, lines.length)] ?? "currentColor";
 }

@@ -5,7 +5,8 @@ export type Acts = "additive" | "rotary" | "bias" | "scores";
 export interface Field {
   name: string;
   type: "int" | "float" | "bool" | "choice" | "text" | "scaling";
-  default: string | number | boolean | null;
+  /** The value of the example that the catalogue has of this encoding. */
+  value: string | number | boolean | null;
   least?: number | null;
   most?: number | null;
   step?: number | null;
@@ -17,9 +18,9 @@ export interface Kind {
   title: string;
   expression: string;
   fields: Field[];
+  loaded: boolean;
+  views: string[];
   paper?: string;
-  loaded?: boolean;
-  views?: string[];
 }
 
 export interface Scaling {
@@ -37,7 +38,6 @@ export interface Group {
 export interface Catalogue {
   groups: Group[];
   scalings: Scaling[];
-  views: Record<Acts, string[]>;
   limits: Record<string, number>;
 }
 
@@ -94,9 +94,6 @@ export interface View {
   columns: number;
   notes: string[];
   panels: Panel[];
-  encodings: string[];
-  /** The kinds of view that suit these encodings, where the server says so. */
-  kinds?: string[];
 }
 
 /** A formula: a symbol, a number, or a kind with its parts. */

@@ -2,9 +2,9 @@
 import { getContext, setContext } from "svelte";
 import { address, type Api, type Query } from "./api";
 import type { Acts, Catalogue, CellAnswer, Colours, Kind, Report, Token } from "./contract";
-import { headOf } from "./expression";
+import { argumentsOf, headOf } from "./expression";
 import { Resource } from "./resource.svelte";
-import { toQuery, type Lang, type State, type ViewKind } from "./state";
+import { FIRST, toQuery, type Lang, type State, type ViewKind } from "./state";
 
 export interface Cursor {
   p: number;
@@ -69,12 +69,11 @@ export class Explorer {
   }
 
   kindOf(expression: string | undefined): { kind: Kind; acts: Acts } | null {
+    const all = (this.catalogue.value?.groups ?? []).flatMap(({ acts, encodings }) => encodings.map((kind) => ({ acts, kind })));
+    const plain = expression?.replaceAll(" ", "");
     const head = headOf(expression ?? "").split(".")[0];
-    for (const group of this.catalogue.value?.groups ?? []) {
-      const kind = group.encodings.find((each) => each.title === head || each.name === expression || headOf(each.expression) === head);
-      if (kind) return { kind, acts: group.acts };
-    }
-    return null;
+    const exact = all.find(({ kind }) => kind.expression.replaceAll(" ", "") === plain);
+    return exact ?? all.find(({ kind }) => headOf(kind.expression) === head) ?? null;
   }
 
   get acts(): Acts {
@@ -83,11 +82,27 @@ export class Explorer {
 
   /** The views that suit all encodings shown, in the order of the first. */
   get views(): ViewKind[] {
-    const suits = this.state.e.map((e) => {
-      const found = this.kindOf(e);
-      return found?.kind.views ?? this.catalogue.value?.views[found?.acts ?? "additive"] ?? [];
-    });
+    const suits = this.state.e.map((e) => this.kindOf(e)?.kind.views ?? []);
     return (suits[0] ?? []).filter((view) => suits.every((each) => each.includes(view))) as ViewKind[];
+  }
+
+  /** Whether it is known which views suit: the first example is known before the catalogue is here. */
+  get known(): boolean {
+    return this.catalogue.value !== null || (this.state.e.join() === FIRST && (this.state.view ?? "heatmap") === "heatmap");
+  }
+
+  /** Whether positions are those of a sentence, not the rows and columns of a picture. */
+  get flat(): boolean {
+    return this.views.includes("attention");
+  }
+
+  /** How many dimensions, pairs or keys a position has, as far as the expression says. */
+  get columns(): number {
+    const { acts } = this;
+    if (acts === "bias" || acts === "scores") return this.count;
+    const [e] = this.state.e;
+    const dim = Number(argumentsOf(e ?? "", this.kindOf(e)?.kind.fields ?? []).dim ?? NaN);
+    return dim ? (acts === "rotary" ? Math.floor(dim / 2) : dim) : Infinity;
   }
 
   /** The view in the large panel: the one asked for, if it suits. */
@@ -110,7 +125,7 @@ export class Explorer {
     const start = pairs ? { p: last, d: 0 } : { p: Math.min(2, last), d: 2 };
     const { p, d, k } = this.state;
     const place = { p: p ?? start.p, d: d ?? start.d, k: k ?? 0, ...this.hover };
-    return { ...place, p: Math.min(place.p, last) };
+    return { p: Math.min(place.p, last), d: Math.min(place.d, this.columns - 1), k: Math.min(place.k, last) };
   }
 
   pin(place: Partial<Cursor>): void {
@@ -122,6 +137,16 @@ export class Explorer {
   columnOf(kind: string): "d" | "k" {
     if (this.acts === "bias" || this.acts === "scores") return "d";
     return ["similarity", "attention", "maps"].includes(kind) ? "k" : "d";
+  }
+
+  /** Colours of lines and tokens; black would not be seen on a dark page. */
+  get lines(): string[] {
+    return (this.colours.value?.lines ?? []).map((colour) => (this.dark && /^#0{6}$/.test(colour) ? "#ffffff" : colour));
+  }
+
+  /** The colour that a token keeps in all views. */
+  tokenColour(position: number): string {
+    return this.lines[position % Math.max(1, this.lines.length)] ?? "currentColor";
   }
 
   label(position: number): string {

@@ -19,7 +19,7 @@ export function argumentsOf(expression: string, fields: Field[]): Record<string,
 
 /** The value of a field, as its control shows it. */
 export function valueOf(field: Field, written: string | undefined): string | number | boolean {
-  if (written === undefined || written === "None") return written === "None" ? "" : (field.default ?? "");
+  if (written === undefined || written === "None") return written === "None" ? "" : (field.value ?? "");
   if (field.type === "bool") return written === "True";
   if (field.type === "int" || field.type === "float") return Number(written.replaceAll("_", ""));
   return field.type === "choice" ? written.replace(/^['"]|['"]$/g, "") : written;

@@ -6,7 +6,7 @@ import App from "./App.svelte";
 import { isDark } from "./dark";
 import { Explorer } from "./explorer.svelte";
 import { setMessages, t } from "./messages.svelte";
-import { FIRST, browserLanguage, fromQuery } from "./state";
+import { browserLanguage, fromQuery } from "./state";
 
 export { default } from "./widget";
 
@@ -29,9 +29,7 @@ async function start(target: Element): Promise<void> {
   explorer.catalogue.load(address("encodings", { lang: state.lang }));
   explorer.colours.load(address("colours", { theme: explorer.dark ? "dark" : "light" }));
   explorer.tokens.load(address("tokens", { text: state.text, by: state.by }));
-  // which view an encoding is shown in is known before the catalogue only if it is named, or the first
-  const kind = state.view ?? (state.e.join() === FIRST ? "heatmap" : null);
-  const first = kind ? api.json(explorer.viewAddress(kind, { rows: 512, columns: 512 })).catch(() => undefined) : null;
+  const first = explorer.known ? api.json(explorer.viewAddress("heatmap", { rows: 512, columns: 512 })).catch(() => undefined) : null;
   const late = new Promise((done) => setTimeout(done, PATIENCE));
   await Promise.race([Promise.all([spoken, first]), late]);
   if (wrong.length) explorer.note = t("The link had values that cannot be used, so these are as usual: {names}.", { names: wrong.join(", ") });

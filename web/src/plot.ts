@@ -23,7 +23,7 @@ export interface Look {
   ink: string;
 }
 
-export function plot(target: HTMLElement, lines: Lines, look: Look, tell: { around: (around: Around) => void; hover: (index: number | null) => void }): uPlot {
+export function plot(target: HTMLElement, lines: Lines, look: Look, tell: { ready: (drawn: uPlot) => void; around: (around: Around) => void; hover: (index: number | null) => void }): uPlot {
   const dense = lines.x.length > 40;
   const bare = { values: () => [], size: 0, gap: 0, grid: { stroke: look.rule, width: 1 }, ticks: { show: false } };
   const many = look.colours.length;
@@ -50,6 +50,7 @@ export function plot(target: HTMLElement, lines: Lines, look: Look, tell: { arou
       })),
     ],
     hooks: {
+      ready: [tell.ready],
       draw: [
         (u) => {
           strokeMarks(u, lines, look.ink);
