@@ -1,6 +1,6 @@
 /** What the page knows: its state, the cursor, and the answers that several parts of it need. */
 import { getContext, setContext } from "svelte";
-import { address, type Api, type Query } from "./api";
+import { address, type Api, type Query, type Refused } from "./api";
 import type { Acts, Catalogue, CellAnswer, Colours, Kind, Report, Token } from "./contract";
 import { argumentsOf, headOf } from "./expression";
 import { Resource } from "./resource.svelte";
@@ -22,6 +22,8 @@ export class Explorer {
   /** The encoding whose parameters are shown: one of `state.e`. */
   active = $state(0);
   dark = $state(false);
+  /** Why the large view could not be drawn: said beside the control that caused it. */
+  refused = $state.raw<Refused | null>(null);
   /** A note about the page as a whole, such as a link with a wrong value. */
   note = $state("");
   catalogue: Resource<Catalogue>;
@@ -34,8 +36,8 @@ export class Explorer {
     readonly api: Api,
     first: State,
     readonly browser: Lang,
-    /** A page saved to disk has no server: what was saved can be looked at, not changed. */
-    readonly saved = false,
+    /** The names of what a page saved to disk has: it can be looked at, not changed. */
+    readonly kept: string[] | null = null,
   ) {
     this.state = $state(first);
     this.catalogue = new Resource(api);
@@ -43,6 +45,10 @@ export class Explorer {
     this.colours = new Resource(api);
     this.cell = new Resource(api);
     this.report = new Resource(api);
+  }
+
+  get saved(): boolean {
+    return this.kept !== null;
   }
 
   /** The parameters that all questions about the sentence and the encodings have. */
@@ -83,7 +89,8 @@ export class Explorer {
   /** The views that suit all encodings shown, in the order of the first. */
   get views(): ViewKind[] {
     const suits = this.state.e.map((e) => this.kindOf(e)?.kind.views ?? []);
-    return (suits[0] ?? []).filter((view) => suits.every((each) => each.includes(view))) as ViewKind[];
+    const common = (suits[0] ?? []).filter((view) => suits.every((each) => each.includes(view))) as ViewKind[];
+    return common.filter((view) => this.kept?.includes(`view/${view}`) ?? true);
   }
 
   /** Whether it is known which views suit: the first example is known before the catalogue is here. */
@@ -101,7 +108,8 @@ export class Explorer {
     const { acts } = this;
     if (acts === "bias" || acts === "scores") return this.count;
     const [e] = this.state.e;
-    const dim = Number(argumentsOf(e ?? "", this.kindOf(e)?.kind.fields ?? []).dim ?? NaN);
+    const written = argumentsOf(e ?? "", this.kindOf(e)?.kind.fields ?? []);
+    const dim = Number(written.rotary_dim ?? written.dim ?? NaN);
     return dim ? (acts === "rotary" ? Math.floor(dim / 2) : dim) : Infinity;
   }
 

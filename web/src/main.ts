@@ -21,7 +21,7 @@ async function start(target: Element): Promise<void> {
   const missing = () => t("This saved page does not have that. Run posenc explore to see it.");
   const base = new URL("api/v1/", document.baseURI).pathname;
   const api = saved ? new Api(fromSaved(saved.responses, missing), null) : new Api(overHttp(base), base);
-  const explorer = new Explorer(api, state, browser, saved !== null);
+  const explorer = new Explorer(api, state, browser, saved && Object.keys(saved.responses));
   explorer.dark = isDark(state.theme);
 
   const language = api.json<{ messages: Record<string, string> }>(address("messages", { lang: state.lang }));

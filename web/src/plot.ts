@@ -24,7 +24,9 @@ export interface Look {
 }
 
 export function plot(target: HTMLElement, lines: Lines, look: Look, tell: { ready: (drawn: uPlot) => void; around: (around: Around) => void; hover: (index: number | null) => void }): uPlot {
-  const dense = lines.x.length > 40;
+  // a smooth wave has points between positions too: only what is at a position is marked
+  const whole = lines.x.flatMap((x, i) => (Number.isInteger(x) ? [i] : []));
+  const marked = whole.length <= 40;
   const bare = { values: () => [], size: 0, gap: 0, grid: { stroke: look.rule, width: 1 }, ticks: { show: false } };
   const many = look.colours.length;
   const options: uPlot.Options = {
@@ -46,7 +48,7 @@ export function plot(target: HTMLElement, lines: Lines, look: Look, tell: { read
         width: 2,
         // a second round of the colours is told apart by its dashes
         dash: i >= many ? [6, 4] : undefined,
-        points: { show: !dense, size: 5 },
+        points: { show: marked, size: 5, filter: () => whole },
       })),
     ],
     hooks: {

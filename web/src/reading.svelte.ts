@@ -1,15 +1,27 @@
 /** The cursor in words, for the eye and for a screen reader. */
+import type { Axis, Image } from "./contract";
 import type { Explorer } from "./explorer.svelte";
 import { t } from "./messages.svelte";
-import { signed } from "./numbers";
 
-/** What the picture with the cursor shows there; set by the picture. */
-export const shown = $state<{ value: number | null; unit: string; kind: string }>({ value: null, unit: "", kind: "" });
+/** What the large picture says of the cursor; empty where the large view is no picture. */
+export const picture = $state({ kind: "", says: "" });
 
 /** A position with its token, if it has one. */
 export function place(explorer: Explorer, position: number): string {
   const label = explorer.label(position);
-  return label ? t("{position} “{token}”", { position, token: label }) : String(position);
+  // isolated, so that a token written from the right does not turn the sentence around it
+  return label ? t("{position} “{token}”", { position, token: `\u2068${label}\u2069` }) : String(position);
+}
+
+/** A cell of a picture, by the names of its axes. */
+export function cellOf(explorer: Explorer, image: Image, row: number, column: number): string {
+  const names = (axis: Axis, at: number) => (axis.labels && explorer.label(at) === axis.labels[at] ? place(explorer, at) : (axis.labels?.[at] ?? at));
+  return t("{row_axis} {row}, {column_axis} {column}", {
+    row_axis: image.rows.name,
+    row: names(image.rows, row),
+    column_axis: image.columns.name,
+    column: names(image.columns, column),
+  });
 }
 
 export function where(explorer: Explorer, kind: string): string {
@@ -24,7 +36,5 @@ export function where(explorer: Explorer, kind: string): string {
 }
 
 export function reading(explorer: Explorer): string {
-  const words = where(explorer, explorer.view);
-  if (shown.value === null || shown.kind !== explorer.view) return words;
-  return t("{place}: {unit} {value}", { place: words, unit: shown.unit, value: signed(shown.value) });
+  return picture.kind === explorer.view && picture.says ? picture.says : where(explorer, explorer.view);
 }
