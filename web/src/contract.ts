@@ -112,7 +112,7 @@ export interface CellAnswer {
   value: number | null;
   truth: number | null;
   ulps: number | null;
-  convention: { name: string; value: string }[];
+  convention: { name: string; value: string | number }[];
 }
 
 export interface Property {

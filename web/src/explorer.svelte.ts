@@ -24,6 +24,8 @@ export class Explorer {
   dark = $state(false);
   /** Why the large view could not be drawn: said beside the control that caused it. */
   refused = $state.raw<Refused | null>(null);
+  /** Whether the large view is on its way: the small ones come after it. */
+  drawing = $state(false);
   /** A note about the page as a whole, such as a link with a wrong value. */
   note = $state("");
   catalogue: Resource<Catalogue>;
@@ -38,6 +40,8 @@ export class Explorer {
     readonly browser: Lang,
     /** The names of what a page saved to disk has: it can be looked at, not changed. */
     readonly kept: string[] | null = null,
+    /** Whether this is a page of its own, not a cell of a notebook. */
+    readonly page = false,
   ) {
     this.state = $state(first);
     this.catalogue = new Resource(api);
@@ -100,16 +104,29 @@ export class Explorer {
 
   /** Whether positions are those of a sentence, not the rows and columns of a picture. */
   get flat(): boolean {
-    return this.views.includes("attention");
+    return this.kindOf(this.state.e[0])?.kind.views.includes("attention") ?? true;
+  }
+
+  /** What the first encoding's fields are, as its expression has them written. */
+  private get written(): Record<string, string> {
+    const [e] = this.state.e;
+    return argumentsOf(e ?? "", this.kindOf(e)?.kind.fields ?? []);
+  }
+
+  /** The second place of a cell: a key, a dimension, or the first dimension of the pair at the cursor. */
+  get dimension(): number {
+    const { d } = this.cursor;
+    if (this.acts !== "rotary") return d;
+    const { dim, rotary_dim, pairing, rotated } = this.written;
+    const first = rotated?.includes("trailing") && rotary_dim ? Number(dim) - Number(rotary_dim) : 0;
+    return first + (pairing?.includes("halves") ? d : 2 * d);
   }
 
   /** How many dimensions, pairs or keys a position has, as far as the expression says. */
   get columns(): number {
     const { acts } = this;
     if (acts === "bias" || acts === "scores") return this.count;
-    const [e] = this.state.e;
-    const written = argumentsOf(e ?? "", this.kindOf(e)?.kind.fields ?? []);
-    const dim = Number(written.rotary_dim ?? written.dim ?? NaN);
+    const dim = Number(this.written.rotary_dim ?? this.written.dim ?? NaN);
     return dim ? (acts === "rotary" ? Math.floor(dim / 2) : dim) : Infinity;
   }
 

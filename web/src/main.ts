@@ -21,7 +21,7 @@ async function start(target: Element): Promise<void> {
   const missing = () => t("This saved page does not have that. Run posenc explore to see it.");
   const base = new URL("api/v1/", document.baseURI).pathname;
   const api = saved ? new Api(fromSaved(saved.responses, missing), null) : new Api(overHttp(base), base);
-  const explorer = new Explorer(api, state, browser, saved && Object.keys(saved.responses));
+  const explorer = new Explorer(api, state, browser, saved && Object.keys(saved.responses), true);
   explorer.dark = isDark(state.theme);
 
   const language = api.json<{ messages: Record<string, string> }>(address("messages", { lang: state.lang }));
@@ -33,7 +33,7 @@ async function start(target: Element): Promise<void> {
   const late = new Promise((done) => setTimeout(done, PATIENCE));
   await Promise.race([Promise.all([spoken, first]), late]);
   if (wrong.length) explorer.note = t("The link had values that cannot be used, so these are as usual: {names}.", { names: wrong.join(", ") });
-  mount(App, { target, props: { explorer, page: true } });
+  mount(App, { target, props: { explorer } });
 }
 
 const target = document.getElementById("posenc");

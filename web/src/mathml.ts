@@ -15,6 +15,7 @@ function part(tree: Formula, digits: number): Element {
   if (typeof tree === "number") return element("mn", number(tree, digits));
   if (typeof tree === "string") {
     const word = tree.trim();
+    if (!word) return element("mtext", "\u2009");
     return element(/\p{L}/u.test(word) ? "mi" : "mo", word);
   }
   const [kind, ...trees] = tree;

@@ -48,7 +48,7 @@ export function plot(target: HTMLElement, lines: Lines, look: Look, tell: { read
         width: 2,
         // a second round of the colours is told apart by its dashes
         dash: i >= many ? [6, 4] : undefined,
-        points: { show: marked, size: 5, filter: () => whole },
+        points: { show: marked, size: 5, filter: (_u: uPlot, _series: number, show: boolean) => (show ? whole : null) },
       })),
     ],
     hooks: {

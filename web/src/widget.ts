@@ -47,7 +47,7 @@ export default {
     const { state } = fromQuery(String(model.get("state") || ""), browser);
     const explorer = new Explorer(api, state, browser);
     explorer.dark = isDark(state.theme);
-    const app = mount(App, { target: el, props: { explorer, page: false } });
+    const app = mount(App, { target: el, props: { explorer } });
     return () => void unmount(app);
   },
 };
