@@ -28,6 +28,7 @@ const KEPT = 64;
 export class Api {
   /** Answers by address: the server's answer to an address never changes while it runs. */
   private answers = new Map<string, Promise<unknown>>();
+  private coming = new Map<string, Promise<ArrayBuffer>>();
 
   constructor(
     private transport: Transport,
@@ -49,8 +50,16 @@ export class Api {
     return answer as Promise<T>;
   }
 
-  async array(path: string, signal?: AbortSignal): Promise<ArrayBuffer> {
-    return (await this.ask(path, { signal })).arrayBuffer();
+  /** The bytes of an array; those that are on their way already are not asked for twice. */
+  array(path: string, signal?: AbortSignal): Promise<ArrayBuffer> {
+    const coming = this.coming.get(path);
+    if (coming) return coming;
+    const answer = this.ask(path, { signal }).then((response) => response.arrayBuffer());
+    const forget = () => this.coming.get(path) === answer && this.coming.delete(path);
+    signal?.addEventListener("abort", forget);
+    answer.then(() => setTimeout(forget, 1000), forget);
+    this.coming.set(path, answer);
+    return answer;
   }
 
   async post<T>(path: string, body: string): Promise<T> {

@@ -26,12 +26,14 @@ async function start(target: Element): Promise<void> {
 
   const language = api.json<{ messages: Record<string, string> }>(address("messages", { lang: state.lang }));
   const spoken = language.then((answer) => setMessages(answer.messages)).catch(() => undefined);
-  explorer.catalogue.load(address("encodings", { lang: state.lang }));
+  const encodings = address("encodings", { lang: state.lang });
+  const catalogue = api.json(encodings).catch(() => undefined);
+  explorer.catalogue.load(encodings);
   explorer.colours.load(address("colours", { theme: explorer.dark ? "dark" : "light" }));
   explorer.tokens.load(address("tokens", { text: state.text, by: state.by }));
   const first = explorer.known ? api.json(explorer.viewAddress("heatmap", { rows: 512, columns: 512 })).catch(() => undefined) : null;
   const late = new Promise((done) => setTimeout(done, PATIENCE));
-  await Promise.race([Promise.all([spoken, first]), late]);
+  await Promise.race([Promise.all([spoken, first, catalogue]), late]);
   if (wrong.length) explorer.note = t("The link had values that cannot be used, so these are as usual: {names}.", { names: wrong.join(", ") });
   mount(App, { target, props: { explorer } });
 }
