@@ -1,0 +1,102 @@
+/** Asking the server, or what stands in for it: a page saved to disk, or a notebook's kernel. */
+
+export type Transport = (path: string, init: RequestInit) => Promise<Response>;
+
+/** Something the server does not accept: a sentence for the reader, and the argument it is about. */
+export class Refused extends Error {
+  constructor(
+    message: string,
+    readonly argument: string | null,
+  ) {
+    super(message);
+  }
+}
+
+export type Query = Record<string, string | number | string[] | null | undefined>;
+
+export function address(path: string, query: Query = {}): string {
+  const pairs = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (Array.isArray(value)) value.forEach((each) => pairs.append(name, each));
+    else if (value !== null && value !== undefined) pairs.append(name, String(value));
+  }
+  return pairs.size ? `${path}?${pairs}` : path;
+}
+
+const KEPT = 64;
+
+export class Api {
+  /** Answers by address: the server's answer to an address never changes while it runs. */
+  private answers = new Map<string, Promise<unknown>>();
+  private coming = new Map<string, Promise<ArrayBuffer>>();
+
+  constructor(
+    private transport: Transport,
+    /** Where files can be downloaded from; null if there is no server to ask. */
+    readonly base: string | null,
+  ) {}
+
+  /** The JSON at an address, asked for once; what was given up is asked for again. */
+  json<T>(path: string, signal?: AbortSignal): Promise<T> {
+    const kept = this.answers.get(path);
+    if (kept) return kept as Promise<T>;
+    const answer = this.ask(path, { signal }).then((response) => response.json());
+    const forget = () => this.answers.get(path) === answer && this.answers.delete(path);
+    signal?.addEventListener("abort", forget);
+    answer.then(() => signal?.removeEventListener("abort", forget), forget);
+    this.answers.set(path, answer);
+    const oldest = this.answers.keys().next().value;
+    if (this.answers.size > KEPT && oldest) this.answers.delete(oldest);
+    return answer as Promise<T>;
+  }
+
+  /** The bytes of an array; those that are on their way already are not asked for twice. */
+  array(path: string, signal?: AbortSignal): Promise<ArrayBuffer> {
+    const coming = this.coming.get(path);
+    if (coming) return coming;
+    const answer = this.ask(path, { signal }).then((response) => response.arrayBuffer());
+    const forget = () => this.coming.get(path) === answer && this.coming.delete(path);
+    signal?.addEventListener("abort", forget);
+    answer.then(() => setTimeout(forget, 1000), forget);
+    this.coming.set(path, answer);
+    return answer;
+  }
+
+  async post<T>(path: string, body: string): Promise<T> {
+    return (await this.ask(path, { method: "POST", body, headers: { "Content-Type": "application/json" } })).json();
+  }
+
+  private async ask(path: string, init: RequestInit): Promise<Response> {
+    const response = await this.transport(path, init);
+    if (response.ok) return response;
+    const said = await response.json().catch(() => null);
+    throw new Refused(said?.error?.message ?? `${response.status} ${response.statusText}`, said?.error?.argument ?? null);
+  }
+}
+
+export function overHttp(base: string): Transport {
+  return (path, init) => fetch(base + path, init);
+}
+
+/** Parameters that are the same for everything on a saved page, or only say how large to draw. */
+const FIXED = ["text", "by", "e", "n", "seed", "lang", "rows", "columns"];
+
+/** The name of an answer on a saved page: the path with what is left of its query, sorted. */
+export function savedName(path: string): string {
+  const [place = "", query] = path.split("?");
+  const pairs = new URLSearchParams(query);
+  if (place !== "messages") FIXED.forEach((name) => pairs.delete(name));
+  pairs.sort();
+  return pairs.size ? `${place}?${pairs}` : place;
+}
+
+export type Saved = Record<string, unknown>;
+
+export function fromSaved(responses: Saved, missing: () => string): Transport {
+  return async (path) => {
+    const answer = responses[path] ?? responses[`/api/v1/${path}`] ?? responses[savedName(path)];
+    if (answer === undefined) return Response.json({ error: { message: missing(), argument: null } }, { status: 404 });
+    const base64 = (answer as { npy?: string }).npy;
+    return base64 === undefined ? Response.json(answer) : new Response(Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)));
+  };
+}

@@ -1,0 +1,27 @@
+/** Numbers to colours, by the tables of the library. */
+import type { RGB } from "./contract";
+import type { Matrix } from "./npy";
+
+export type MapName = "diverging" | "cyclic" | "sequential";
+
+/** Each value as a pixel: -limit to limit over the map, from 0 if it is sequential; no number, no pixel. */
+export function pixels(matrix: Matrix, map: RGB[], name: MapName, limit: number): ImageData {
+  const packed = pack(map);
+  const image = new ImageData(Math.max(1, matrix.columns), Math.max(1, matrix.rows));
+  const target = new Uint32Array(image.data.buffer);
+  const last = map.length - 1;
+  const [from, scale] = name === "sequential" ? [0, last / limit] : [-limit, last / (2 * limit)];
+  const { values } = matrix;
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i] as number;
+    if (value !== value) continue; // NaN stays transparent
+    const place = Math.round((value - from) * scale);
+    target[i] = packed[place < 0 ? 0 : place > last ? last : place] as number;
+  }
+  return image;
+}
+
+function pack(map: RGB[]): Uint32Array {
+  // the bytes of a pixel are red, green, blue, alpha; read as one number on a little-endian machine
+  return Uint32Array.from(map, ([r, g, b]) => (255 << 24) | (b << 16) | (g << 8) | r);
+}

@@ -1,0 +1,142 @@
+/** What the server answers, as its OpenAPI description has it. */
+
+export type Acts = "additive" | "rotary" | "bias" | "scores";
+
+export interface Field {
+  name: string;
+  type: "int" | "float" | "bool" | "choice" | "text" | "scaling";
+  /** The value of the example that the catalogue has of this encoding. */
+  value: string | number | boolean | null;
+  least?: number | null;
+  most?: number | null;
+  step?: number | null;
+  choices?: string[];
+}
+
+export interface Kind {
+  name: string;
+  title: string;
+  expression: string;
+  fields: Field[];
+  loaded: boolean;
+  views: string[];
+  paper?: string;
+}
+
+export interface Scaling {
+  name: string;
+  expression: string;
+  fields: Field[];
+}
+
+export interface Group {
+  acts: Acts;
+  title: string;
+  encodings: Kind[];
+}
+
+export interface Catalogue {
+  groups: Group[];
+  scalings: Scaling[];
+  limits: Record<string, number>;
+}
+
+export interface Token {
+  label: string;
+  text: string;
+  bytes: string;
+  part: [number, number] | null;
+}
+
+export interface Axis {
+  name: string;
+  labels: string[] | null;
+  log: boolean;
+}
+
+export interface Image {
+  panel: "image";
+  title: string;
+  values: (number | null)[][] | null;
+  shape: [number, number];
+  rows: Axis;
+  columns: Axis;
+  limit: number;
+  colours: "diverging" | "cyclic" | "sequential";
+  unit: string;
+  square: boolean;
+  ratio: [number, number];
+}
+
+export interface Lines {
+  panel: "lines";
+  title: string;
+  x: number[];
+  lines: { name: string; y: (number | null)[] }[];
+  x_axis: Axis;
+  y_axis: Axis;
+  marks: { name: string; x: number | null; y: number | null }[];
+}
+
+export interface Dials {
+  panel: "dials";
+  title: string;
+  hands: [number, number][][];
+  names: string[];
+  labels: string[];
+}
+
+export type Panel = Image | Lines | Dials;
+
+export interface View {
+  kind: string;
+  title: string;
+  columns: number;
+  notes: string[];
+  panels: Panel[];
+}
+
+/** A formula: a symbol, a number, or a kind with its parts. */
+export type Formula = string | number | [string, ...Formula[]];
+
+export interface Step {
+  name: string;
+  words: string;
+  formulas: Formula[];
+  table: { columns: string[]; rows: (string | number)[][] } | null;
+}
+
+export interface CellAnswer {
+  title: string;
+  steps: Step[];
+  value: number | null;
+  truth: number | null;
+  ulps: number | null;
+  convention: { name: string; value: string | number }[];
+}
+
+export interface Property {
+  name: string;
+  what: string;
+  why: string;
+  verdict: string;
+  measured: number | null;
+  bound: string | null;
+  detail: string;
+  seconds: number;
+}
+
+export interface Report {
+  subject: string;
+  ok: boolean;
+  rows: Property[];
+}
+
+export type RGB = [number, number, number];
+
+export interface Colours {
+  diverging: RGB[];
+  cyclic: RGB[];
+  sequential: RGB[];
+  lines: string[];
+}

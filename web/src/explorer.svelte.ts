@@ -1,0 +1,184 @@
+/** What the page knows: its state, the cursor, and the answers that several parts of it need. */
+import { getContext, setContext } from "svelte";
+import { address, type Api, type Query, type Refused } from "./api";
+import type { Acts, Catalogue, CellAnswer, Colours, Kind, Report, Token } from "./contract";
+import { argumentsOf, headOf } from "./expression";
+import { Resource } from "./resource.svelte";
+import { FIRST, toQuery, type Lang, type State, type ViewKind } from "./state";
+
+export interface Cursor {
+  p: number;
+  d: number;
+  k: number;
+}
+
+/** What a reader sees first of each mechanism. */
+const FIRST_VIEWS: Record<Acts, ViewKind> = { additive: "heatmap", rotary: "rotation", bias: "bias", scores: "attention" };
+
+export class Explorer {
+  state: State;
+  /** Where the pointer is; null where it is not over a view. */
+  hover = $state.raw<Partial<Cursor> | null>(null);
+  /** The encoding whose parameters are shown: one of `state.e`. */
+  active = $state(0);
+  dark = $state(false);
+  /** Why the large view could not be drawn: said beside the control that caused it. */
+  refused = $state.raw<Refused | null>(null);
+  /** Whether the large view is on its way: the small ones come after it. */
+  drawing = $state(false);
+  /** A note about the page as a whole, such as a link with a wrong value. */
+  note = $state("");
+  catalogue: Resource<Catalogue>;
+  tokens: Resource<{ tokens: Token[] }>;
+  colours: Resource<Colours>;
+  cell: Resource<CellAnswer>;
+  report: Resource<Report>;
+
+  constructor(
+    readonly api: Api,
+    first: State,
+    readonly browser: Lang,
+    /** The names of what a page saved to disk has: it can be looked at, not changed. */
+    readonly kept: string[] | null = null,
+    /** Whether this is a page of its own, not a cell of a notebook. */
+    readonly page = false,
+  ) {
+    this.state = $state(first);
+    this.catalogue = new Resource(api);
+    this.tokens = new Resource(api);
+    this.colours = new Resource(api);
+    this.cell = new Resource(api);
+    this.report = new Resource(api);
+  }
+
+  get saved(): boolean {
+    return this.kept !== null;
+  }
+
+  /** The parameters that all questions about the sentence and the encodings have. */
+  common(): Query {
+    const { text, by, e, n, seed, lang } = this.state;
+    return { text, by, e: [...e], n, seed, lang };
+  }
+
+  viewAddress(kind: string, extra: Query = {}): string {
+    return address(`view/${kind}`, { ...this.common(), ...extra });
+  }
+
+  exportAddress(form: string): string {
+    const query = { ...this.common(), view: this.view, p: this.state.p, d: this.state.d, theme: this.dark ? "dark" : "light" };
+    return address(`export/${form}`, query);
+  }
+
+  link(keepText = false): string {
+    return toQuery(this.state, { lang: this.browser, keepText });
+  }
+
+  hidden(part: string): boolean {
+    return this.state.hide.includes(part);
+  }
+
+  kindOf(expression: string | undefined): { kind: Kind; acts: Acts } | null {
+    const all = (this.catalogue.value?.groups ?? []).flatMap(({ acts, encodings }) => encodings.map((kind) => ({ acts, kind })));
+    const plain = expression?.replaceAll(" ", "");
+    const head = headOf(expression ?? "").split(".")[0];
+    const exact = all.find(({ kind }) => kind.expression.replaceAll(" ", "") === plain);
+    return exact ?? all.find(({ kind }) => headOf(kind.expression) === head) ?? null;
+  }
+
+  get acts(): Acts {
+    return this.kindOf(this.state.e[0])?.acts ?? "additive";
+  }
+
+  /** The views that suit all encodings shown, in the order of the first. */
+  get views(): ViewKind[] {
+    const suits = this.state.e.map((e) => this.kindOf(e)?.kind.views ?? []);
+    const common = (suits[0] ?? []).filter((view) => suits.every((each) => each.includes(view))) as ViewKind[];
+    return common.filter((view) => this.kept?.includes(`view/${view}`) ?? true);
+  }
+
+  /** Whether it is known which views suit: the first example is known before the catalogue is here. */
+  get known(): boolean {
+    return this.catalogue.value !== null || (this.state.e.join() === FIRST && (this.state.view ?? "heatmap") === "heatmap");
+  }
+
+  /** Whether positions are those of a sentence, not the rows and columns of a picture. */
+  get flat(): boolean {
+    return this.kindOf(this.state.e[0])?.kind.views.includes("attention") ?? true;
+  }
+
+  /** What the first encoding's fields are, as its expression has them written. */
+  private get written(): Record<string, string> {
+    const [e] = this.state.e;
+    return argumentsOf(e ?? "", this.kindOf(e)?.kind.fields ?? []);
+  }
+
+  /** The second place of a cell: a key, a dimension, or the first dimension of the pair at the cursor. */
+  get dimension(): number {
+    const { d } = this.cursor;
+    if (this.acts !== "rotary") return d;
+    const { dim, rotary_dim, pairing, rotated } = this.written;
+    const first = rotated?.includes("trailing") && rotary_dim ? Number(dim) - Number(rotary_dim) : 0;
+    return first + (pairing?.includes("halves") ? d : 2 * d);
+  }
+
+  /** How many dimensions, pairs or keys a position has, as far as the expression says. */
+  get columns(): number {
+    const { acts } = this;
+    if (acts === "bias" || acts === "scores") return this.count;
+    const dim = Number(this.written.rotary_dim ?? this.written.dim ?? NaN);
+    return dim ? (acts === "rotary" ? Math.floor(dim / 2) : dim) : Infinity;
+  }
+
+  /** The view in the large panel: the one asked for, if it suits. */
+  get view(): ViewKind {
+    const { views } = this;
+    const asked = this.state.view;
+    if (asked && (views.length === 0 || views.includes(asked))) return asked;
+    const first = views.includes("maps") && !views.includes("heatmap") ? "maps" : FIRST_VIEWS[this.acts];
+    return views.length === 0 || views.includes(first) ? first : (views[0] ?? first);
+  }
+
+  get count(): number {
+    return Math.max(this.tokens.value?.tokens.length ?? 0, this.state.n) || 64;
+  }
+
+  /** One cursor for all views: where the pointer is, else what is pinned, else a place worth a look. */
+  get cursor(): Cursor {
+    const last = this.count - 1;
+    const pairs = this.acts === "bias" || this.acts === "scores";
+    const start = pairs ? { p: last, d: 0 } : { p: Math.min(2, last), d: 2 };
+    const { p, d, k } = this.state;
+    const place = { p: p ?? start.p, d: d ?? start.d, k: k ?? 0, ...this.hover };
+    return { p: Math.min(place.p, last), d: Math.min(place.d, this.columns - 1), k: Math.min(place.k, last) };
+  }
+
+  pin(place: Partial<Cursor>): void {
+    Object.assign(this.state, place);
+    this.hover = null;
+  }
+
+  /** What a column of a picture is: a dimension, or the key of a pair of positions. */
+  columnOf(kind: string): "d" | "k" {
+    if (this.acts === "bias" || this.acts === "scores") return "d";
+    return ["similarity", "attention", "maps"].includes(kind) ? "k" : "d";
+  }
+
+  /** Colours of lines and tokens; black would not be seen on a dark page. */
+  get lines(): string[] {
+    return (this.colours.value?.lines ?? []).map((colour) => (this.dark && /^#0{6}$/.test(colour) ? "#ffffff" : colour));
+  }
+
+  /** The colour that a token keeps in all views. */
+  tokenColour(position: number): string {
+    return this.lines[position % Math.max(1, this.lines.length)] ?? "currentColor";
+  }
+
+  label(position: number): string {
+    return this.tokens.value?.tokens[position]?.label ?? "";
+  }
+}
+
+const KEY = Symbol("explorer");
+export const provide = (explorer: Explorer): Explorer => setContext(KEY, explorer);
+export const explorerHere = (): Explorer => getContext<Explorer>(KEY);

@@ -1,0 +1,31 @@
+/** Formulas as MathML elements: no HTML is parsed, so nothing in a formula can be markup. */
+import type { Formula } from "./contract";
+import { number } from "./numbers";
+
+const MATHML = "http://www.w3.org/1998/Math/MathML";
+const TAGS: Record<string, string> = { row: "mrow", frac: "mfrac", power: "msup", index: "msub", matrix: "mtable", line: "mtr" };
+
+function element(tag: string, ...children: (Element | string)[]): Element {
+  const made = document.createElementNS(MATHML, tag);
+  made.append(...children);
+  return made;
+}
+
+function part(tree: Formula, digits: number): Element {
+  if (typeof tree === "number") return element("mn", number(tree, digits));
+  if (typeof tree === "string") {
+    const word = tree.trim();
+    if (!word) return element("mtext", "\u2009");
+    return element(/\p{L}/u.test(word) ? "mi" : "mo", word);
+  }
+  const [kind, ...trees] = tree;
+  const parts = trees.map((each) => part(each, digits));
+  const cells = kind === "line" ? parts.map((each) => element("mtd", each)) : parts;
+  return element(TAGS[kind] ?? "mrow", ...cells);
+}
+
+export function mathml(tree: Formula, digits = 4): Element {
+  const math = element("math", part(tree, digits));
+  math.setAttribute("display", "block");
+  return math;
+}

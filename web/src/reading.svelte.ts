@@ -1,0 +1,40 @@
+/** The cursor in words, for the eye and for a screen reader. */
+import type { Axis, Image } from "./contract";
+import type { Explorer } from "./explorer.svelte";
+import { t } from "./messages.svelte";
+
+/** What the large picture says of the cursor; empty where the large view is no picture. */
+export const picture = $state({ kind: "", says: "" });
+
+/** A position with its token, if it has one. */
+export function place(explorer: Explorer, position: number): string {
+  const label = explorer.label(position);
+  // isolated, so that a token written from the right does not turn the sentence around it
+  return label ? t("{position} “{token}”", { position, token: `\u2068${label}\u2069` }) : String(position);
+}
+
+/** A cell of a picture, by the names of its axes. */
+export function cellOf(explorer: Explorer, image: Image, row: number, column: number): string {
+  const names = (axis: Axis, at: number) => (axis.labels && explorer.label(at) === axis.labels[at] ? place(explorer, at) : (axis.labels?.[at] ?? at));
+  return t("{row_axis} {row}, {column_axis} {column}", {
+    row_axis: image.rows.name,
+    row: names(image.rows, row),
+    column_axis: image.columns.name,
+    column: names(image.columns, column),
+  });
+}
+
+export function where(explorer: Explorer, kind: string): string {
+  const { p, d, k } = explorer.cursor;
+  if (kind === "maps") return t("row {row}, column {column}", { row: p, column: k });
+  if (explorer.acts === "bias" || explorer.acts === "scores")
+    return t("query {query}, key {key}", { query: place(explorer, p), key: place(explorer, d) });
+  if (explorer.columnOf(kind) === "k")
+    return t("query {query}, key {key}", { query: place(explorer, p), key: place(explorer, k) });
+  if (explorer.acts === "rotary") return t("position {position}, pair {pair}", { position: place(explorer, p), pair: d });
+  return t("position {position}, dimension {dimension}", { position: place(explorer, p), dimension: d });
+}
+
+export function reading(explorer: Explorer): string {
+  return picture.kind === explorer.view && picture.says ? picture.says : where(explorer, explorer.view);
+}

@@ -1,0 +1,123 @@
+/** The page's state is its query: short, typed, versioned. Unknown keys are ignored, wrong values replaced. */
+import { clamp } from "./numbers";
+
+export const LANGUAGES = { en: "English", ja: "日本語", "zh-Hans": "简体中文", "zh-Hant": "繁體中文" } as const;
+export const WAYS = ["words", "spaces", "characters", "bytes", "bpe"] as const;
+export const THEMES = ["auto", "light", "dark"] as const;
+export const VIEWS = [
+  "heatmap", "waves", "wavelengths", "similarity", "rotation", "decay",
+  "bias", "scalings", "maps", "learned", "sum", "attention",
+] as const;
+export const PARTS = ["sentence", "encoding", "views", "cell", "properties", "tour", "export"] as const;
+export const MOST = { text: 2000, encodings: 4, positions: 8192, steps: 10, column: 8191 };
+
+export type Lang = keyof typeof LANGUAGES;
+export type ViewKind = (typeof VIEWS)[number];
+
+export interface State {
+  text: string;
+  by: string;
+  e: string[];
+  n: number;
+  view: ViewKind | null;
+  /** The cursor, pinned: position, dimension (a key, where the encoding acts on pairs), and key. */
+  p: number | null;
+  d: number | null;
+  k: number | null;
+  lang: Lang;
+  theme: (typeof THEMES)[number];
+  hide: string[];
+  step: number | null;
+  seed: number;
+}
+
+export const EXAMPLES: Record<Lang, string> = {
+  en: "the dog bit the man",
+  ja: "犬が人を噛む",
+  "zh-Hans": "我 爱 学习 AI",
+  "zh-Hant": "我 喜歡 學習",
+};
+export const FIRST = "Sinusoidal(64)";
+
+export function browserLanguage(languages: readonly string[]): Lang {
+  for (const tag of languages) {
+    if (/^zh\b.*(hant|tw|hk|mo)/i.test(tag)) return "zh-Hant";
+    if (/^zh\b/i.test(tag)) return "zh-Hans";
+    if (/^ja\b/i.test(tag)) return "ja";
+    if (/^en\b/i.test(tag)) return "en";
+  }
+  return "en";
+}
+
+export function initial(lang: Lang): State {
+  const cursor = { p: null, d: null, k: null };
+  return {
+    text: EXAMPLES[lang], by: "words", e: [FIRST], n: 0, view: null, ...cursor,
+    lang, theme: "auto", hide: [], step: null, seed: 0,
+  };
+}
+
+/** The state of a query, and the names of what was wrong in it. */
+export function fromQuery(query: string, lang: Lang): { state: State; wrong: string[] } {
+  const given = new URLSearchParams(query);
+  const wrong: string[] = [];
+  function one<T extends string, D>(key: string, choices: readonly T[], fallback: D): T | D {
+    const value = given.get(key);
+    if (value === null) return fallback;
+    if ((choices as readonly string[]).includes(value)) return value as T;
+    wrong.push(key);
+    return fallback;
+  }
+  function whole<D>(key: string, least: number, most: number, fallback: D): number | D {
+    const value = given.get(key);
+    if (value === null) return fallback;
+    if (!/^\d{1,9}$/.test(value)) {
+      wrong.push(key);
+      return fallback;
+    }
+    const bounded = clamp(Number(value), least, most);
+    if (bounded !== Number(value)) wrong.push(key);
+    return bounded;
+  }
+  one("v", ["1"], "1");
+  const spoken = one("lang", Object.keys(LANGUAGES) as Lang[], lang);
+  const text = given.get("text");
+  if (text !== null && text.length > MOST.text) wrong.push("text");
+  const expressions = given.getAll("e").filter((e) => e.trim());
+  if (expressions.length > MOST.encodings) wrong.push("e");
+  const hide = (given.get("hide") ?? "").split(",").filter(Boolean);
+  const known = hide.filter((part) => (PARTS as readonly string[]).includes(part));
+  if (known.length < hide.length) wrong.push("hide");
+  const state: State = {
+    text: text === null ? EXAMPLES[spoken] : text.slice(0, MOST.text),
+    by: one("by", [...WAYS, "tokenizer"], "words"),
+    e: expressions.length ? expressions.slice(0, MOST.encodings) : [FIRST],
+    n: whole("n", 0, MOST.positions, 0),
+    view: one("view", VIEWS, null),
+    p: whole("p", 0, MOST.positions - 1, null),
+    d: whole("d", 0, MOST.column, null),
+    k: whole("k", 0, MOST.positions - 1, null),
+    lang: spoken,
+    theme: one("theme", THEMES, "auto"),
+    hide: known,
+    step: whole("step", 1, MOST.steps, null),
+    seed: whole("seed", 0, 2 ** 24, 0),
+  };
+  return { state, wrong };
+}
+
+/** The query of a state; what is as it would be anyway is left out, unless the text must stay. */
+export function toQuery(state: State, { lang, keepText = false }: { lang: Lang; keepText?: boolean }): string {
+  const query = new URLSearchParams({ v: "1" });
+  if (keepText || state.text !== EXAMPLES[state.lang]) query.set("text", state.text);
+  if (state.by !== "words") query.set("by", state.by);
+  if (state.e.length > 1 || state.e[0] !== FIRST) state.e.forEach((e) => query.append("e", e.replaceAll(", ", ",")));
+  for (const key of ["n", "seed"] as const) if (state[key]) query.set(key, String(state[key]));
+  if (state.view) query.set("view", state.view);
+  for (const key of ["p", "d", "k", "step"] as const) if (state[key] !== null) query.set(key, String(state[key]));
+  if (state.lang !== lang) query.set("lang", state.lang);
+  if (state.theme !== "auto") query.set("theme", state.theme);
+  if (state.hide.length) query.set("hide", state.hide.join(","));
+  // these are as legal in a query as what they would be escaped to, and can be read
+  return `?${query}`.replace(/%2C/g, ",").replace(/%28/g, "(").replace(/%29/g, ")").replace(/%3D/g, "=").replace(/%27/g, "'");
+}
