@@ -1,5 +1,6 @@
 """Views drawn, and `show`, which makes and draws one."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -78,7 +79,8 @@ def draw(
     heights = heights_of(view)
     own = (width_of(view), sum(heights) + 0.5 + 0.2 * len(view.notes))
     width, height = given_size(size) or own
-    settings = style(letters.fonts, dark=dark)
+    scale = max(0.6, min(1.0, width / own[0], height / own[1]))
+    settings = style(letters.fonts, dark=dark, scale=scale)
     with rc_context(settings):
         # squares leave room beside them, which "compressed" takes away
         squares = any(isinstance(panel, Image) and panel.square for panel in view.panels)
@@ -88,14 +90,28 @@ def draw(
         room = width / columns_of(view), height / own[1]
         placed = _place(page, heights, room, letters, dark=dark)
         _frame(page, width, letters)
-        page.draw_without_rendering()  # which lays it out: now pixels can be counted
-        page.set_layout_engine("none")  # once is enough, and quicker
+        _lay_out(page, own)  # now pixels can be counted
         for axes, panel in placed:
             if isinstance(panel, Image):
                 fill(axes, panel, letters, t, dark=dark)
     letters.missing |= lacking
     page.notes = tuple(letters.notes(translator(lang)))
     return page
+
+
+def _lay_out(page: Page, own: tuple[float, float]) -> None:
+    """Find every panel its place; what has none is a sentence, where matplotlib would warn."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "constrained_layout not applied")
+        try:
+            page.draw_without_rendering()
+        except UserWarning:
+            width, height = page.get_size_inches()
+            raise ValueError(
+                f"size must leave room for what is shown, such as {own[0]:.0f}x{own[1]:.0f}; "
+                f"got {width:g}x{height:g}"
+            ) from None
+    page.set_layout_engine("none")  # once is enough, and quicker
 
 
 def _unwritable(lang: str) -> set[str]:
@@ -165,7 +181,7 @@ def _scales(
             groups.setdefault((panel.colours, panel.limit, panel.unit), []).append(number)
     for numbers in groups.values():
         rows, across = {n // columns for n in numbers}, {n % columns for n in numbers}
-        whole = len(rows) * len(across) == len(numbers)
+        whole = len(numbers) in (len(placed), len(rows) * len(across))
         for block in [numbers] if whole else [[number] for number in numbers]:
             shrink = 1.0 if len({n // columns for n in block}) < 3 else 0.6
             axes = [placed[n][0] for n in block]
@@ -180,4 +196,4 @@ def _frame(page: Page, width: float, letters: fonts.Lettering) -> None:
         page.suptitle(letters.text(title), x=0.01, ha="left")
     if view.notes:
         notes = "\n".join(fonts.wrapped(note, int(15 * width)) for note in view.notes)
-        page.supxlabel(letters.text(notes), fontsize=8, x=0.01, ha="left")
+        page.supxlabel(letters.text(notes), fontsize="small", x=0.01, ha="left")

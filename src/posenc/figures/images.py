@@ -56,7 +56,9 @@ def fill(axes: Axes, image: Image, letters: Lettering, t: Translate, *, dark: bo
 def scale_of(image: Image, *, dark: bool) -> tuple[Normalize, Colormap]:
     """Colours of values: zero in the middle, or at the beginning of a sequential map."""
     table = np.array(colours.table(image.colours, dark=dark)) / 255
-    cmap = ListedColormap(table).with_extremes(bad=(0, 0, 0, 0))
+    # no value is no colour; no direction is grey, which no direction has
+    bad = (0.5, 0.5, 0.5, 1.0) if image.colours == "cyclic" else (0.0, 0.0, 0.0, 0.0)
+    cmap = ListedColormap(table).with_extremes(bad=bad)
     least = 0.0 if image.colours == "sequential" else -image.limit
     return Normalize(least, image.limit), cmap
 

@@ -108,7 +108,9 @@ def draw_dials(axes: Axes, panel: Dials, letters: Lettering, *, dark: bool) -> N
             axes.plot([x, *ends[0]], [y, *ends[1]], color=colour, linewidth=1.6)
             label = letters.text(panel.labels[hand]) if dial == 0 else None
             axes.plot(*ends, "o", color=colour, markersize=4.5, label=label)
-        axes.text(x, y - 1.18, letters.text(name), ha="center", va="top", fontsize=8, color=ink)
+        axes.text(
+            x, y - 1.18, letters.text(name), ha="center", va="top", fontsize="small", color=ink
+        )
     axes.set_title(letters.text(panel.title), loc="left")
     axes.set_aspect("equal")
     axes.margins(0.02)
