@@ -10,7 +10,7 @@ from matplotlib.colors import Colormap, ListedColormap, Normalize
 from matplotlib.ticker import MaxNLocator
 
 from posenc import colours
-from posenc.figures.fonts import Lettering, wrapped
+from posenc.figures.fonts import Lettering, breadth, wrapped
 from posenc.messages import Translate
 from posenc.views import Axis, Image
 
@@ -89,7 +89,7 @@ def label_ticks(
         texts = [shown[i] or str(i) for i in named]
     axis.set_ticks(list(named), texts)
     axis.set_tick_params(length=0)
-    if not beside and max(map(len, texts)) > 3 and len(texts) > 4:
+    if not beside and max(map(breadth, texts)) > 4 and len(texts) > 4:
         axis.set_tick_params(rotation=90)
 
 

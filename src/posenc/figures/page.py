@@ -50,6 +50,7 @@ def style(fonts: list[str], *, dark: bool, scale: float = 1.0) -> Any:
         "figure.titlesize": 11 * scale,
         "legend.fontsize": 8 * scale,
         "legend.frameon": False,
+        "figure.constrained_layout.h_pad": 0.1,  # inches: rows of panels touch otherwise
         "text.parse_math": False,
         "axes.unicode_minus": True,
         "figure.facecolor": paper,
