@@ -272,6 +272,7 @@ def test_a_check_in_a_suite_fails_with_a_sentence():
 
 def test_the_docs_tell_every_check():
     text = (ROOT / "docs" / "checks.md").read_text()
+    assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == [check.name for check in ALL]
     for check in ALL:
         assert f"| `{check.name}` | {check.what} | {check.why} |" in text, check.name
 
