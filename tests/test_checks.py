@@ -1,11 +1,12 @@
 """The doctor: every built-in passes its claims, every mutant is caught, nothing crashes it."""
 
 import json
+import pickle
 import re
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ import posenc as pe
 from posenc.checks import ALL, strategies
 from posenc.checks.for_pytest import parametrize_with_checks
 from posenc.checks.found import example
-from tests.mutants.encodings import MUTANTS, Turned, hanging
+from tests.mutants.encodings import CLAIMS, MUTANTS, Turned, hanging
 from tests.test_project import ROOT
 
 BUILTIN = [kind for _, kind in pe.encodings.BUILTIN]
@@ -222,6 +223,38 @@ def test_adapters_take_functions_of_both_libraries():
     assert report.failed == ()
     bias = pe.adapt.bias(lambda q, k: -abs(q[:, None] - k[None, :])[None] * 0.1, heads=1)
     assert pe.check(bias).failed == ()
+
+
+def test_what_is_adapted_is_a_value_that_tells_its_size_and_name_first():
+    import torch
+
+    module = torch.nn.Identity()
+    made = {
+        pe.adapt.rotary: ({"dim": 4, "keys": abs}, "AdaptedRotary(dim=4, "),
+        pe.adapt.additive: ({"dim": 4}, "AdaptedAdditive(dim=4, "),
+        pe.adapt.bias: ({"heads": 2}, "AdaptedBias(heads=2, "),
+    }
+    for adapter, (sizes, told) in made.items():
+        encoding = adapter(module, **sizes, axes=3)
+        assert repr(encoding) == f"{told}name='Identity', library='torch', axes=3)"
+        assert encoding == adapter(module, **sizes, axes=3)
+        assert encoding != adapter(module, **sizes)
+        assert encoding.module is module
+        assert adapter(abs, **sizes).module is None
+        assert replace(encoding, claims=CLAIMS).traits == CLAIMS
+        assert pickle.loads(pickle.dumps(adapter(abs, **sizes))) == adapter(abs, **sizes)
+
+
+def test_a_bias_is_no_module_to_be_cast():
+    import torch
+
+    class Slope(torch.nn.Module):
+        def forward(self, q_pos, k_pos):
+            return -(q_pos[:, None] - k_pos).abs()[None].float()
+
+    report = pe.check(pe.adapt.bias(Slope(), heads=1))
+    assert report.failed == ()
+    assert report["castproof"].verdict == "not applicable"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from posenc.checks.properties.differences import apart, different, larger, size
 from posenc.checks.properties.samples import drawn_places, first_points, halves
 from posenc.checks.properties.twins import taken_for_another
 from posenc.checks.subject import Subject
-from posenc.mechanisms import Encoding, Rotary
+from posenc.mechanisms import Bias, Encoding, Rotary
 
 
 @check(claimed=always, why="A model must give the same answer twice.")
@@ -99,6 +99,8 @@ def castproof(subject: Subject, rng: np.random.Generator) -> Measured:
     Rounding what comes out, or a table of it, stays below the bound; rounding angles does not.
     """
     module = getattr(subject.encoding, "module", None)
+    if isinstance(subject.encoding, Bias):  # which no one asks for a dtype: it is not rounded
+        module = None
     if module is None or any(x.requires_grad for x in module.parameters()):
         raise NotApplicableError("no module without learned parameters holds it")
     import copy
