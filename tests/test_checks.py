@@ -16,7 +16,9 @@ import posenc as pe
 from posenc.checks import ALL, strategies
 from posenc.checks.for_pytest import parametrize_with_checks
 from posenc.checks.found import example
+from posenc.checks.subject import Subject
 from tests.mutants.encodings import CLAIMS, MUTANTS, Turned, hanging
+from tests.mutants.wide import DIM, HEADS, WIDE
 from tests.test_project import ROOT
 
 BUILTIN = [kind for _, kind in pe.encodings.BUILTIN]
@@ -35,6 +37,19 @@ def test_every_mutant_is_rejected_by_the_check_it_names(name):
     encoding, rejected_by = MUTANTS[name]
     report = pe.check(encoding)
     assert rejected_by in report.failed, str(report)
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_few_positions_suffice_for_what_is_very_wide(name):
+    encoding, rejected_by = WIDE[name]
+    assert Subject(encoding).very_wide
+    report = pe.check(encoding)
+    assert rejected_by in report.failed, str(report)
+
+
+def test_what_is_very_wide_and_sound_passes():
+    for seed in (0, 1, 8):
+        assert pe.check(pe.TransformerXL(HEADS, DIM), seed=seed).failed == ()
 
 
 SCALINGS = [

@@ -44,7 +44,7 @@ def stateless(subject: Subject, rng: np.random.Generator) -> Measured:
     middle = np.concatenate([p[:1], p[1:-1][::-1], p[-1:]])
     turned = apart(subject.rows(middle)[1:-1][::-1], before[1:-1])  # the same ends, other middles
     turned = 0.0 if turned < 1e-6 * size(before) else turned  # lanes of a processor may differ
-    long = 999 if subject.width <= 2**13 else 199 if subject.width <= 2**17 else 9
+    long = 999 if subject.width <= 2**13 else 9 if subject.very_wide else 199
     many = subject.points(np.arange(min(subject.reach, long) + 1))
     for name in reversed(halves(subject)):  # the coarsest first: it must not be kept
         subject.rows(many, dtype=name)
@@ -80,7 +80,7 @@ def _decodes(encoding: Encoding) -> bool:
 @check(claimed=_decodes, why="Generation runs token by token from cached keys.")
 def decodes(subject: Subject, rng: np.random.Generator) -> Measured:
     """The largest difference of logits between all tokens at once and one after the other."""
-    n = min(12, subject.reach + 1)
+    n = min(6 if subject.very_wide else 12, subject.reach + 1)
     p = subject.points(np.linspace(0, min(subject.reach, 20_000), n).astype(int))
     q, k = subject.queries(rng, n), subject.queries(rng, n)
     whole = subject.scored(q, k, p, p, whole=True)

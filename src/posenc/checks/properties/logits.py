@@ -13,8 +13,8 @@ from posenc.mechanisms import Additive
 @check(claimed=trait("relative"), why="What is learned at one place holds at every other.")
 def relative(subject: Subject, rng: np.random.Generator) -> Measured:
     """The largest relative change of logits when all positions move alike, up to 2,048."""
-    far = min(subject.reach, 2048)
-    p = subject.points(np.sort(rng.choice(far // 2 + 1, min(40, far // 2 + 1), replace=False)))
+    far, count = min(subject.reach, 2048), 8 if subject.very_wide else 40
+    p = subject.points(np.sort(rng.choice(far // 2 + 1, min(count, far // 2 + 1), replace=False)))
     q, k = subject.queries(rng, len(p)), subject.queries(rng, len(p))
     near = subject.scored(q, k, p, p)
     moves = [np.full(subject.axes, step) for step in (1, far // 3, far // 2)]
@@ -33,7 +33,7 @@ def relative(subject: Subject, rng: np.random.Generator) -> Measured:
 def decays(subject: Subject, rng: np.random.Generator) -> Measured:
     """The largest logit far away against that nearby, for a query that equals its key."""
     far = min(subject.reach, 2**14)
-    count = 200 if subject.width <= 2**17 else 40
+    count = 20 if subject.very_wide else 200
     distances = np.unique(np.geomspace(1, far, count).astype(int))
     p, zero = subject.points(distances), subject.points(np.zeros(1, dtype=int))
     x = np.ones((*subject.queries(rng, 1).shape[:-2], 1, subject.dim))
@@ -57,8 +57,8 @@ def symmetric(subject: Subject, rng: np.random.Generator) -> Measured:
     """The largest difference between a key ahead and one as far behind, for q = k."""
     if isinstance(subject.encoding, Additive):
         raise NotApplicableError("an inner product is always symmetric")
-    far = min(subject.reach, 300)
-    p = subject.points(rng.permutation(far + 1)[:40])
+    far, count = min(subject.reach, 300), 8 if subject.very_wide else 40
+    p = subject.points(rng.permutation(far + 1)[:count])
     x = np.broadcast_to(subject.queries(rng, 1), subject.queries(rng, len(p)).shape)
     made = subject.scored(x, x, p, p)
     return Measured(apart(made, np.swapaxes(made, -1, -2)) / size(made), 1e-5)

@@ -19,7 +19,8 @@ def unique(subject: Subject, rng: np.random.Generator) -> Measured:
     """
     near = first_points(subject)
     far = np.array([2**n + step for n in range(12, 21) for step in range(3)])
-    far = np.unique(np.concatenate([far, rng.integers(4096, 10**6, 200)]))
+    count = 12 if subject.very_wide else 200
+    far = np.unique(np.concatenate([far, rng.integers(4096, 10**6, count)]))
     p = np.concatenate([near, subject.points(far[far <= subject.reach])])
     single = subject.rows(p, dtype="float32" if has_dtypes(subject) else None)
     shared = len(p) - different(single)
@@ -73,7 +74,7 @@ def linear_shift(subject: Subject, rng: np.random.Generator) -> Measured:
 @check(claimed=trait("bounded"), why="What grows with the position drowns the content.")
 def bounded(subject: Subject, rng: np.random.Generator) -> Measured:
     """The largest entry at far positions against that below 300."""
-    count = 300 if subject.width <= 2**17 else 16
+    count = 16 if subject.very_wide else 300
     near = np.abs(subject.rows(subject.points(np.arange(min(count, subject.reach + 1))))).max()
     far = subject.rows(subject.points(drawn_places(subject, rng, count=200)))
     return Measured(float(np.abs(far).max() / max(near, 1e-12)), 1.5)

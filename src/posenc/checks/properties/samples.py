@@ -9,7 +9,7 @@ from posenc.mechanisms import Additive, Rotary
 def first_points(subject: Subject) -> np.ndarray:
     """The first 4,096 positions, or on several axes a grid of about as many; fewer if wide."""
     count = 4096 if subject.width <= 8192 else 512
-    count = count if subject.width <= 2**17 else 16
+    count = 16 if subject.very_wide else count
     if subject.encoding.axes is None:
         return np.arange(min(subject.reach + 1, count))
     side = min(int(count ** (1 / subject.axes) + 1e-9), subject.reach + 1)
@@ -22,8 +22,8 @@ def drawn_places(
 ) -> np.ndarray:
     """Different places up to `far`, near ones, hundreds and far ones, in no order."""
     top = min(far, subject.reach)
-    count = count if subject.width <= 2**17 else 4
-    near, middle = np.arange(min(top, 8) + 1), rng.integers(0, min(top, 999) + 1, 20)
+    first, some, count = (2, 3, 4) if subject.very_wide else (8, 20, count)
+    near, middle = np.arange(min(top, first) + 1), rng.integers(0, min(top, 999) + 1, some)
     drawn = np.concatenate([near, middle, rng.integers(0, top + 1, count)])
     return rng.permutation(np.unique(drawn))
 
