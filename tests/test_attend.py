@@ -10,8 +10,11 @@ import torch
 
 import posenc as pe
 from posenc.torch import BiasLogits, RotateQK, ScoreQK, attend
+from posenc.torch.attention.blocked import FEW_PAIRS
+from posenc.torch.attention.call import FEW
 from tests.oracles import bias as oracle
 from tests.oracles import scores
+from tests.test_project import ROOT
 
 HEADS, DIM = 4, 16
 
@@ -615,6 +618,26 @@ def test_explain_names_the_form_and_why():
             with pytest.raises(ValueError, match=f"'{impl}' cannot: {why}"):
                 attend(q, k, v, encoding=encoding, causal=True, impl=impl)
         assert ("folded" in choice.refused) == ("folded" not in forms(name)), name
+
+
+def test_the_docs_tell_up_to_where_a_bias_is_written_down():
+    pages = [ROOT / "CHANGELOG.md", *ROOT.glob("README*.md")]
+    assert len(pages) == 5
+    for page in pages:
+        for most in (FEW_PAIRS, FEW):
+            assert f" 2^{most.bit_length() - 1}" in page.read_text(), page
+    for queries, told in ((512, "at once"), (513, "2N - 1")):  # 2^20 pairs, and some more
+        q, k = torch.empty(2, HEADS, queries, DIM), torch.empty(2, HEADS, 256, DIM)
+        where = {"q_pos": torch.arange(queries), "k_pos": torch.arange(256)}
+        choice = attend.explain(q, k, k, encoding=pe.ALiBi(HEADS), causal=True, **where)
+        assert choice.impl == "blocked"
+        assert told in choice.why
+    long = torch.empty(1, HEADS, 1500, DIM)
+    seen = []
+    torch.func.vmap(
+        lambda q: seen.append(attend.explain(q, q, q, encoding=pe.ALiBi(HEADS)).impl) or q
+    )(long[None])
+    assert seen == ["dense"]
 
 
 PEAK = """
