@@ -10,8 +10,11 @@ import torch
 
 import posenc as pe
 from posenc.torch import BiasLogits, RotateQK, ScoreQK, attend
+from posenc.torch.attention.blocked import FEW_PAIRS
+from posenc.torch.attention.call import FEW
 from tests.oracles import bias as oracle
 from tests.oracles import scores
+from tests.test_project import ROOT
 
 HEADS, DIM = 4, 16
 
@@ -323,16 +326,17 @@ def test_values_may_have_another_width():
         assert (ours - dense).abs().max() < 1e-5
 
 
-def test_keys_that_cannot_matter_are_left_out_and_those_that_can_are_not():
+@pytest.mark.parametrize("far", [0, 5])
+def test_keys_that_cannot_matter_are_left_out_and_those_that_can_are_not(far):
     """Steep slopes with long vectors: a far key that outweighs its bias must still be found."""
     q, k, v = qkv(600, 600, batch=1)
     with torch.no_grad():
-        q[:, :, 599], k[:, :, 0] = 12.0, 12.0  # 12 * 12 * 16 / 4 = 576, at a distance of 599
+        q[:, :, 599], k[:, :, far] = 12.0, 12.0  # 12 * 12 * 16 / 4 = 576, at a distance of 599
     alibi = pe.ALiBi(HEADS)
     ours, dense = (
         attend(q, k, v, encoding=alibi, causal=True, impl=i) for i in ("blocked", "dense")
     )
-    assert (dense[0, 0, 599] - v[0, 0, 0]).abs().max() < 1e-3  # that key has all the weight
+    assert (dense[0, 0, 599] - v[0, 0, far]).abs().max() < 1e-3  # that key has all the weight
     assert (ours - dense).abs().max() < 1e-5
 
 
@@ -615,6 +619,26 @@ def test_explain_names_the_form_and_why():
             with pytest.raises(ValueError, match=f"'{impl}' cannot: {why}"):
                 attend(q, k, v, encoding=encoding, causal=True, impl=impl)
         assert ("folded" in choice.refused) == ("folded" not in forms(name)), name
+
+
+def test_the_docs_tell_up_to_where_a_bias_is_written_down():
+    pages = [ROOT / "CHANGELOG.md", *ROOT.glob("README*.md")]
+    assert len(pages) == 5
+    for page in pages:
+        for most in (FEW_PAIRS, FEW):
+            assert f" 2^{most.bit_length() - 1}" in page.read_text(), page
+    for queries, told in ((512, "at once"), (513, "2N - 1")):  # 2^20 pairs, and some more
+        q, k = torch.empty(2, HEADS, queries, DIM), torch.empty(2, HEADS, 256, DIM)
+        where = {"q_pos": torch.arange(queries), "k_pos": torch.arange(256)}
+        choice = attend.explain(q, k, k, encoding=pe.ALiBi(HEADS), causal=True, **where)
+        assert choice.impl == "blocked"
+        assert told in choice.why
+    long = torch.empty(1, HEADS, 1500, DIM)
+    seen = []
+    torch.func.vmap(
+        lambda q: seen.append(attend.explain(q, q, q, encoding=pe.ALiBi(HEADS)).impl) or q
+    )(long[None])
+    assert seen == ["dense"]
 
 
 PEAK = """

@@ -151,6 +151,8 @@ def test_bounds_of_kerple_and_fire():
         p = torch.from_numpy(Q), torch.from_numpy(K)
         pe.KERPLE(2, kernel=kernel).bias(*p, tensors).sum().backward()
         assert all((t.grad != 0).all() for t in tensors.values())
+    # c and the multiplier count by their size
+    assert np.allclose(*(pe.FIRE(1).ratios(Q, K, c, -0.1) for c in (-0.3, 0.3)))
     encoding = pe.FIRE(3, hidden=4, eps=0.5, length=300)
     params = drawn(encoding, RNG) | {"multiplier": np.array(-1.3)}
     expected = oracle.fire(params, Q, K, length=300, eps=0.5)

@@ -1,11 +1,12 @@
 """The doctor: every built-in passes its claims, every mutant is caught, nothing crashes it."""
 
 import json
+import pickle
 import re
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -14,8 +15,10 @@ from hypothesis import given, settings
 import posenc as pe
 from posenc.checks import ALL, strategies
 from posenc.checks.for_pytest import parametrize_with_checks
+from posenc.checks.subject import Subject
 from posenc.find import example
-from tests.mutants.encodings import MUTANTS, Turned, hanging
+from tests.mutants.encodings import CLAIMS, MUTANTS, Turned, hanging
+from tests.mutants.wide import DIM, HEADS, WIDE
 from tests.test_project import ROOT
 
 BUILTIN = [kind for _, kind in pe.encodings.BUILTIN]
@@ -34,6 +37,19 @@ def test_every_mutant_is_rejected_by_the_check_it_names(name):
     encoding, rejected_by = MUTANTS[name]
     report = pe.check(encoding)
     assert rejected_by in report.failed, str(report)
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_few_positions_suffice_for_what_is_very_wide(name):
+    encoding, rejected_by = WIDE[name]
+    assert Subject(encoding).very_wide
+    report = pe.check(encoding)
+    assert rejected_by in report.failed, str(report)
+
+
+def test_what_is_very_wide_and_sound_passes():
+    for seed in (0, 1, 8):
+        assert pe.check(pe.TransformerXL(HEADS, DIM), seed=seed).failed == ()
 
 
 SCALINGS = [
@@ -224,6 +240,38 @@ def test_adapters_take_functions_of_both_libraries():
     assert pe.check(bias).failed == ()
 
 
+def test_what_is_adapted_is_a_value_that_tells_its_size_and_name_first():
+    import torch
+
+    module = torch.nn.Identity()
+    made = {
+        pe.adapt.rotary: ({"dim": 4, "keys": abs}, "AdaptedRotary(dim=4, "),
+        pe.adapt.additive: ({"dim": 4}, "AdaptedAdditive(dim=4, "),
+        pe.adapt.bias: ({"heads": 2}, "AdaptedBias(heads=2, "),
+    }
+    for adapter, (sizes, told) in made.items():
+        encoding = adapter(module, **sizes, axes=3)
+        assert repr(encoding) == f"{told}name='Identity', library='torch', axes=3)"
+        assert encoding == adapter(module, **sizes, axes=3)
+        assert encoding != adapter(module, **sizes)
+        assert encoding.module is module
+        assert adapter(abs, **sizes).module is None
+        assert replace(encoding, claims=CLAIMS).traits == CLAIMS
+        assert pickle.loads(pickle.dumps(adapter(abs, **sizes))) == adapter(abs, **sizes)
+
+
+def test_a_bias_is_no_module_to_be_cast():
+    import torch
+
+    class Slope(torch.nn.Module):
+        def forward(self, q_pos, k_pos):
+            return -(q_pos[:, None] - k_pos).abs()[None].float()
+
+    report = pe.check(pe.adapt.bias(Slope(), heads=1))
+    assert report.failed == ()
+    assert report["castproof"].verdict == "not applicable"
+
+
 @pytest.mark.parametrize(
     ("work", "message"),
     [
@@ -272,6 +320,7 @@ def test_a_check_in_a_suite_fails_with_a_sentence():
 
 def test_the_docs_tell_every_check():
     text = (ROOT / "docs" / "checks.md").read_text()
+    assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == [check.name for check in ALL]
     for check in ALL:
         assert f"| `{check.name}` | {check.what} | {check.why} |" in text, check.name
 

@@ -204,6 +204,11 @@ def test_wrong_pages_are_sentences(options, message):
         pe.show("rope", **options)
 
 
+def test_a_page_that_is_too_small_is_a_sentence():
+    with pytest.raises(ValueError, match=r"size must leave room .* such as 14x\d; got 2x1$"):
+        pe.show("rope", "decay", size="2x1")
+
+
 def test_draw_takes_a_view():
     made = view("rope", "decay", length=20)
     assert figures.draw(made, dpi=60).view is made

@@ -46,6 +46,14 @@ def test_angles_are_averaged_as_directions():
     )
 
 
+def test_directions_that_cancel_have_no_mean():
+    turning = np.arange(4096)[:, None] * 2 * np.pi / 8.1
+    small = image(np.angle(np.exp(1j * turning)), "cyclic").averaged(512, 1)
+    assert np.isnan(small.values).all()  # every 8th would turn slowly
+    slow = image(turning / 8000, "cyclic").averaged(512, 1)
+    assert np.isfinite(slow.values).all()
+
+
 def test_a_fast_wave_fades_instead_of_turning_slow():
     """Every 8th sample of period 8.1 is a wave of period 656; the mean over boxes is next to 0."""
     wave = np.sin(2 * np.pi * np.arange(4096) / 8.1)[:, None]

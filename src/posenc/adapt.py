@@ -26,21 +26,37 @@ ADDITIVE = Traits(unique=True, ordered=True)
 BIAS = Traits(ordered=True)
 
 
-@dataclass(frozen=True)
-class AdaptedRotary(Rotary):
-    """fn(x, positions) -> x turned, for x (seq, dim)."""
+@dataclass(frozen=True, repr=False)
+class Adapted:
+    """A foreign function or module `fn`, and what is told of it."""
 
-    fn: Callable[..., Any] = field(repr=False)
-    dim: int
-    name: str
-    claims: Traits = field(repr=False)
-    library: Library
+    fn: Callable[..., Any]
+    name: str = field(kw_only=True)
+    claims: Traits = field(kw_only=True)
+    library: Library = field(kw_only=True)
     axes: int | None = field(default=None, kw_only=True)
-    keys: Callable[..., Any] | None = field(default=None, repr=False, kw_only=True)
 
     @property
     def traits(self) -> Traits:
         return self.claims
+
+    @property
+    def module(self) -> Any:
+        """The module, if fn is one."""
+        return self.fn if hasattr(self.fn, "parameters") else None
+
+    def __repr__(self) -> str:
+        size = "dim" if hasattr(self, "dim") else "heads"
+        told = (f"{name}={getattr(self, name)!r}" for name in (size, "name", "library", "axes"))
+        return f"{type(self).__name__}({', '.join(told)})"
+
+
+@dataclass(frozen=True, repr=False)
+class AdaptedRotary(Adapted, Rotary):
+    """fn(x, positions) -> x turned, for x (seq, dim)."""
+
+    dim: int
+    keys: Callable[..., Any] | None = field(default=None, kw_only=True)
 
     def cos_sin(self, positions: Any, *, dtype: Dtype = None) -> tuple[Array, Array]:
         raise TypeError(f"fn must be asked for rotations, not for angles; {self.name} has no table")
@@ -53,26 +69,12 @@ class AdaptedRotary(Rotary):
     def rotate_keys(self, x: Array, positions: Any) -> Array:
         return (self.keys or self.fn)(x, positions)
 
-    @property
-    def module(self) -> Any:
-        """The module, if fn is one."""
-        return self.fn if hasattr(self.fn, "parameters") else None
 
-
-@dataclass(frozen=True)
-class AdaptedAdditive(Additive):
+@dataclass(frozen=True, repr=False)
+class AdaptedAdditive(Adapted, Additive):
     """fn(positions) -> (seq, dim)."""
 
-    fn: Callable[..., Any] = field(repr=False)
     dim: int
-    name: str
-    claims: Traits = field(repr=False)
-    library: Library
-    axes: int | None = field(default=None, kw_only=True)
-
-    @property
-    def traits(self) -> Traits:
-        return self.claims
 
     def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
         made = self.fn(positions)
@@ -80,26 +82,12 @@ class AdaptedAdditive(Additive):
             return made
         return made.to(dtype) if is_torch(made) else made.astype(dtype)
 
-    @property
-    def module(self) -> Any:
-        """The module, if fn is one."""
-        return self.fn if hasattr(self.fn, "parameters") else None
 
-
-@dataclass(frozen=True)
-class AdaptedBias(Bias):
+@dataclass(frozen=True, repr=False)
+class AdaptedBias(Adapted, Bias):
     """fn(q_pos, k_pos) -> (heads, q, k)."""
 
-    fn: Callable[..., Any] = field(repr=False)
     heads: int
-    name: str
-    claims: Traits = field(repr=False)
-    library: Library
-    axes: int | None = field(default=None, kw_only=True)
-
-    @property
-    def traits(self) -> Traits:
-        return self.claims
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
         return self.fn(q_pos, k_pos)
@@ -120,8 +108,7 @@ def rotary(
     What it claims is what a rotation must do, unless `claims` says otherwise.
     """
     rules.dim("dim", dim)
-    named, found = _told("fn", fn, name, library, claims)
-    return AdaptedRotary(fn, dim, named, claims, found, axes=axes, keys=keys)
+    return AdaptedRotary(fn, dim, keys=keys, axes=axes, **_told(fn, name, library, claims))
 
 
 def additive(
@@ -135,8 +122,7 @@ def additive(
 ) -> AdaptedAdditive:
     """`fn(positions)` that makes (seq, dim), as an encoding."""
     rules.dim("dim", dim)
-    named, found = _told("fn", fn, name, library, claims)
-    return AdaptedAdditive(fn, dim, named, claims, found, axes=axes)
+    return AdaptedAdditive(fn, dim, axes=axes, **_told(fn, name, library, claims))
 
 
 def bias(
@@ -150,18 +136,19 @@ def bias(
 ) -> AdaptedBias:
     """`fn(q_pos, k_pos)` that makes (heads, q, k), as an encoding."""
     rules.whole("heads", heads, least=1)
-    named, found = _told("fn", fn, name, library, claims)
-    return AdaptedBias(fn, heads, named, claims, found, axes=axes)
+    return AdaptedBias(fn, heads, axes=axes, **_told(fn, name, library, claims))
 
 
-def _told(
-    argument: str, fn: Any, name: str | None, library: Library | None, claims: Any
-) -> tuple[str, Library]:
+def _told(fn: Any, name: str | None, library: Library | None, claims: Any) -> dict[str, Any]:
+    """The fields that all three share, checked; what is not given is found in fn."""
     if not callable(fn):
-        raise TypeError(f"{argument} must be a function or a module; got {fn!r}")
+        raise TypeError(f"fn must be a function or a module; got {fn!r}")
     if not isinstance(claims, Traits):
         raise TypeError(f"claims must be Traits; got {claims!r}")
     if library is not None:
         rules.one_of("library", library, ("numpy", "torch"))
-    found: Library = library or ("torch" if hasattr(fn, "parameters") else "numpy")
-    return name or getattr(fn, "__qualname__", type(fn).__name__), found
+    return {
+        "name": name or getattr(fn, "__qualname__", type(fn).__name__),
+        "claims": claims,
+        "library": library or ("torch" if hasattr(fn, "parameters") else "numpy"),
+    }

@@ -63,6 +63,11 @@ class Subject:
         wide = self.dim * self.heads
         return wide * wide if isinstance(self.encoding, Scores) and wide > 64 else wide
 
+    @property
+    def very_wide(self) -> bool:
+        """Whether each position costs so much that checks ask for a few of every sort only."""
+        return self.width > 2**17
+
     def points(self, places: Any) -> np.ndarray:
         """Positions at these places: themselves, or on several axes different mixtures of them."""
         p = np.asarray(places)

@@ -1,6 +1,6 @@
-"""Views drawn, and `show`, which makes and draws one."""
+"""A view drawn on a page."""
 
-from collections.abc import Sequence
+import warnings
 from typing import Any
 
 from matplotlib import rc_context
@@ -12,53 +12,8 @@ from posenc.figures.images import colour_bar, fill, place
 from posenc.figures.layout import columns_of, given_size, heights_of, width_of
 from posenc.figures.lines import draw_dials, draw_lines
 from posenc.figures.page import Page, style
-from posenc.mechanisms import Params
 from posenc.messages import translator
-from posenc.views import Image, Lines, View, view
-
-
-def show(
-    what: Any,
-    kind: str | None = None,
-    *,
-    tokens: str | Sequence[str] | None = None,
-    length: int | None = None,
-    dim: int | None = None,
-    channels: Sequence[int] | None = None,
-    trained: int | None = None,
-    params: Params | None = None,
-    seed: int = 0,
-    lang: str = "en",
-    dark: bool = False,
-    size: Any = None,
-    dpi: float = 150,
-) -> Page:
-    """A figure of encodings: notebooks show it, and `savefig` writes PNG, SVG or PDF.
-
-    `what` is an Encoding, a name, an expression such as "RoPE(64, base=5e5)", the path of a
-    config.json, or a list of those side by side. `kind` is one of `posenc.views.KINDS`: heatmap,
-    waves, wavelengths, similarity, rotation, decay, bias, scalings, maps, learned, sum, attention;
-    unless given, the one that suits. The rest is that of `posenc.views.view`, and the page's: its
-    size in inches, as (8, 4.5) or "8x4.5".
-
-    >>> import posenc as pe
-    >>> figure = pe.show(pe.RoPE(64), "decay", length=100)
-    >>> figure.view.panels[0].title, figure.view.panels[1].title
-    ('equal q and k', "RoFormer's bound (eq. 37)")
-    """
-    made = view(
-        what,
-        kind,
-        tokens=tokens,
-        length=length,
-        dim=dim,
-        channels=channels,
-        trained=trained,
-        params=params,
-        seed=seed,
-        lang="en" if _unwritable(lang) else lang,
-    )
-    return draw(made, lang=lang, dark=dark, size=size, dpi=dpi)
+from posenc.views import Image, Lines, View
 
 
 def draw(
@@ -71,14 +26,15 @@ def draw(
     """
     rules.flag("dark", dark)
     rules.real("dpi", dpi, least=10, most=2400)
-    lacking = _unwritable(lang)
+    lacking = unwritable(lang)
     t = translator("en" if lacking else lang)
     texts = _texts(view) + t("1:{ratio}, averaged", ratio=2)
     letters = fonts.Lettering(fonts.families(lang, texts))
     heights = heights_of(view)
-    own = (width_of(view), sum(heights) + 0.5 + 0.2 * len(view.notes))
+    own = (width_of(view), sum(heights) + 0.15 * len(heights) + 0.5 + 0.2 * len(view.notes))
     width, height = given_size(size) or own
-    settings = style(letters.fonts, dark=dark)
+    scale = max(0.6, min(1.0, width / own[0], height / own[1]))
+    settings = style(letters.fonts, dark=dark, scale=scale)
     with rc_context(settings):
         # squares leave room beside them, which "compressed" takes away
         squares = any(isinstance(panel, Image) and panel.square for panel in view.panels)
@@ -88,8 +44,7 @@ def draw(
         room = width / columns_of(view), height / own[1]
         placed = _place(page, heights, room, letters, dark=dark)
         _frame(page, width, letters)
-        page.draw_without_rendering()  # which lays it out: now pixels can be counted
-        page.set_layout_engine("none")  # once is enough, and quicker
+        _lay_out(page, own)  # now pixels can be counted
         for axes, panel in placed:
             if isinstance(panel, Image):
                 fill(axes, panel, letters, t, dark=dark)
@@ -98,7 +53,22 @@ def draw(
     return page
 
 
-def _unwritable(lang: str) -> set[str]:
+def _lay_out(page: Page, own: tuple[float, float]) -> None:
+    """Find every panel its place; what has none is a sentence, where matplotlib would warn."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "constrained_layout not applied")
+        try:
+            page.draw_without_rendering()
+        except UserWarning:
+            width, height = page.get_size_inches()
+            raise ValueError(
+                f"size must leave room for what is shown, such as {own[0]:.0f}x{own[1]:.0f}; "
+                f"got {width:g}x{height:g}"
+            ) from None
+    page.set_layout_engine("none")  # once is enough, and quicker
+
+
+def unwritable(lang: str) -> set[str]:
     """Characters of a language that no font here has: its readers get English, and a note."""
     t = translator(lang)
     sample = t("position") + t("dimension")
@@ -165,7 +135,7 @@ def _scales(
             groups.setdefault((panel.colours, panel.limit, panel.unit), []).append(number)
     for numbers in groups.values():
         rows, across = {n // columns for n in numbers}, {n % columns for n in numbers}
-        whole = len(rows) * len(across) == len(numbers)
+        whole = len(numbers) in (len(placed), len(rows) * len(across))
         for block in [numbers] if whole else [[number] for number in numbers]:
             shrink = 1.0 if len({n // columns for n in block}) < 3 else 0.6
             axes = [placed[n][0] for n in block]
@@ -180,4 +150,4 @@ def _frame(page: Page, width: float, letters: fonts.Lettering) -> None:
         page.suptitle(letters.text(title), x=0.01, ha="left")
     if view.notes:
         notes = "\n".join(fonts.wrapped(note, int(15 * width)) for note in view.notes)
-        page.supxlabel(letters.text(notes), fontsize=8, x=0.01, ha="left")
+        page.supxlabel(letters.text(notes), fontsize="small", x=0.01, ha="left")

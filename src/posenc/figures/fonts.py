@@ -122,7 +122,7 @@ def wrapped(text: str, columns: int) -> str:
     """
     lines, line = [""], 0
     for word in _pieces(text):
-        wide = sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in word)
+        wide = breadth(word)
         if line and line + wide > columns:
             lines[-1] = lines[-1].rstrip()
             lines.append("")
@@ -130,6 +130,15 @@ def wrapped(text: str, columns: int) -> str:
         lines[-1] += word
         line += wide
     return "\n".join(lines).rstrip()
+
+
+def breadth(text: str) -> int:
+    """How many letters a text is wide: a Han character counts for two.
+
+    >>> breadth("AI"), breadth("学习")
+    (2, 4)
+    """
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def _pieces(text: str) -> list[str]:

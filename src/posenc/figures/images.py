@@ -10,7 +10,7 @@ from matplotlib.colors import Colormap, ListedColormap, Normalize
 from matplotlib.ticker import MaxNLocator
 
 from posenc import colours
-from posenc.figures.fonts import Lettering, wrapped
+from posenc.figures.fonts import Lettering, breadth, wrapped
 from posenc.messages import Translate
 from posenc.views import Axis, Image
 
@@ -56,7 +56,9 @@ def fill(axes: Axes, image: Image, letters: Lettering, t: Translate, *, dark: bo
 def scale_of(image: Image, *, dark: bool) -> tuple[Normalize, Colormap]:
     """Colours of values: zero in the middle, or at the beginning of a sequential map."""
     table = np.array(colours.table(image.colours, dark=dark)) / 255
-    cmap = ListedColormap(table).with_extremes(bad=(0, 0, 0, 0))
+    # no value is no colour; no direction is grey, which no direction has
+    bad = (0.5, 0.5, 0.5, 1.0) if image.colours == "cyclic" else (0.0, 0.0, 0.0, 0.0)
+    cmap = ListedColormap(table).with_extremes(bad=bad)
     least = 0.0 if image.colours == "sequential" else -image.limit
     return Normalize(least, image.limit), cmap
 
@@ -87,7 +89,7 @@ def label_ticks(
         texts = [shown[i] or str(i) for i in named]
     axis.set_ticks(list(named), texts)
     axis.set_tick_params(length=0)
-    if not beside and max(map(len, texts)) > 3 and len(texts) > 4:
+    if not beside and max(map(breadth, texts)) > 4 and len(texts) > 4:
         axis.set_tick_params(rotation=90)
 
 

@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 from matplotlib.transforms import ScaledTranslation
 
 from posenc import colours
-from posenc.figures.fonts import Lettering, wrapped
+from posenc.figures.fonts import Lettering, breadth, wrapped
 from posenc.figures.images import LINE, label_ticks
 from posenc.figures.page import PAPER
 from posenc.views import Dials, Lines
@@ -70,7 +70,7 @@ def _legend(axes: Axes, room: tuple[float, float]) -> None:
     _, names = axes.get_legend_handles_labels()
     if len(names) < 2:
         return
-    if max(map(len, names)) <= 18 and room[0] > 5:
+    if max(map(breadth, names)) <= 18 and room[0] > 5:
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
         return
     figure = axes.get_figure(root=True)
@@ -88,7 +88,7 @@ def _legend(axes: Axes, room: tuple[float, float]) -> None:
 
 def legend_rows(names: list[str], wide: float) -> int:
     """Rows that so many names take within a width in inches."""
-    columns = max(1, min(4, int(wide / (0.6 + 0.075 * max(map(len, names))))))
+    columns = max(1, min(4, int(wide / (0.6 + 0.075 * max(map(breadth, names))))))
     return -(-len(names) // columns)
 
 
@@ -108,7 +108,9 @@ def draw_dials(axes: Axes, panel: Dials, letters: Lettering, *, dark: bool) -> N
             axes.plot([x, *ends[0]], [y, *ends[1]], color=colour, linewidth=1.6)
             label = letters.text(panel.labels[hand]) if dial == 0 else None
             axes.plot(*ends, "o", color=colour, markersize=4.5, label=label)
-        axes.text(x, y - 1.18, letters.text(name), ha="center", va="top", fontsize=8, color=ink)
+        axes.text(
+            x, y - 1.18, letters.text(name), ha="center", va="top", fontsize="small", color=ink
+        )
     axes.set_title(letters.text(panel.title), loc="left")
     axes.set_aspect("equal")
     axes.margins(0.02)

@@ -37,17 +37,20 @@ class Page(Figure):
         return png.getvalue()
 
 
-def style(fonts: list[str], *, dark: bool) -> Any:
-    """matplotlib's settings for a light or a dark page."""
+def style(fonts: list[str], *, dark: bool, scale: float = 1.0) -> Any:
+    """matplotlib's settings for a light or a dark page, its letters smaller on a small one."""
     paper, ink, guide = PAPER["dark" if dark else "light"]
     return {
         "font.family": fonts,
-        "font.size": 9,
-        "axes.titlesize": 9.5,
-        "axes.labelsize": 9,
-        "figure.titlesize": 11,
-        "legend.fontsize": 8,
+        "font.size": 9 * scale,
+        "axes.titlesize": 9.5 * scale,
+        "axes.labelsize": 9 * scale,
+        "xtick.labelsize": 9 * scale,
+        "ytick.labelsize": 9 * scale,
+        "figure.titlesize": 11 * scale,
+        "legend.fontsize": 8 * scale,
         "legend.frameon": False,
+        "figure.constrained_layout.h_pad": 0.1,  # inches: rows of panels touch otherwise
         "text.parse_math": False,
         "axes.unicode_minus": True,
         "figure.facecolor": paper,

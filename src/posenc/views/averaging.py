@@ -32,10 +32,14 @@ def means(values: np.ndarray, box: tuple[int, int]) -> np.ndarray:
 def direction_means(angles: np.ndarray, box: tuple[int, int]) -> np.ndarray:
     """Means of angles as directions, those of unit vectors: half a turn either way is one place.
 
-    >>> direction_means(np.array([[3.1, -3.1]]), (1, 2)).round(4)
-    array([[3.1416]])
+    Where they point everywhere there is no common direction, and NaN instead: the mean vector is
+    shorter than a half. Else a fast rotation would look like a slow one.
+
+    >>> direction_means(np.array([[3.1, -3.1, 0.0, 3.1]]), (1, 2)).round(4)
+    array([[3.1416,    nan]])
     """
-    return np.arctan2(means(np.sin(angles), box), means(np.cos(angles), box))
+    x, y = means(np.cos(angles), box), means(np.sin(angles), box)
+    return np.where(np.hypot(x, y) < 0.5, np.nan, np.arctan2(y, x))
 
 
 def _sums(values: np.ndarray, box: tuple[int, int]) -> np.ndarray:

@@ -50,8 +50,8 @@ class Image:
     def averaged(self, rows: int, columns: int) -> "Image":
         """This image with at most so many cells, each the mean of a box of them: never every n-th.
 
-        Angles are averaged as directions. Axes stay as they are: cell (r, c) begins at row
-        r * ratio[0] and column c * ratio[1] of them.
+        Angles are averaged as directions, NaN where they have none in common. Axes stay as they
+        are: cell (r, c) begins at row r * ratio[0] and column c * ratio[1] of them.
 
         >>> axis = Axis("position")
         >>> image = Image("", np.array([[0.0, 1.0, 2.0, 3.0, 8.0]]), axis, axis, 8.0)

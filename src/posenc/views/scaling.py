@@ -33,7 +33,7 @@ def scalings(scene: Scene) -> View:
     moved = over_index(t("frequency after / before"), pair, ratios, wide)
     moved = replace(moved, marks=(), y_axis=Axis(t("ratio")))
     originals = list({name: (name, y) for name, y in before}.values())
-    waves = over_index(t("wavelength of each {index}", index=pair), pair, originals + after, wide)
+    waves = over_index(t("wavelength of each pair"), pair, originals + after, wide)
     title = originals[0][0] if len(originals) == 1 else t("scalings")
     return View("scalings", title, (moved, waves), columns=2)
 

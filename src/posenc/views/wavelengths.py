@@ -28,13 +28,13 @@ def wavelengths(scene: Scene) -> View:
     t = scene.t
     lines: dict[str, list[tuple[str, np.ndarray]]] = {}
     for subject in scene.subjects:
-        axis = t("pair") if isinstance(subject.acting, Rotary) else t("dimension")
-        for name, turns in waves_of(scene, subject):
-            lines.setdefault(axis, []).append((name, turns))
-    panels = tuple(
-        over_index(t("wavelength of each {index}", index=axis), axis, found, scene)
-        for axis, found in lines.items()
-    )
+        axis = "pair" if isinstance(subject.acting, Rotary) else "dimension"
+        lines.setdefault(axis, []).extend(waves_of(scene, subject))
+    said = {
+        "pair": (t("wavelength of each pair"), t("pair")),
+        "dimension": (t("wavelength of each dimension"), t("dimension")),
+    }
+    panels = tuple(over_index(*said[axis], found, scene) for axis, found in lines.items())
     several = len(scene.subjects) > 1
     title = t("wavelengths") if several else scene.subjects[0].name
     return View("wavelengths", title, panels, scene.notes(), columns=len(panels))

@@ -62,10 +62,10 @@ class Attend:
     other. A query that sees nothing gets 0.
 
     `impl` names the form, which `attend.explain(…)` with the same arguments tells for "auto":
-    `dense` builds the bias and is the specification; `blocked` goes through blocks of queries and
-    builds nothing that is N x N, forward or backward; `folded` puts the bias into a few more
-    channels of q and k; `flex` is PyTorch's FlexAttention. One that cannot serve is an error. A
-    second derivative has only `dense`.
+    `dense` builds the bias and is the specification; `blocked` goes through blocks of queries and,
+    where pairs are more than 2^20, builds nothing that is N x N, forward or backward; `folded` puts
+    the bias into a few more channels of q and k; `flex` is PyTorch's FlexAttention. One that cannot
+    serve is an error. A second derivative has only `dense`.
 
     >>> import posenc as pe
     >>> q, k, v = torch.randn(3, 1, 8, 100, 16)

@@ -1,0 +1,118 @@
+"""Properties of how an encoding is called: twice, alone, token by token, after a cast."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from posenc.checks.engine import Measured, NotApplicableError
+from posenc.checks.properties.claims import always, check
+from posenc.checks.properties.differences import apart, different, larger, size
+from posenc.checks.properties.samples import drawn_places, first_points, halves
+from posenc.checks.properties.twins import taken_for_another
+from posenc.checks.subject import Subject
+from posenc.mechanisms import Bias, Encoding, Rotary
+
+
+@check(claimed=always, why="A model must give the same answer twice.")
+def deterministic(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The largest difference between calls with the same positions, of rows and of logits."""
+    p = subject.points(drawn_places(subject, rng))
+    q = subject.queries(rng, len(p))
+    rows, scored = subject.rows(p), subject.scored(q, q, p, p)
+    worst = 0.0
+    for _ in range(4):
+        worst = larger(worst, apart(subject.rows(p), rows))
+        worst = larger(worst, apart(subject.scored(q, q, p, p), scored))
+    return Measured(worst, 0.0)
+
+
+@check(claimed=always, why="A cache with an incomplete key serves one model's table to another.")
+def stateless(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The largest change after calls of other lengths, positions, dtypes, instances; twins.
+
+    A twin is an instance with another number in a field that gives just the same, and something
+    else in a process of its own: it was served this one's table. Each counts as a change of 1.
+    """
+    p = subject.points(drawn_places(subject, rng))
+    before = subject.rows(p)
+    twins: list[str] = []
+    for told, other in subject.others():
+        if taken_for_another(other, p, before):
+            twins.append(told)
+    subject.rows(p[:1])
+    middle = np.concatenate([p[:1], p[1:-1][::-1], p[-1:]])
+    turned = apart(subject.rows(middle)[1:-1][::-1], before[1:-1])  # the same ends, other middles
+    turned = 0.0 if turned < 1e-6 * size(before) else turned  # lanes of a processor may differ
+    long = 999 if subject.width <= 2**13 else 9 if subject.very_wide else 199
+    many = subject.points(np.arange(min(subject.reach, long) + 1))
+    for name in reversed(halves(subject)):  # the coarsest first: it must not be kept
+        subject.rows(many, dtype=name)
+    after_halves = apart(subject.rows(p), before)
+    subject.rows(many)
+    detail = f"the same with {', '.join(twins)}" if twins else ""
+    detail = detail or (f"{after_halves:.2g} after calls in a half" if after_halves else "")
+    changed = larger(larger(apart(subject.rows(p), before), after_halves), turned)
+    return Measured(changed + len(twins), 0.0, detail)
+
+
+@check(claimed=always, why="Results that depend on how much was asked break cached keys.")
+def independent(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The largest difference between a position by itself and the same one among others."""
+    p = subject.points(drawn_places(subject, rng))
+    together = subject.rows(p)
+    alone = np.concatenate([subject.rows(p[i : i + 1]) for i in range(0, len(p), 7)])
+    return Measured(apart(alone, together[::7]) / size(together), 1e-6)
+
+
+@check(claimed=always, why="One NaN spoils a whole batch.")
+def finite(subject: Subject, rng: np.random.Generator) -> Measured:
+    """How many of the first 4,096 positions and of some far ones give what is no number."""
+    p = np.concatenate([first_points(subject), subject.points(drawn_places(subject, rng))])
+    wrong = ~np.isfinite(subject.rows(p)).all(axis=-1)
+    return Measured(int(wrong.sum()), 0, f"at {p[wrong][0]}" if wrong.any() else "")
+
+
+def _decodes(encoding: Encoding) -> bool:
+    return not isinstance(encoding, Rotary) or encoding.settled
+
+
+@check(claimed=_decodes, why="Generation runs token by token from cached keys.")
+def decodes(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The largest difference of logits between all tokens at once and one after the other."""
+    n = min(6 if subject.very_wide else 12, subject.reach + 1)
+    p = subject.points(np.linspace(0, min(subject.reach, 20_000), n).astype(int))
+    q, k = subject.queries(rng, n), subject.queries(rng, n)
+    whole = subject.scored(q, k, p, p, whole=True)
+    worst = 0.0
+    for t in range(n):
+        parts = q[..., t : t + 1, :], k[..., : t + 1, :], p[t : t + 1], p[: t + 1]
+        one = subject.scored(*parts, whole=True)
+        worst = larger(worst, apart(one[..., 0, :], whole[..., t, : t + 1]))
+    return Measured(worst / size(whole), 1e-5)
+
+
+@check(claimed=always, why="Mixed precision casts modules; an angle must not change.")
+def castproof(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The largest change, up to position 2,000, of what a module cast to bfloat16 makes.
+
+    Rounding what comes out, or a table of it, stays below the bound; rounding angles does not.
+    """
+    module = getattr(subject.encoding, "module", None)
+    if isinstance(subject.encoding, Bias):  # which no one asks for a dtype: it is not rounded
+        module = None
+    if module is None or any(x.requires_grad for x in module.parameters()):
+        raise NotApplicableError("no module without learned parameters holds it")
+    import copy
+
+    import torch
+
+    cast = copy.deepcopy(module).to(torch.bfloat16)
+    spoiled: Any = dataclasses.replace(subject.encoding, fn=cast)  # type: ignore[type-var]
+    other = Subject(spoiled)
+    p = subject.points(drawn_places(subject, rng, far=2000))
+    rows = subject.rows(p)
+    off = apart(other.rows(p, dtype="bfloat16"), rows) / size(rows)
+    every = subject.points(np.arange(min(subject.reach + 1, 4096)))
+    found = different(other.rows(every, dtype="bfloat16"))
+    return Measured(off, 2**-6, f"then {found:,} of {len(every):,} positions distinct")

@@ -1,0 +1,32 @@
+"""Numbers out of arrays: how far apart, how large, how many different."""
+
+import numpy as np
+
+
+def apart(a: np.ndarray, b: np.ndarray) -> float:
+    """The largest difference; NaN if anything is."""
+    return float(np.max(np.abs(a - b), initial=0.0))
+
+
+def larger(a: float, b: float) -> float:
+    """The larger one; NaN if either is."""
+    return float(np.maximum(a, b))
+
+
+def size(a: np.ndarray) -> float:
+    """The largest entry, for differences relative to it; at least 1."""
+    return max(1.0, float(np.max(np.abs(a), initial=0.0)))
+
+
+def different(rows: np.ndarray) -> int:
+    """How many rows differ."""
+    return len({row.tobytes() for row in np.ascontiguousarray(rows + 0.0)})  # -0.0 is 0.0
+
+
+def rounded(rows: np.ndarray, name: str) -> np.ndarray:
+    """Rows as a half of this name would hold them."""
+    if name == "float16":
+        return rows.astype(np.float16)
+    import torch
+
+    return torch.from_numpy(rows).to(torch.bfloat16).double().numpy()

@@ -1,0 +1,88 @@
+"""Properties of logits: what they depend on, how they fall off, their slopes."""
+
+import numpy as np
+
+from posenc.checks.engine import Measured, NotApplicableError
+from posenc.checks.gradients import gradient_error
+from posenc.checks.properties.claims import always, check, trait
+from posenc.checks.properties.differences import apart, larger, size
+from posenc.checks.subject import Subject
+from posenc.mechanisms import Additive
+
+
+@check(claimed=trait("relative"), why="What is learned at one place holds at every other.")
+def relative(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The largest relative change of logits when all positions move alike, up to 2,048."""
+    far, count = min(subject.reach, 2048), 8 if subject.very_wide else 40
+    p = subject.points(np.sort(rng.choice(far // 2 + 1, min(count, far // 2 + 1), replace=False)))
+    q, k = subject.queries(rng, len(p)), subject.queries(rng, len(p))
+    near = subject.scored(q, k, p, p)
+    moves = [np.full(subject.axes, step) for step in (1, far // 3, far // 2)]
+    if subject.axes > 1:  # and along each axis by itself
+        moves += [
+            np.eye(subject.axes, dtype=int)[axis] * (far // 3) for axis in range(subject.axes)
+        ]
+    worst = 0.0
+    for move in moves:
+        there = p + (move if subject.axes > 1 else move[0])
+        worst = larger(worst, apart(subject.scored(q, k, there, there), near))
+    return Measured(worst / size(near), 1e-3, f"moved by up to {far // 2}")
+
+
+@check(claimed=trait("decays"), why="Far tokens then matter less, for content that is alike.")
+def decays(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The largest logit far away against that nearby, for a query that equals its key."""
+    far = min(subject.reach, 2**14)
+    count = 20 if subject.very_wide else 200
+    distances = np.unique(np.geomspace(1, far, count).astype(int))
+    p, zero = subject.points(distances), subject.points(np.zeros(1, dtype=int))
+    x = np.ones((*subject.queries(rng, 1).shape[:-2], 1, subject.dim))
+    tall = np.broadcast_to(x, (*x.shape[:-2], len(p), subject.dim))
+    aligned = subject.scored(tall, x, p, zero)[..., 0] - subject.scored(x, x, zero, zero)[..., 0]
+    aligned = aligned + np.abs(subject.scored(x, x, zero, zero)[..., 0])
+    aligned = aligned.reshape(-1, len(p)).mean(axis=0)
+    near, last = aligned[distances <= 4].max(), aligned[distances > far // 4].max()
+    q, k = subject.queries(rng, len(p)), subject.queries(rng, 1)
+    random = subject.scored(q, k, p, zero)[..., 0]
+    spread = [
+        float(np.ptp(random[..., part], axis=-1).mean()) if part.any() else 0.0
+        for part in (distances <= 64, distances > 64)
+    ]
+    told = f"random q and k range over {spread[0]:.1f} near, {spread[1]:.1f} far"
+    return Measured(float(last / near) if near > 0 else np.inf, 0.75, told)
+
+
+@check(claimed=trait("symmetric"), why="Left and right then look the same.")
+def symmetric(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The largest difference between a key ahead and one as far behind, for q = k."""
+    if isinstance(subject.encoding, Additive):
+        raise NotApplicableError("an inner product is always symmetric")
+    far, count = min(subject.reach, 300), 8 if subject.very_wide else 40
+    p = subject.points(rng.permutation(far + 1)[:count])
+    x = np.broadcast_to(subject.queries(rng, 1), subject.queries(rng, len(p)).shape)
+    made = subject.scored(x, x, p, p)
+    return Measured(apart(made, np.swapaxes(made, -1, -2)) / size(made), 1e-5)
+
+
+@check(claimed=always, why="Training needs the right slope.")
+def gradient(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The largest relative difference of a derivative from finite differences."""
+    return gradient_error(subject, rng)
+
+
+@check(claimed=trait("ordered"), why="Without it a sentence is a bag of words.")
+def ordered(subject: Subject, rng: np.random.Generator) -> Measured:
+    """How much the logits of shuffled tokens differ from the shuffled logits."""
+    n = min(6, subject.reach + 1)
+    if n < 2:
+        raise NotApplicableError("positions end at once")
+    p = subject.points(rng.choice(min(subject.reach, 60) + 1, n, replace=False))
+    order, x = np.roll(np.arange(n), 1), subject.queries(rng, n)
+    shuffled = subject.scored(x, x, p, p)[..., order, :][..., order]
+    of_shuffled = subject.scored(x[..., order, :], x[..., order, :], p, p)
+    return Measured(apart(_centred(shuffled), _centred(of_shuffled)), 1e-3, least=True)
+
+
+def _centred(made: np.ndarray) -> np.ndarray:
+    """Logits without what all keys of a query share, which no softmax sees."""
+    return made - made.mean(axis=-1, keepdims=True)

@@ -1,0 +1,122 @@
+"""Properties of what a position is given: told apart, exact, shifted, far away, on axes."""
+
+import numpy as np
+
+from posenc.checks.engine import Measured, NotApplicableError
+from posenc.checks.properties.claims import always, check, trait
+from posenc.checks.properties.differences import apart, different, rounded, size
+from posenc.checks.properties.samples import drawn_places, first_points, halves, has_dtypes
+from posenc.checks.subject import Subject
+from posenc.mechanisms import Additive, Rotary
+
+
+@check(claimed=trait("unique"), why="Two positions that look alike cannot be told apart.")
+def unique(subject: Subject, rng: np.random.Generator) -> Measured:
+    """Positions of 4,096 and some far ones that share their encoding; in a half, but by rounding.
+
+    The far ones lie by powers of 2, where tables end and start again, and at random. Rounding may
+    fall one way or the other: in a half 2% more may coincide than of the rounded float32 values.
+    """
+    near = first_points(subject)
+    far = np.array([2**n + step for n in range(12, 21) for step in range(3)])
+    count = 12 if subject.very_wide else 200
+    far = np.unique(np.concatenate([far, rng.integers(4096, 10**6, count)]))
+    p = np.concatenate([near, subject.points(far[far <= subject.reach])])
+    single = subject.rows(p, dtype="float32" if has_dtypes(subject) else None)
+    shared = len(p) - different(single)
+    single = single[: len(near)]
+    exact = has_dtypes(subject) or isinstance(subject.encoding, Rotary)
+    told = [f"{'float32' if exact else 'as made'}: {different(single):,} of {len(near):,}"]
+    for name in halves(subject):
+        found = different(subject.rows(near, dtype=name))
+        told.append(f"{name}: {found:,}")
+        lost = different(rounded(single, name)) - found
+        shared = max(shared, lost if lost > len(near) // 50 else 0)
+    return Measured(shared, 0, ", ".join(told))
+
+
+@check(claimed=trait("exact"), why="float32 angles lose 2% at a million tokens.")
+def exact(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The largest error at 10^2 … 10^7: against float64, and of what must not change with place."""
+    decades = [10**n for n in range(2, 8) if 10**n <= subject.reach]
+    if not decades:
+        raise NotApplicableError(f"positions end at {subject.reach:,}")
+    errors = {far: _error(subject, rng, far) for far in decades}
+    if all(error is None for error in errors.values()):
+        raise NotApplicableError("nothing about it stays the same from place to place")
+    if isinstance(subject.encoding, Rotary) and subject.encoding.traits.norm_preserving:
+        a, b = (subject.points(rng.integers(0, subject.reach // 2, 20)) for _ in range(2))
+        x = rng.normal(size=(20, subject.dim))
+        twice = subject.rotated(subject.rotated(x, a), b)
+        errors[subject.reach] = apart(twice, subject.rotated(x, a + b)) / size(x)
+    told = ", ".join(
+        f"{far:.0e}: {error:.1e}" for far, error in errors.items() if error is not None
+    )
+    return Measured(float(np.max([e for e in errors.values() if e is not None])), 1e-5, told)
+
+
+@check(claimed=trait("linear_shift"), why="A linear layer can then move along the sequence.")
+def linear_shift(subject: Subject, rng: np.random.Generator) -> Measured:
+    """How far e(p + 7) is from M e(p), with M fitted at some positions and tried at others."""
+    if not isinstance(subject.encoding, Additive):
+        raise NotApplicableError("only what is added has it")
+    if subject.dim > 1024:
+        raise NotApplicableError("a matrix of more than 1,024 channels is too large to fit")
+    far = min(subject.reach - 7, 10**5)  # farther than most waves are long
+    count = min(6 * subject.dim + 100, far)
+    p = subject.points(rng.choice(far, count, replace=False))
+    here, there = p[: count // 2], p[count // 2 :]
+    matrix, *_ = np.linalg.lstsq(subject.rows(here), subject.rows(here + 7), rcond=None)
+    missed = subject.rows(there) @ matrix - subject.rows(there + 7)
+    return Measured(float(np.abs(missed).max()) / size(subject.rows(here)), 1e-4)
+
+
+@check(claimed=trait("bounded"), why="What grows with the position drowns the content.")
+def bounded(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The largest entry at far positions against that below 300."""
+    count = 16 if subject.very_wide else 300
+    near = np.abs(subject.rows(subject.points(np.arange(min(count, subject.reach + 1))))).max()
+    far = subject.rows(subject.points(drawn_places(subject, rng, count=200)))
+    return Measured(float(np.abs(far).max() / max(near, 1e-12)), 1.5)
+
+
+@check(claimed=trait("extrapolates"), why="A text may be longer than those of training.")
+def extrapolates(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The farthest position that is taken, of those up to 10^7."""
+    told = "" if subject.reach >= 10**6 else f"refused beyond: {subject.refusal}"
+    return Measured(subject.reach, 10**6, told, least=True)
+
+
+@check(claimed=always, why="An axis without channels is invisible to the model.")
+def every_axis(subject: Subject, rng: np.random.Generator) -> Measured:
+    """How many of the axes change nothing."""
+    if subject.axes < 2:
+        raise NotApplicableError("positions have one axis")
+    start = rng.integers(0, min(subject.reach, 20) + 1, subject.axes)
+    blind: list[int] = []
+    for axis in range(subject.axes):
+        moves = start + np.eye(subject.axes, dtype=int)[axis] * np.arange(-3, 4)[:, None]
+        taken = [move[None] for move in moves if subject.accepts(move)]
+        rows = np.concatenate([subject.rows(move) for move in taken])
+        if len(rows) > 1 and np.ptp(rows, axis=0).max() < 1e-7:
+            blind.append(axis)
+    return Measured(len(blind), 0, f"blind to axes {blind}" if blind else "")
+
+
+def _error(subject: Subject, rng: np.random.Generator, far: int) -> float | None:
+    """The error about the place `far`, by what an encoding of its kind keeps; None if nothing."""
+    found: list[float] = []
+    steps = np.array([0, 1, 5, 63])
+    steps = steps[steps <= subject.reach - far] if far + 63 > subject.reach else steps
+    here, there = subject.points(steps), subject.points(steps) + far
+    if has_dtypes(subject):
+        single, double = (subject.rows(there, dtype=name) for name in ("float32", "float64"))
+        found.append(apart(single, double) / size(double))
+    if subject.encoding.traits.relative and len(steps) > 1:
+        q, k = subject.queries(rng, len(steps)), subject.queries(rng, len(steps))
+        near, moved = (subject.scored(q, k, p, p) for p in (here, there))
+        found.append(apart(near, moved) / size(near))
+    elif subject.encoding.traits.linear_shift:
+        near, moved = (rows @ rows.T for rows in (subject.rows(here), subject.rows(there)))
+        found.append(apart(near, moved) / size(near))
+    return float(np.max(found)) if found else None

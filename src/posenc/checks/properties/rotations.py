@@ -1,0 +1,117 @@
+"""Properties of rotations: lengths, groups, channels, scalings, layouts."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from posenc.checks.engine import Measured, NotApplicableError
+from posenc.checks.properties.claims import always, check, rotary, trait
+from posenc.checks.properties.differences import apart, larger, size
+from posenc.checks.properties.samples import drawn_places
+from posenc.checks.subject import Subject
+from posenc.mechanisms import Bias, Encoding, Rotary
+from posenc.scalings import LongRoPE
+
+
+@check(claimed=trait("norm_preserving"), why="At the origin nothing has turned yet.")
+def identity_at_zero(subject: Subject, rng: np.random.Generator) -> Measured:
+    """How far R(0) x is from x; for a bias, how far b(p, p) is from 0."""
+    zero = np.zeros_like(subject.points(np.arange(1)))
+    if isinstance(subject.encoding, Rotary):
+        x = rng.normal(size=(1, subject.dim))
+        off = (apart(subject.rotated(x, zero, keys=keys), x) for keys in (False, True))
+        return Measured(larger(*off), 1e-6)
+    if isinstance(subject.encoding, Bias):
+        return Measured(float(np.abs(subject.bias(zero, zero)).max()), 1e-6)
+    raise NotApplicableError("only rotations and biases have an origin")
+
+
+@check(claimed=trait("norm_preserving"), why="Attention must not grow with the position.")
+def norm_preserving(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The largest relative change of a vector's length, as a query or as a key."""
+    rotary(subject)
+    p = subject.points(drawn_places(subject, rng))
+    x = rng.normal(size=(len(p), subject.dim))
+    before = np.linalg.norm(x, axis=-1)
+    after = (np.linalg.norm(subject.rotated(x, p, keys=keys), axis=-1) for keys in (False, True))
+    return Measured(larger(*(float(np.abs(a / before - 1).max()) for a in after)), 1e-5)
+
+
+@check(
+    claimed=lambda e: isinstance(e, Rotary) and e.traits.norm_preserving and e.traits.relative,
+    why="It is what makes a product of two rotations depend on their difference.",
+)
+def composes(subject: Subject, rng: np.random.Generator) -> Measured:
+    """How far R(a) R(b) x is from R(a + b) x."""
+    rotary(subject)
+    half = min(subject.reach, 2000) // 2
+    a, b = (subject.points(rng.integers(0, half + 1, 40)) for _ in range(2))
+    x = rng.normal(size=(40, subject.dim))
+    twice = subject.rotated(subject.rotated(x, a), b)
+    return Measured(apart(twice, subject.rotated(x, a + b)) / size(x), 1e-3)
+
+
+@check(
+    claimed=lambda e: not hasattr(e, "library"),
+    why="A pair left out is capacity that the model never gets.",
+)
+def every_channel(subject: Subject, rng: np.random.Generator) -> Measured:
+    """How many channels no position turns, beside those that are meant to stand still."""
+    encoding: Any = rotary(subject)
+    p = subject.points(rng.integers(0, subject.reach + 1, 50))
+    x = rng.normal(size=subject.dim)
+    turned = subject.rotated(np.tile(x, (50, 1)), p)
+    still = int((np.abs(turned - x).max(axis=0) < 1e-7).sum())
+    meant = subject.dim - (getattr(encoding, "rotary_dim", None) or subject.dim)
+    if hasattr(encoding, "frequencies") and callable(encoding.frequencies):
+        meant += 2 * int((np.asarray(encoding.frequencies()) < 1e-12).sum())
+    return Measured(max(0, still - meant), 0)
+
+
+@check(claimed=always, why="Two ways to lay out the same channels must give the same model.")
+def layout(subject: Subject, rng: np.random.Generator) -> Measured:
+    """The largest difference of logits between the two layouts, channels permuted alike."""
+    made = _other_layout(subject.encoding)
+    if made is None:
+        raise NotApplicableError("it has one layout")
+    other, order = made
+    p = subject.points(drawn_places(subject, rng, far=2000)[:20])
+    q, k = rng.normal(size=(2, len(p), subject.dim))
+    first = subject.scored(q, k, p, p)
+    second = Subject(other).scored(q[:, order], k[:, order], p, p)
+    return Measured(apart(first, second) / size(first), 1e-5)
+
+
+@check(
+    claimed=lambda e: not isinstance(getattr(e, "scaling", None), LongRoPE),
+    why="Context extension stretches the slow waves; fast ones tell neighbours apart.",
+)
+def stretches(subject: Subject, rng: np.random.Generator) -> Measured:
+    """How much more a fast pair is stretched than a slower one by the scaling of a RoPE."""
+    encoding: Any = subject.encoding
+    if getattr(encoding, "scaling", None) is None or not hasattr(encoding, "frequencies"):
+        raise NotApplicableError("it has no scaling")
+    plain = dataclasses.replace(encoding, scaling=None).frequencies()
+    ratios = encoding.frequencies() / plain
+    ratios = ratios[ratios > 0]  # pairs that stand still are not stretched
+    return Measured(float(np.max(np.diff(ratios), initial=0.0)), 1e-9)
+
+
+def _other_layout(encoding: Encoding) -> tuple[Encoding, np.ndarray] | None:
+    """The same encoding with its channels laid out the other way, and where each one comes from."""
+    dim = getattr(encoding, "dim", 0)
+    if not dataclasses.is_dataclass(encoding) or isinstance(encoding, type) or dim % 2:
+        return None
+    names = {field.name for field in dataclasses.fields(encoding) if field.init}
+    paired = np.arange(dim).reshape(-1, 2).T.ravel()  # evens, then odds
+    turned = getattr(encoding, "rotary_dim", dim)
+    if "pairing" in names and turned == dim:
+        field, first, second = "pairing", "interleaved", "halves"
+    elif "layout" in names and type(encoding).__name__ == "Sinusoidal":
+        field, first, second = "layout", "interleaved", "concat"
+    else:
+        return None
+    forth = getattr(encoding, field) == first
+    other = dataclasses.replace(encoding, **{field: second if forth else first})
+    return other, paired if forth else np.argsort(paired)

@@ -1,0 +1,42 @@
+"""Where an encoding is asked, and in which dtypes it can be."""
+
+import numpy as np
+
+from posenc.checks.subject import Subject
+from posenc.mechanisms import Additive, Rotary
+
+
+def first_points(subject: Subject) -> np.ndarray:
+    """The first 4,096 positions, or on several axes a grid of about as many; fewer if wide."""
+    count = 4096 if subject.width <= 8192 else 512
+    count = 16 if subject.very_wide else count
+    if subject.encoding.axes is None:
+        return np.arange(min(subject.reach + 1, count))
+    side = min(int(count ** (1 / subject.axes) + 1e-9), subject.reach + 1)
+    axes = np.meshgrid(*[np.arange(side)] * subject.axes, indexing="ij")
+    return np.stack([axis.ravel() for axis in axes], axis=-1)
+
+
+def drawn_places(
+    subject: Subject, rng: np.random.Generator, *, far: int = 10**6, count: int = 60
+) -> np.ndarray:
+    """Different places up to `far`, near ones, hundreds and far ones, in no order."""
+    top = min(far, subject.reach)
+    first, some, count = (2, 3, 4) if subject.very_wide else (8, 20, count)
+    near, middle = np.arange(min(top, first) + 1), rng.integers(0, min(top, 999) + 1, some)
+    drawn = np.concatenate([near, middle, rng.integers(0, top + 1, count)])
+    return rng.permutation(np.unique(drawn))
+
+
+def has_dtypes(subject: Subject) -> bool:
+    """Whether a dtype can be asked for: a foreign function that is added has the one it has."""
+    foreign = hasattr(subject.encoding, "library")
+    kinds = Rotary if foreign else Additive | Rotary
+    return isinstance(subject.encoding, kinds) and subject.library == "numpy"
+
+
+def halves(subject: Subject) -> list[str]:
+    """The halves that can be asked for."""
+    if not isinstance(subject.encoding, Additive | Rotary):
+        return []
+    return ["float16", "bfloat16"] if subject.takes_tensors else ["float16"]

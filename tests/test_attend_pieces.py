@@ -1,0 +1,212 @@
+"""The insides of `attend` by themselves, so that small calls reach what only long ones would."""
+
+import math
+
+import pytest
+import torch
+
+import posenc as pe
+from posenc.torch import attend
+from posenc.torch.attention import blocked, flex, toeplitz
+from posenc.torch.attention.call import called
+from tests.test_attend import CALLS, DIM, HEADS, encodings, of, qkv
+
+EVERY = slice(None)
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    torch.manual_seed(0)
+
+
+@pytest.fixture
+def piecewise(monkeypatch):
+    """No call has few enough pairs to be taken at once."""
+    monkeypatch.setattr(blocked, "FEW_PAIRS", 0)
+
+
+@pytest.mark.usefixtures("piecewise")
+@pytest.mark.parametrize("kv_heads", [HEADS, 2, 1])
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("name", ["alibi", "two-sided", "t5", "clipped", "fire"])
+def test_pieces_equal_dense_forward_and_backward(name, call, kv_heads):
+    """In float64: in float32 sums over all pairs differ by as much as they are rounded."""
+    encoding, options = encodings()[name], CALLS[call]
+    if of(encoding).causal_only and not options.get("causal"):
+        options = options | {"causal": True}
+    tensors = [x.double().requires_grad_() for x in qkv(70, 90, kv_heads=kv_heads)]
+    learned = list(encoding.double().parameters()) if isinstance(encoding, torch.nn.Module) else []
+    cotangent = torch.randn(2, HEADS, 70, DIM).double()
+    both = []
+    for impl in ("blocked", "dense"):
+        out = attend(*tensors, encoding=encoding, impl=impl, **options)
+        wanted = [*tensors, *learned]
+        both.append((out, *torch.autograd.grad(out, wanted, cotangent, allow_unused=True)))
+    for ours, theirs in zip(*both, strict=True):
+        if theirs is not None:
+            assert (ours - theirs).abs().max() < 1e-6 * max(1, theirs.abs().max())
+
+
+@pytest.mark.usefixtures("piecewise")
+@pytest.mark.parametrize("start", [-100, -30, 0, 30, 200])
+def test_queries_beside_the_keys_are_not_taken_for_keys(start):
+    """Where a query is at no key there is none beside which others could be too small to matter."""
+    q, k, v = qkv(70, 90)
+    where = {"q_pos": torch.arange(start, start + 70), "k_pos": torch.arange(90)}
+    for window in (None, 40):
+        options = {"encoding": pe.ALiBi(HEADS), "window": window, **where}
+        ours, dense = (attend(q, k, v, impl=impl, **options) for impl in ("blocked", "dense"))
+        assert (ours - dense).abs().max() < 1e-5
+
+
+@pytest.mark.usefixtures("piecewise")
+def test_a_head_that_sees_nothing_takes_none_from_its_neighbours():
+    """Biases of -inf: four heads see everything, one neighbour, nothing, the last key but one."""
+    q, k, v = qkv(70, 90, kv_heads=2)
+    table = torch.full((7, HEADS), -math.inf)
+    table[:, 0], table[4, 1], table[5, 3] = 0.0, 0.0, 0.0
+    options = {"encoding": pe.ClippedBias(HEADS, 3), "params": {"table": table}}
+    ours, dense = (attend(q, k, v, impl=impl, **options) for impl in ("blocked", "dense"))
+    assert (ours - dense.nan_to_num()).abs().max() < 1e-5
+    call = called(q, k, v, **options)
+    assert toeplitz._runs(call, toeplitz.line(call, 20), 20)[1] == (slice(2, 4), 2, 2)
+
+
+@pytest.mark.parametrize("product", [-1.0, 1.0])
+def test_what_may_be_left_out_depends_on_the_product_with_the_own_key(product):
+    """Keys 45 nats below the query's own matter if that one has a product of -36, not of 36."""
+    q, k = torch.zeros(8, 1, 300, 4), torch.zeros(8, 1, 600, 4)
+    q[..., 0], k[:, :, :300, 0], k[:, :, 300:, 0] = 6.0, 6.0, 6.0 * product
+    v, table = torch.randn(8, 1, 600, 4), torch.zeros(7, 1)
+    table[-1] = -45.0
+    options = {"encoding": pe.ClippedBias(1, 3), "params": {"table": table}, "causal": True}
+    ours, dense = (
+        attend(q, k, v, impl=impl, scale=1.0, **options) for impl in ("blocked", "dense")
+    )
+    assert (ours - dense).abs().max() < 1e-5
+    far = v[:, :, :300].mean(2)
+    assert ((dense[:, :, -1] - far).abs().max() < 0.01) == (product < 0)
+
+
+def test_heads_that_share_a_bias_may_see_more_or_less_of_it():
+    class Steep(pe.Bias):
+        traits = pe.Traits(relative=True)
+
+        def bias(self, q_pos, k_pos, params=None):
+            return -pe.distances(q_pos, k_pos).abs().float()[..., None, :, :]
+
+    q, k, v = qkv(600, 600, kv_heads=2)
+    q[:, 2:] *= 20
+    call = called(q, k, v, encoding=Steep())
+    runs = toeplitz._runs(call, toeplitz.line(call, 0), 0)
+    assert len(runs) == 2
+    ours, dense = (attend(q, k, v, encoding=Steep(), impl=impl) for impl in ("blocked", "dense"))
+    assert (ours - dense).abs().max() < 1e-5
+
+
+@pytest.mark.usefixtures("piecewise")
+@pytest.mark.parametrize("ahead", [False, True])
+@pytest.mark.parametrize(("dtype", "bits"), [(torch.float32, 24), (torch.float64, 53)])
+def test_keys_are_left_out_only_if_all_together_are_lost_in_rounding(dtype, bits, ahead):
+    """Far keys that each are far too small, and together 2^(1 - bits) of the query's own."""
+    q, v = torch.zeros(1, 1, 600, 4, dtype=dtype), torch.ones(1, 1, 600, 4, dtype=dtype)
+    i, row = (0, 0) if ahead else (599, -1)
+    v[:, :, i] = 0.0
+    table = torch.full((7, 1), -200.0, dtype=dtype)
+    table[3], table[row] = 0.0, -(bits - 1) * math.log(2) - math.log(597)
+    options = {"encoding": pe.ClippedBias(1, 3), "params": {"table": table}}
+    ours, dense = (attend(q, q, v, impl=impl, **options) for impl in ("blocked", "dense"))
+    assert (dense[0, 0, i] * 2 ** (bits - 1) - 1).abs().max() < 1e-3
+    assert (ours - dense)[0, 0, i].abs().max() < 2.0 ** -(bits + 1)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_far_keys_of_steep_heads_are_left_out_on_both_sides(causal):
+    q, k, v = qkv(600, 600, kv_heads=2)
+    call = called(q * 0, k, v, encoding=pe.ALiBi(HEADS), causal=causal)
+    runs = toeplitz._runs(call, toeplitz.line(call, 0), 0)
+    assert [heads for heads, _, _ in runs] == [slice(0, 2), slice(2, 4)]
+    for (_, nearest, farthest), slope in zip(runs, (2**-4, 2**-8), strict=True):
+        # from d on e^(-m d) sum to e^(-m d) / (1 - e^-m), for the flatter head of the two
+        lost = (25 * math.log(2) - math.log(-math.expm1(-slope))) / slope
+        assert nearest == (0 if causal else -farthest)
+        assert abs(farthest - min(lost, 599)) <= 1
+    q = q[:, :, :40]
+    call = called(q, k, v, encoding=pe.ALiBi(HEADS), causal=causal, window=9)
+    (run,) = toeplitz._runs(call, toeplitz.line(call, 560), 560)
+    assert run == (slice(0, 4), 0 if causal else -8, 8)
+
+
+SIGHTS = {
+    "one way": {"causal": True},
+    "a window": {"causal": True, "window": 128},
+    "a window both ways": {"window": 129},
+    "documents": {"documents": torch.arange(390) // 128},
+}
+MIXED = {
+    "documents of each row": {
+        "causal": True,
+        "documents": torch.stack([torch.arange(390) // 70, 9 - torch.arange(390) // 50]),
+    },
+    "documents in any order": {"documents": torch.arange(390) * 7 // 64 % 5},
+    "a mask": {"mask": torch.rand(2, HEADS, 300, 390, generator=torch.Generator()) > 0.5},
+    "a mask of each row": {"mask": torch.rand(2, 390, generator=torch.Generator()) > 0.5},
+    "positions of each row": {
+        "causal": True,
+        "window": 50,
+        "q_pos": torch.stack([torch.randperm(300, generator=torch.Generator()) for _ in "ab"]),
+        "k_pos": torch.stack([torch.arange(390), torch.arange(390).flip(0) - 90]),
+    },
+    "positions of each row both ways": {
+        "window": 50,
+        "q_pos": torch.stack([torch.arange(300), 500 + torch.arange(300)]),
+        "k_pos": torch.stack([torch.arange(390) + 40, torch.arange(390).flip(0)]),
+    },
+}
+
+
+def in_flex(options):
+    q, k, v = qkv(300, 390, kv_heads=2)
+    return called(q, k, v, encoding=pe.ALiBi(HEADS), **options)
+
+
+def indices(call):
+    """b, h, i and j, whose broadcast are all pairs."""
+    shape = (2, HEADS, call.q.shape[2], call.k.shape[2])
+    return [
+        torch.arange(size).reshape([-1 if n == axis else 1 for n in range(4)])
+        for axis, size in enumerate(shape)
+    ]
+
+
+def blocks_of(visible):
+    """Whether anything is seen in each block of 128 x 128: (batch, q blocks, k blocks)."""
+    padded = torch.nn.functional.pad(visible.any(1), (0, -390 % 128, 0, -300 % 128))
+    return padded.reshape(2, 3, 128, -1, 128).any(-1).any(2)
+
+
+@pytest.mark.parametrize("name", SIGHTS | MIXED)
+def test_flex_asks_each_pair_what_dense_sees(name):
+    call = in_flex((SIGHTS | MIXED)[name])
+    visible = call.sight.visible(EVERY, EVERY).expand(2, HEADS, -1, -1)
+    asked = flex._mask_mod(call.sight, 2)(*indices(call)).expand_as(visible)
+    assert torch.equal(asked, visible)
+    found = flex._seen_blocks(call.sight, 2)
+    assert (found >= blocks_of(visible)).all()  # none is left out
+
+
+@pytest.mark.parametrize("name", SIGHTS)
+@pytest.mark.parametrize("start", [-1, 0, 1, 90, 128])
+def test_flex_leaves_out_every_block_that_is_not_seen(name, start):
+    where = {"q_pos": torch.arange(start, start + 300), "k_pos": torch.arange(390)}
+    call = in_flex(SIGHTS[name] | where)
+    visible = call.sight.visible(EVERY, EVERY).expand(2, -1, -1, -1)
+    assert torch.equal(flex._seen_blocks(call.sight, 2), blocks_of(visible))
+
+
+@pytest.mark.parametrize("name", ["one way", "positions of each row"])
+def test_flex_looks_up_the_bias_of_each_pair(name):
+    call = in_flex((SIGHTS | MIXED)[name])
+    found = flex._score_mod(call)(torch.zeros(()), *indices(call))
+    bias = call.encoding.bias(call.q_pos, call.k_pos)
+    assert torch.equal(found, bias.float().expand_as(found))
