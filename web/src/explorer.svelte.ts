@@ -1,7 +1,7 @@
 /** What the page knows: its state, the cursor, and the answers that several parts of it need. */
 import { getContext, setContext } from "svelte";
 import { address, type Api, type Query, type Refused } from "./api";
-import type { Acts, Catalogue, CellAnswer, Colours, Kind, Report, Token } from "./contract";
+import type { Acts, Catalogue, CellAnswer, Colours, Image, Kind, Report, Token } from "./contract";
 import { argumentsOf, headOf } from "./expression";
 import { Resource } from "./resource.svelte";
 import { FIRST, toQuery, type Lang, type State, type ViewKind } from "./state";
@@ -158,10 +158,9 @@ export class Explorer {
     this.hover = null;
   }
 
-  /** What a column of a picture is: a dimension, or the key of a pair of positions. */
-  columnOf(kind: string): "d" | "k" {
-    if (this.acts === "bias" || this.acts === "scores") return "d";
-    return ["similarity", "attention", "maps"].includes(kind) ? "k" : "d";
+  /** What a column of a picture is: a dimension, or, of positions by positions, a key. */
+  columnOf(image: Image): "d" | "k" {
+    return image.square && this.acts !== "bias" && this.acts !== "scores" ? "k" : "d";
   }
 
   /** Colours of lines and tokens; black would not be seen on a dark page. */

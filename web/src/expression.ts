@@ -21,7 +21,10 @@ export function argumentsOf(expression: string, fields: Field[]): Record<string,
 export function valueOf(field: Field, written: string | undefined): string | number | boolean {
   if (written === undefined || written === "None") return written === "None" ? "" : (field.value ?? "");
   if (field.type === "bool") return written === "True";
-  if (field.type === "int" || field.type === "float") return Number(written.replaceAll("_", ""));
+  if (field.type === "int" || field.type === "float") {
+    const value = Number(written.replaceAll("_", ""));
+    return Number.isNaN(value) ? (field.value ?? "") : value;
+  }
   return field.type === "choice" ? written.replace(/^['"]|['"]$/g, "") : written;
 }
 

@@ -24,8 +24,19 @@ function part(tree: Formula, digits: number): Element {
   return element(TAGS[kind] ?? "mrow", ...cells);
 }
 
-export function mathml(tree: Formula, digits = 4): Element {
-  const math = element("math", part(tree, digits));
-  math.setAttribute("display", "block");
-  return math;
+/** A formula; one with many sides has a line for each after the second, as one would write it. */
+export function mathml(tree: Formula, digits = 4): Element[] {
+  return lines(tree).map((line) => {
+    const math = element("math", part(line, digits));
+    math.setAttribute("display", "block");
+    return math;
+  });
+}
+
+function lines(tree: Formula): Formula[] {
+  if (!Array.isArray(tree) || tree[0] !== "row") return [tree];
+  const parts = tree.slice(1);
+  const equals = parts.flatMap((each, at) => (each === " = " ? [at] : []));
+  const cuts = [0, ...equals.slice(1), parts.length];
+  return cuts.slice(1).map((end, line) => ["row", ...parts.slice(cuts[line], end)]);
 }

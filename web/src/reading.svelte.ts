@@ -29,8 +29,6 @@ export function where(explorer: Explorer, kind: string): string {
   if (kind === "maps") return t("row {row}, column {column}", { row: p, column: k });
   if (explorer.acts === "bias" || explorer.acts === "scores")
     return t("query {query}, key {key}", { query: place(explorer, p), key: place(explorer, d) });
-  if (explorer.columnOf(kind) === "k")
-    return t("query {query}, key {key}", { query: place(explorer, p), key: place(explorer, k) });
   if (explorer.acts === "rotary") return t("position {position}, pair {pair}", { position: place(explorer, p), pair: d });
   return t("position {position}, dimension {dimension}", { position: place(explorer, p), dimension: d });
 }

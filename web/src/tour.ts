@@ -27,7 +27,7 @@ export function steps(): TourStep[] {
     },
     {
       title: t("Why many wavelengths"),
-      words: t("Short waves tell neighbours apart, long waves tell the beginning of a text from its end. Every pair of dimensions turns more slowly than the one before, up to sixty thousand positions per turn."),
+      words: t("Short waves tell neighbours apart, long waves tell the beginning of a text from its end. Every pair of dimensions turns more slowly than the one before, down to one turn in tens of thousands of positions."),
       state: { e: ["Sinusoidal(64)"], view: "wavelengths", n: 64 },
     },
     {
