@@ -19,7 +19,7 @@ from posenc.messages import catalogue as messages_in
 from posenc.messages import translator
 from posenc.views import Image, View, view
 from posenc.views.averaging import boxes
-from posenc.views.kinds import kinds_for
+from posenc.views.kinds import default_kind, kinds_for
 
 INLINE = 4_096
 """Cells of an image that come within the JSON; more come as an array of their own."""
@@ -157,6 +157,11 @@ def tokens(asked: Asked) -> dict[str, Any]:
         for token in asked.tokens
     ]
     return {"tokens": told}
+
+
+def first_kind(asked: Asked) -> str:
+    """The kind of view that is shown unless another is asked for."""
+    return default_kind(*asked.encodings)
 
 
 def seen(asked: Asked, kind: str) -> View:
