@@ -264,9 +264,21 @@ def explanation(asked: Asked, position: int) -> dict[str, Any]:
     return explained.to_json()
 
 
+def checked(asked: Asked) -> dict[str, Any]:
+    """The verdicts on the first encoding, their words in the reader's language."""
+    t = translator(asked.lang)
+    report = _report(asked.encodings[0], asked.seed)
+    rows = [
+        row
+        | {"title": t(row["name"].replace("_", " ")), "what": t(row["what"]), "why": t(row["why"])}
+        for row in report["rows"]
+    ]
+    return report | {"rows": rows}
+
+
 @lru_cache(128)
-def checked(encoding: Encoding, seed: int) -> dict[str, Any]:
-    """The verdicts on an encoding; the same value and seed have the same."""
+def _report(encoding: Encoding, seed: int) -> dict[str, Any]:
+    """The same value and seed have the same verdicts."""
     from posenc.checks import check
 
     return check(encoding, seed=seed, limit=5.0).to_json()
