@@ -28,7 +28,7 @@ VIEWS = Once(4)
 """The last views: a page asks for the JSON of one and then for its arrays."""
 
 
-def encodings(lang: str, loaded: dict[str, Encoding]) -> dict[str, Any]:
+def encodings(lang: str, loaded: dict[str, Encoding], *, tokenizer: bool = False) -> dict[str, Any]:
     """Every encoding with its parameters, by where it acts; and the views that suit each."""
     t = translator(lang)
     groups = {
@@ -59,6 +59,7 @@ def encodings(lang: str, loaded: dict[str, Encoding]) -> dict[str, Any]:
             "positions": limits.POSITIONS,
             "cells": limits.CELLS,
             "encodings": limits.ENCODINGS,
+            "tokenizer": tokenizer,
         },
     }
 
