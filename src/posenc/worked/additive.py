@@ -144,7 +144,7 @@ def learned(encoding: Learned, asked: Question) -> Iterator[Step]:
         "beyond",
         t(
             "Position {position} has no row: there is no encoding of it, and asking is an error.",
-            position=encoding.length,
+            position=max(p, encoding.length),
         ),
     )
 
