@@ -403,6 +403,14 @@ def test_each_mechanism_has_a_kind_of_its_own(encoding, kind):
     assert default_kind(encoding) == kind == view(encoding).kind
 
 
+@pytest.mark.parametrize("kind", ["heatmap", "waves", "similarity", "learned"])
+def test_a_short_table_is_shown_as_far_as_it_goes(kind):
+    panel = view(pe.Learned(5, 4), kind).panels[0]
+    assert len(panel.x if kind == "waves" else panel.values) == 5
+    both = view([pe.Sinusoidal(4), pe.Learned(5, 4)], "heatmap")
+    assert [len(panel.values) for panel in both.panels] == [5, 5]
+
+
 def test_what_has_no_kind_in_common_is_shown_as_attention():
     assert view([pe.Sinusoidal(8), pe.RoPE(8), pe.ALiBi(4)]).kind == "attention"
 
@@ -435,9 +443,15 @@ def test_every_encoding_has_every_view_that_is_promised(name):
         (("rope",), {"tokens": [1]}, "each of tokens must be a string; got 1"),
         (("axial-rope",), {"tokens": "a b"}, "it does not encode the tokens of a sentence"),
         (("rope",), {"tokens": "a b", "length": 3}, "length must be left out where there are"),
+        (("rope", "sum"), {"tokens": "a b"}, "kind must be one that suits RoPE"),
+        (("learned", "sum"), {"tokens": "a b", "length": 3}, "length must be left out where there"),
+        (("alibi", "attention"), {"tokens": "a b", "length": 3}, "length must be left out where"),
         (("rope",), {"length": 0}, "length must be a whole number of at least 1"),
         (("rope", "waves"), {"channels": [32]}, r"channels must lie in 0 \.\. 31; got 32"),
         (("rope", "waves"), {"channels": [0.5]}, "each of channels must be a whole number"),
+        (("rope", "waves"), {"channels": []}, "channels must not be empty"),
+        (("rope", "attention"), {"channels": []}, "channels must not be empty"),
+        (("sinusoidal",), {"channels": [0]}, "channels must be left out for kind='heatmap'; they"),
         (([],), {}, "what is shown must be 1 to 8 encodings; got 0"),
         ((["rope"] * 9,), {}, "what is shown must be 1 to 8 encodings; got 9"),
         ((7,), {}, "what is shown must be an Encoding or name one; got 7"),
