@@ -225,6 +225,32 @@ def test_xpos_has_a_factor_for_each_pair():
         assert exchanged == pytest.approx((k * q.conj() * turn).sum().real)
 
 
+def test_a_scaling_that_depends_on_the_length_is_for_a_text_that_ends_at_the_position():
+    explained = pe.explain(pe.RoPE(8, scaling=pe.DynamicNTK(2.0, 4096)), position=8191)
+    base, factor, *_, grown = values_in(explained["frequencies"].formulas[0])
+    assert (base, factor) == (10_000, pytest.approx(3.0))
+    assert grown == pytest.approx(10_000 * 3 ** (8 / 6))
+    assert columns(explained["frequencies"])["w′"] == pytest.approx(grown ** (-np.arange(4) / 4))
+
+
+@pytest.mark.parametrize(
+    ("scaling", "formula"),
+    [
+        (pe.YaRN(4.0, 4096), "m = 0.1 · ln s + 1 = 1.1386"),
+        (pe.YaRN(4.0, 4096, attention_factor=1.25), "m = 1.25"),
+        (pe.YaRN(4.0, 4096, mscale=2.0, mscale_all_dim=1.0), "m = 1.1218"),
+    ],
+)
+def test_the_attention_factor_says_where_it_is_from(scaling, formula):
+    explained = pe.explain(pe.RoPE(8, scaling=scaling))
+    assert [maths.text(f) for f in explained["attention-factor"].formulas] == [formula]
+
+
+def test_the_formula_of_rope_turns_to_the_left():
+    (_, turn) = pe.explain("rope")["formula"].formulas
+    assert maths.text(turn) == "[x′; y′] = [cos θ −sin θ; sin θ cos θ][x; y]"
+
+
 def test_the_formula_of_rope_has_the_channels_that_turn():
     (angle, _) = pe.explain(pe.RoPE(8, rotary_dim=4))["formula"].formulas
     assert maths.text(angle) == "θ_(p, i) = p · 10000^(−2i/4)"
