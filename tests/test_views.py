@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import posenc as pe
-from posenc.views import KINDS, default_kind, kinds_for, view
+from posenc.views import KINDS, Image, default_kind, kinds_for, view
 
 TOKENS = ("我", "爱", "学习", "AI")
 
@@ -51,6 +51,25 @@ def test_several_are_on_one_scale():
     views = view(["sinusoidal", "Learned(64, 64, std=3.0)"], "heatmap", length=64)
     first, second = views.panels
     assert first.limit == second.limit == np.abs(second.values).max() > 1
+
+
+@pytest.mark.parametrize(
+    ("what", "kind"),
+    [
+        (["sinusoidal", "Learned(64, 64, std=3.0)"], "sum"),
+        (["axial-sinusoidal", "LearnedFourier(64, 2)", "fourier-features"], "maps"),
+        (["swin", "SwinV2Bias(8, (7, 7))"], "bias"),
+        (["alibi", "T5Bias(8, std=3.0)"], "bias"),
+        (["sinusoidal", "Learned(64, 64)"], "similarity"),
+        (["sinusoidal", "alibi"], "attention"),
+    ],
+)
+def test_several_are_on_one_scale_and_told_apart(what, kind):
+    images = [panel for panel in view(what, kind).panels if isinstance(panel, Image)]
+    assert len({image.limit for image in images}) == 1
+    assert images[0].limit >= max(np.nanmax(np.abs(image.values)) for image in images)
+    titles = [image.title for image in images if "shuffled" not in image.title]
+    assert len(set(titles)) == len(titles)
 
 
 def test_waves_are_smooth_and_pass_through_the_positions():
