@@ -121,6 +121,12 @@ def test_wavelengths_of_any_rotation_are_measured(encoding, expected):
     assert np.allclose(lines, expected, rtol=1e-12, equal_nan=True)
 
 
+def test_a_line_of_fewer_pairs_ends_where_they_end():
+    short, long = view(["RoPE(4)", "RoPE(8)"], "wavelengths").panels[0].lines
+    assert np.isnan(short.y).tolist() == [False, False, True, True]
+    assert np.isfinite(long.y).all()
+
+
 def test_wavelengths_that_depend_on_the_length():
     encoding = pe.RoPE(8, scaling=pe.DynamicNTK(2.0, 100))
     (panel,) = view(encoding, "wavelengths", length=200).panels
@@ -313,6 +319,10 @@ def test_sum():
     assert np.allclose(encoding.values, sinusoids(5, 8), atol=1e-15)
     assert np.array_equal(x.values + encoding.values, made.values)
     assert np.array_equal(x.values[0], x.values[3])
+    from posenc.views.embedding import embeddings
+
+    drawn = embeddings(("the", "dog", "bit", "the", "man"), 8)
+    assert np.allclose(x.values, drawn * math.sqrt(0.5))  # sin^2 + cos^2 = 1 in each pair
     assert not np.isclose(x.values[0], x.values[1]).any()
     assert not np.isclose(made.values[0], made.values[3]).all()
     assert (
