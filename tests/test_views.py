@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import posenc as pe
-from posenc.views import KINDS, default_kind, kinds_for, view
+from posenc.views import KINDS, Image, default_kind, kinds_for, view
 
 TOKENS = ("我", "爱", "学习", "AI")
 
@@ -51,6 +51,25 @@ def test_several_are_on_one_scale():
     views = view(["sinusoidal", "Learned(64, 64, std=3.0)"], "heatmap", length=64)
     first, second = views.panels
     assert first.limit == second.limit == np.abs(second.values).max() > 1
+
+
+@pytest.mark.parametrize(
+    ("what", "kind"),
+    [
+        (["sinusoidal", "Learned(64, 64, std=3.0)"], "sum"),
+        (["axial-sinusoidal", "LearnedFourier(64, 2)", "fourier-features"], "maps"),
+        (["swin", "SwinV2Bias(8, (7, 7))"], "bias"),
+        (["alibi", "T5Bias(8, std=3.0)"], "bias"),
+        (["sinusoidal", "Learned(64, 64)"], "similarity"),
+        (["sinusoidal", "alibi"], "attention"),
+    ],
+)
+def test_several_are_on_one_scale_and_told_apart(what, kind):
+    images = [panel for panel in view(what, kind).panels if isinstance(panel, Image)]
+    assert len({image.limit for image in images}) == 1
+    assert images[0].limit >= max(np.nanmax(np.abs(image.values)) for image in images)
+    titles = [image.title for image in images if "shuffled" not in image.title]
+    assert len(set(titles)) == len(titles)
 
 
 def test_waves_are_smooth_and_pass_through_the_positions():
@@ -100,6 +119,12 @@ def test_wavelengths_of_any_rotation_are_measured(encoding, expected):
     (panel,) = view(encoding, "wavelengths").panels
     lines = np.array([line.y for line in panel.lines])
     assert np.allclose(lines, expected, rtol=1e-12, equal_nan=True)
+
+
+def test_a_line_of_fewer_pairs_ends_where_they_end():
+    short, long = view(["RoPE(4)", "RoPE(8)"], "wavelengths").panels[0].lines
+    assert np.isnan(short.y).tolist() == [False, False, True, True]
+    assert np.isfinite(long.y).all()
 
 
 def test_wavelengths_that_depend_on_the_length():
@@ -294,6 +319,10 @@ def test_sum():
     assert np.allclose(encoding.values, sinusoids(5, 8), atol=1e-15)
     assert np.array_equal(x.values + encoding.values, made.values)
     assert np.array_equal(x.values[0], x.values[3])
+    from posenc.views.embedding import embeddings
+
+    drawn = embeddings(("the", "dog", "bit", "the", "man"), 8)
+    assert np.allclose(x.values, drawn * math.sqrt(0.5))  # sin^2 + cos^2 = 1 in each pair
     assert not np.isclose(x.values[0], x.values[1]).any()
     assert not np.isclose(made.values[0], made.values[3]).all()
     assert (
@@ -403,6 +432,14 @@ def test_each_mechanism_has_a_kind_of_its_own(encoding, kind):
     assert default_kind(encoding) == kind == view(encoding).kind
 
 
+@pytest.mark.parametrize("kind", ["heatmap", "waves", "similarity", "learned"])
+def test_a_short_table_is_shown_as_far_as_it_goes(kind):
+    panel = view(pe.Learned(5, 4), kind).panels[0]
+    assert len(panel.x if kind == "waves" else panel.values) == 5
+    both = view([pe.Sinusoidal(4), pe.Learned(5, 4)], "heatmap")
+    assert [len(panel.values) for panel in both.panels] == [5, 5]
+
+
 def test_what_has_no_kind_in_common_is_shown_as_attention():
     assert view([pe.Sinusoidal(8), pe.RoPE(8), pe.ALiBi(4)]).kind == "attention"
 
@@ -435,9 +472,15 @@ def test_every_encoding_has_every_view_that_is_promised(name):
         (("rope",), {"tokens": [1]}, "each of tokens must be a string; got 1"),
         (("axial-rope",), {"tokens": "a b"}, "it does not encode the tokens of a sentence"),
         (("rope",), {"tokens": "a b", "length": 3}, "length must be left out where there are"),
+        (("rope", "sum"), {"tokens": "a b"}, "kind must be one that suits RoPE"),
+        (("learned", "sum"), {"tokens": "a b", "length": 3}, "length must be left out where there"),
+        (("alibi", "attention"), {"tokens": "a b", "length": 3}, "length must be left out where"),
         (("rope",), {"length": 0}, "length must be a whole number of at least 1"),
         (("rope", "waves"), {"channels": [32]}, r"channels must lie in 0 \.\. 31; got 32"),
         (("rope", "waves"), {"channels": [0.5]}, "each of channels must be a whole number"),
+        (("rope", "waves"), {"channels": []}, "channels must not be empty"),
+        (("rope", "attention"), {"channels": []}, "channels must not be empty"),
+        (("sinusoidal",), {"channels": [0]}, "channels must be left out for kind='heatmap'; they"),
         (([],), {}, "what is shown must be 1 to 8 encodings; got 0"),
         ((["rope"] * 9,), {}, "what is shown must be 1 to 8 encodings; got 9"),
         ((7,), {}, "what is shown must be an Encoding or name one; got 7"),

@@ -8,10 +8,9 @@ from typing import Any
 
 import click
 
-from posenc.cli.usage import as_json, usage
+from posenc.cli.usage import as_json, complete_name, in_language, usage
 
 # written down here, for a quick --help: what they are elsewhere, a test holds
-LANGUAGES = ("en", "ja", "zh-Hans", "zh-Hant")
 ENDINGS = (".png", ".svg", ".pdf")
 KINDS = [
     "heatmap",
@@ -36,15 +35,19 @@ KINDS = [
     "names",
     multiple=True,
     metavar="NAME | EXPRESSION | config.json",
+    shell_complete=complete_name,
     help='What is shown, several side by side: rope, "RoPE(64, base=5e5)". [default: sinusoidal]',
 )
 @click.option("--load", "files", multiple=True, help="A Python file with encodings of your own.")
 @click.option("--kind", type=click.Choice(KINDS), help="[default: what suits the encoding]")
 @click.option("--dim", type=int, help="Channels of an encoding that is given by name.")
 @click.option("--length", type=int, help="Positions, where there is no sentence.")
-@click.option("--channels", help="Dimensions, pairs or heads to show: 0,1,8.")
+@click.option(
+    "--channels",
+    help="Dimensions, pairs or heads to show: 0,1,8. For waves, rotation, bias, maps, attention.",
+)
 @click.option("--trained", type=int, help="The length of training, to be marked.")
-@click.option("--lang", type=click.Choice(LANGUAGES), default="en", show_default=True)
+@in_language
 @click.option("--dark", is_flag=True, help="Light on dark.")
 @click.option("--size", metavar="WxH", help="Inches, such as 8x4.5.")
 @click.option("--dpi", type=float, default=150, show_default=True, help="Pixels in an inch.")
@@ -75,6 +78,17 @@ def show(
     posenc show "我 爱 学习 AI"
     posenc show --encoding rope --encoding yarn --kind decay --length 1000
     posenc show "the dog bit the man" --encoding alibi --kind attention --dark --out dog.svg
+
+    \b
+    JSON: {"kind", "title", "notes", "columns", "panels": [PANEL]}, null where there is no number;
+    PANEL has "panel", "title" and, if it is an
+      "image": "values", "limit", "colours", "unit", "square", "ratio", "rows": AXIS,
+               "columns": AXIS
+      "lines": "x", "lines": [{"name", "y"}], "marks": [{"name", "x", "y"}], "x_axis": AXIS,
+               "y_axis": AXIS
+      "dials": "hands" (angle and length of each), "names", "labels"
+    AXIS: {"name", "labels", "log"}
+    CSV: panel, title, row, row_label, column, column_label, value, length
     """
     if sentence is not None and not sentence.split():
         raise click.BadParameter("the sentence has no tokens", param_hint="SENTENCE")

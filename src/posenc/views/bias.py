@@ -1,5 +1,7 @@
 """Bias: what is added to the logits, for each head, by distance and as a matrix."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from posenc.positions import grid
@@ -27,9 +29,10 @@ def bias(scene: Scene) -> View:
     limit = common_limit([values for _, _, values in matrices])
     for subject, head, values in matrices:
         panels.append(_matrix(scene, subject, head, values, limit))
-    for subject in scene.subjects:
-        if subject not in plain:
-            panels += _displacements(scene, subject)
+    on_grid = [subject for subject in scene.subjects if subject not in plain]
+    maps = [image for subject in on_grid for image in _displacements(scene, subject)]
+    limit = common_limit([image.values for image in maps])
+    panels += [replace(image, limit=limit) for image in maps]
     title = scene.subjects[0].name if len(scene.subjects) == 1 else t("bias by distance")
     columns = 3 if len(plain) == 1 else min(4, len(scene.subjects)) if plain else 4
     return View("bias", title, tuple(panels), scene.notes(), columns=columns)
@@ -79,12 +82,13 @@ def _displacements(scene: Scene, subject: Subject) -> list[Image]:
     query = np.full((1, keys.shape[1]), reach)
     made = subject.biases(query, keys)[:, 0].reshape(-1, side, side)
     shown = _heads(scene, len(made), 4)
+    label = "" if len(scene.subjects) == 1 else f"{subject.name}, "
     limit = common_limit([made[head] for head in shown])
     labels = tuple(str(d) for d in range(-reach, reach + 1))
     rows, columns = Axis(t("rows away"), labels), Axis(t("columns away"), labels)
     return [
         Image(
-            t("head {head}", head=head),
+            label + t("head {head}", head=head),
             made[head],
             rows,
             columns,

@@ -67,6 +67,10 @@ KINDS: dict[str, Kind] = {
 }
 
 
+CHOOSY = ("waves", "rotation", "bias", "maps", "attention")
+"""Kinds that show a few of the dimensions, pairs or heads; the others show all of them."""
+
+
 def kinds_for(*encodings: Encoding) -> list[str]:
     """The kinds that suit all of these.
 
@@ -112,8 +116,9 @@ def view(
 
     `what` is an Encoding, a name or an expression, the path of a config.json, or a list of those.
     `tokens` is a sentence, or tokens; else there are `length` positions (on a grid, length x
-    length). `channels` are the dimensions, pairs or heads to show; `dim` is for names; `trained`
-    is the length of training, to be marked. Parameters are drawn with `seed`, unless given.
+    length). `channels` are the dimensions, pairs or heads to show, of kinds that show a few; `dim`
+    is for names; `trained` is the length of training, to be marked. Parameters are drawn with
+    `seed`, unless given.
 
     >>> view("rope", tokens="犬 が 人 を 噛む").kind
     'rotation'
@@ -131,16 +136,34 @@ def view(
     encodings = [subject.encoding for subject in subjects]
     kind = kind or default_kind(*encodings)
     _check(kind, encodings, words)
+    if words is not None and length not in (None, len(words)) and kind != "decay":
+        raise ValueError(
+            f"length must be left out where there are tokens, {len(words)} of them; "
+            f"got length={length}"
+        )
     scene = Scene(
         subjects,
         t,
         words,
         length,
-        None if channels is None else tuple(rules.whole("each of channels", c) for c in channels),
+        _checked_channels(channels, kind),
         seed,
         drawn=params is None and any(subject.params for subject in subjects),
     )
     return KINDS[kind].make(scene)
+
+
+def _checked_channels(channels: Sequence[int] | None, kind: str) -> tuple[int, ...] | None:
+    if channels is None:
+        return None
+    if kind not in CHOOSY:
+        raise ValueError(
+            f"channels must be left out for kind={kind!r}; they are for {', '.join(CHOOSY)}"
+        )
+    chosen = tuple(rules.whole("each of channels", channel) for channel in channels)
+    if not chosen:
+        raise ValueError("channels must not be empty; leave them out to see a few")
+    return chosen
 
 
 def _check(kind: str, encodings: Sequence[Encoding], words: Sequence[str] | None) -> None:

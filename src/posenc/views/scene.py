@@ -29,13 +29,10 @@ class Scene:
 
     def count(self, otherwise: int, *, most: int = 2**16) -> int:
         """How many positions: as many as there are tokens, or the length that was asked for."""
-        if self.tokens is not None and self.length not in (None, len(self.tokens)):
-            raise ValueError(
-                f"length must be left out where there are tokens, {len(self.tokens)} of them; "
-                f"got length={self.length}"
-            )
         wanted = self.length if self.tokens is None else len(self.tokens)
-        return rules.whole("length", otherwise if wanted is None else wanted, least=1, most=most)
+        if wanted is None:  # no more than the shortest table has rows for
+            wanted = min([otherwise, *(s.rows for s in self.subjects if s.rows is not None)])
+        return rules.whole("length", wanted, least=1, most=most)
 
     def positions(self, otherwise: int, *, most: int = 2**16) -> np.ndarray:
         """The positions 0, 1, … of the tokens."""
