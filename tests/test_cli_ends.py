@@ -188,16 +188,6 @@ def test_a_full_disk_is_a_sentence():
     assert done.stderr == "Error: No space left on device\n"
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"), [("heatmap", "rope"), ("waves", "rope"), ("rotation", "rope")]
-)
-def test_the_json_of_show_is_what_its_help_says(run, kind, name):
-    told = json.loads(run("show", "--encoding", name, "--kind", kind, "--json").stdout)
-    said = main.commands["show"].help
-    for key in (*told, *told["panels"][0]):
-        assert f'"{key}"' in said
-
-
 @pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
 @pytest.mark.parametrize("arguments", [("list",), ("list", "--json"), ("--help",)])
 def test_a_closed_pipe_is_no_traceback(arguments):

@@ -42,7 +42,6 @@ def addition(scene: Scene) -> View:
         Image(title, values, rows, columns, limit, "diverging", t("value"))
         for title, values in found
     )
-    name = scene.subjects[0].name
-    title = name if len(scene.subjects) == 1 else t("embedding + encoding = input")
+    title = scene.title(t("embedding + encoding = input"))
     note = t("embeddings are made from each token's text, not learned")
     return View("sum", title, panels, scene.notes(note), columns=min(4, len(scene.subjects)))

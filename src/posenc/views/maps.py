@@ -33,7 +33,7 @@ def maps(scene: Scene) -> View:
     panels = tuple(
         image for subject, values in found for image in _maps(scene, subject, values, limit)
     )
-    title = scene.subjects[0].name if len(scene.subjects) == 1 else t("channels over a picture")
+    title = scene.title(t("channels over a picture"))
     notes = [
         t("coordinates from 0 to 1")
         for subject in scene.subjects

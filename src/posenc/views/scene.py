@@ -13,6 +13,9 @@ from posenc.text import tokens as tokenised
 from posenc.views.panels import Axis
 from posenc.views.subject import Subject
 
+HARDLY = 0.2
+"""The part of a colour scale within which colours can hardly be told apart."""
+
 
 @dataclass(frozen=True)
 class Scene:
@@ -42,6 +45,26 @@ class Scene:
         """Positions along a side, named by their tokens."""
         t = self.t
         return Axis(t("position"), self.tokens)
+
+    def title(self, what: str) -> str:
+        """A page's title: what is drawn, and of which encoding if there is one."""
+        t = self.t
+        first, *others = self.subjects
+        return what if others else t("{encoding}: {what}", encoding=first.name, what=what)
+
+    def one_scale(self, sizes: dict[str, float]) -> list[str]:
+        """A note for each whose largest value can hardly be seen on the scale of all of them."""
+        t = self.t
+        limit = max(sizes.values(), default=0.0)
+        return [
+            t(
+                "one colour scale for all: {encoding} is at most {size}",
+                encoding=name,
+                size=number(size),
+            )
+            for name, size in sizes.items()
+            if size < HARDLY * limit
+        ]
 
     def sentence(self) -> tuple[str, ...]:
         """The tokens, or an example where a sentence is needed and none was given."""
