@@ -202,6 +202,8 @@ def loaded(path: str | Path) -> dict[str, Encoding]:
     sys.modules[spec.name] = module  # where dataclasses look for the names of annotations
     try:
         spec.loader.exec_module(module)
+    except KeyboardInterrupt:  # the reader has had enough: that is no fault of the file
+        raise
     except BaseException as error:  # it may even call sys.exit
         told = f"{type(error).__name__}: {error}"
         raise ValueError(f"file must run; got {path}, which ends with {told}") from error
