@@ -119,18 +119,26 @@ def spelled(expression: str, *, check: Check | None = None) -> Encoding:
     >>> spelled("AxialSinusoidal.mae(16)").layout
     'concat'
     """
+    return _value(made(expression, check=check))
+
+
+def made(expression: str, *, check: Check | None = None) -> Any:
+    """What an expression spells, be it an encoding, a scaling, a temperature or a plain value.
+
+    >>> made("YaRN(4.0, 4096)").factor
+    4.0
+    """
     names = {kind.__name__: kind for kind in catalogue().values()}
     for module in (scalings, temperatures):
         names |= {
             name: kind for name, kind in vars(module).items() if dataclasses.is_dataclass(kind)
         }
     try:
-        value = _read(ast.parse(expression.strip(), mode="eval").body, names, check)
+        return _read(ast.parse(expression.strip(), mode="eval").body, names, check)
     except SyntaxError as error:
         raise ValueError(f"expression must be Python; got {expression!r}: {error.msg}") from error
     except (RecursionError, MemoryError) as error:
         raise ValueError("expression must not be nested so deeply") from error
-    return _value(value)
 
 
 def spelling(encoding: Any, *, plain: Callable[[Any], str] = repr) -> str:

@@ -2,7 +2,9 @@
 
 import dataclasses
 import typing
-from functools import lru_cache
+from collections.abc import Hashable
+from contextlib import suppress
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -10,7 +12,7 @@ import numpy as np
 from posenc import colours
 from posenc.encodings import catalogue
 from posenc.explorer import limits
-from posenc.explorer.asked import Asked, encoding_of
+from posenc.explorer.asked import Asked, encoding_of, scaling_of
 from posenc.explorer.once import Once
 from posenc.explorer.parameters import Refused
 from posenc.find import VARIANTS, example, spelling
@@ -18,14 +20,29 @@ from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores
 from posenc.messages import catalogue as messages_in
 from posenc.messages import translator
 from posenc.views import Image, View, view
+from posenc.views.attention import MOST_TOKENS
 from posenc.views.averaging import boxes
 from posenc.views.kinds import kinds_for
+
+WHOLE = 2**24
+"""Rows and columns of an image that is not averaged."""
 
 INLINE = 4_096
 """Cells of an image that come within the JSON; more come as an array of their own."""
 
-VIEWS = Once(4)
+WRONG = (ValueError, TypeError, IndexError, ArithmeticError)
+"""What the library raises, with a sentence, where it is asked for what it cannot do."""
+
+
+def _bytes(made: View) -> int:
+    return sum(panel.values.nbytes for panel in made.panels if isinstance(panel, Image))
+
+
+VIEWS = Once(32, size=_bytes, room=2**28)
 """The last views: a page asks for the JSON of one and then for its arrays."""
+
+CHECKED = Once(128)
+"""The last verdicts: the same value and seed have the same."""
 
 
 def encodings(lang: str, loaded: dict[str, Encoding]) -> dict[str, Any]:
@@ -123,7 +140,7 @@ def respelled(expression: str, changes: dict[str, str], loaded: dict[str, Encodi
             limits.check_arguments(type(value).__name__, {name: change})
             more = {"rotary_dim": None} if name == "dim" and "rotary_dim" in fields else {}
             value = dataclasses.replace(cast(Any, value), **{name: change} | more)
-        except (ValueError, TypeError) as error:
+        except WRONG as error:
             raise Refused(str(error), name) from error
     return spelling(value)
 
@@ -131,8 +148,7 @@ def respelled(expression: str, changes: dict[str, str], loaded: dict[str, Encodi
 def _read(field: dict[str, Any], text: str) -> Any:
     name, kind = field["name"], field["type"]
     if kind == "scaling":
-        wrapped = f"RoPE(64, scaling={text})"
-        return cast(Any, encoding_of(wrapped, {})).scaling if text else None
+        return scaling_of(text)
     if kind == "bool":
         return text == "true"
     if kind == "choice":
@@ -165,14 +181,18 @@ def seen(asked: Asked, kind: str) -> View:
         raise Refused(
             f"kind must be one that suits, {', '.join(suitable)}; got {kind[:80]!r}", "kind", 404
         )
-    if kind in ("similarity", "attention") and asked.length**2 > limits.CELLS:
-        raise Refused(
-            f"positions x positions must be at most {limits.CELLS:,}; got {asked.length}", "n", 413
-        )
+    if kind == "attention" and asked.length > MOST_TOKENS:
+        raise Refused(f"n must be at most {MOST_TOKENS} here; got {asked.length:,}", "n", 413)
+    for encoding in asked.encodings:
+        sizes, most = limits.taken(kind, encoding, asked.length)
+        if prod(sizes.values()) > most:
+            got = " x ".join(map(str, sizes.values()))
+            raise Refused(f"{' x '.join(sizes)} must be at most {most:,}; got {got}", "n", 413)
     gridded = any(encoding.axes not in (None, 1) for encoding in asked.encodings)
     labels = None if gridded else asked.labels
     length = None if labels or gridded else asked.length
-    key = (asked.encodings, kind, labels and tuple(labels), length, asked.seed, asked.lang)
+    known = tuple(map(_key, asked.encodings))
+    key = (known, kind, labels and tuple(labels), length, asked.seed, asked.lang)
 
     def make() -> View:
         return view(
@@ -186,8 +206,16 @@ def seen(asked: Asked, kind: str) -> View:
 
     try:
         return VIEWS.get(key, make)
-    except (ValueError, TypeError) as error:
+    except WRONG as error:
         raise Refused(str(error), "e") from error
+
+
+def _key(encoding: Encoding) -> Hashable:
+    """What an encoding is known by: its value, or itself where its fields are arrays or lists."""
+    try:
+        return hash(encoding), encoding
+    except TypeError:
+        return id(encoding), type(encoding)
 
 
 def view_json(made: View, rows: int, columns: int) -> dict[str, Any]:
@@ -196,7 +224,7 @@ def view_json(made: View, rows: int, columns: int) -> dict[str, Any]:
     panels: list[dict[str, Any]] = []
     for panel in made.panels:
         if isinstance(panel, Image):
-            panels.append(_image_json(panel, rows or 8_192, columns or 8_192))
+            panels.append(_image_json(panel, rows or WHOLE, columns or WHOLE))
         else:
             panels.append(panel.to_json())
     return told | {"panels": panels, "columns": made.columns}
@@ -219,7 +247,7 @@ def panel_values(made: View, values: dict[str, Any]) -> np.ndarray:
     if values["height"] and values["width"]:
         top, left = values["top"], values["left"]
         return panel.values[top : top + values["height"], left : left + values["width"]]
-    return panel.averaged(values["rows"] or 8_192, values["columns"] or 8_192).values
+    return panel.averaged(values["rows"] or WHOLE, values["columns"] or WHOLE).values
 
 
 def _panel(made: View, number: int) -> Any:
@@ -234,12 +262,14 @@ def cell(asked: Asked, place: int, other: int) -> dict[str, Any]:
     from posenc.worked.cell import convention
 
     encoding = asked.encodings[0]
-    params = encoding.init(np.random.default_rng(asked.seed))
+    if isinstance(encoding, Rotary) and not encoding.settled:  # as the heatmap shows it
+        encoding = encoding.at(asked.length)
     try:
+        params = encoding.init(np.random.default_rng(asked.seed))
         told = worked(encoding, place, other, params, lang=asked.lang).to_json()
-    except (ValueError, TypeError) as error:
+    except WRONG as error:
         raise Refused(str(error), "p") from error
-    names = convention(encoding).items()
+    names = convention(asked.encodings[0]).items()
     return told | {"convention": [{"name": name, "value": value} for name, value in names]}
 
 
@@ -247,24 +277,33 @@ def explanation(asked: Asked, position: int) -> dict[str, Any]:
     """The whole worked calculation of the first encoding."""
     from posenc.worked import explain
 
-    try:
-        labels = asked.labels
-        tokens = labels[:512] if labels else None
-        length = None if tokens else min(asked.length, 512)
-        explained = explain(
-            asked.encodings[0], position=position, tokens=tokens, length=length, lang=asked.lang
+    encoding, labels = asked.encodings[0], asked.labels
+    tokens = labels[: limits.EXPLAINED] if labels else None
+    length = None if tokens else min(asked.length, limits.EXPLAINED)
+    dim = limits.width(encoding)
+    if dim > limits.EXPLAINED and not isinstance(encoding, Rotary):  # which has no matrices
+        raise Refused(
+            f"dim of a worked calculation must be at most {limits.EXPLAINED}; got {dim}", "e", 413
         )
-    except (ValueError, TypeError) as error:
+    try:
+        explained = explain(
+            encoding, position=position, tokens=tokens, length=length, lang=asked.lang
+        )
+    except WRONG as error:
         raise Refused(str(error), "p") from error
     return explained.to_json()
 
 
-@lru_cache(128)
 def checked(encoding: Encoding, seed: int) -> dict[str, Any]:
-    """The verdicts on an encoding; the same value and seed have the same."""
+    """The verdicts on an encoding."""
     from posenc.checks import check
 
-    return check(encoding, seed=seed, limit=5.0).to_json()
+    def make() -> dict[str, Any]:
+        with suppress(ImportError):
+            import torch  # noqa: F401 (now: a check has seconds, which importing it may take)
+        return check(encoding, seed=seed).to_json()
+
+    return CHECKED.get((_key(encoding), seed), make)
 
 
 def messages(lang: str) -> dict[str, Any]:
@@ -293,7 +332,7 @@ def config(given: Any) -> dict[str, Any]:
             values = {field.name: getattr(encoding, field.name) for field in fields if field.init}
             limits.check_arguments(type(encoding).__name__, values)
         expressions = [spelling(encoding) for encoding in layers]
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+    except (*WRONG, LookupError, AttributeError, RecursionError) as error:
         raise Refused(f"the config cannot be read: {error}", "config") from error
     kind = str(given.get("model_type", ""))[:80]
     return {"model_type": kind, "expressions": expressions[: limits.ENCODINGS]}

@@ -2,11 +2,12 @@
 
 import io
 import json
+import math
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from starlette.applications import Starlette
@@ -115,40 +116,38 @@ ENDPOINTS = (
 )  # fmt: skip
 
 
+Crew = tuple[Workers, Workers]
+
+
+def crew_of() -> Crew:
+    """Those who do the usual work, and one for the checks, which take seconds."""
+    return Workers(2, waiting=256, seconds=30.0), Workers(1, waiting=32, seconds=60.0)
+
+
 def application(
-    *, loaded: dict[str, Encoding] | None = None, hosts: tuple[str, ...] = LOCAL
+    *,
+    loaded: dict[str, Encoding] | None = None,
+    hosts: tuple[str, ...] = LOCAL,
+    crew: Crew | None = None,
 ) -> Guard:
     """The explorer, with encodings of the user's own that the command line has loaded."""
     own = loaded or {}
-    workers = Workers(2, waiting=256, seconds=30.0)
-    checkers = Workers(1, waiting=32, seconds=60.0)
+    workers, checkers = crew or crew_of()
 
     def route(endpoint: Endpoint) -> Route:
         async def answer(request: Request) -> Response:
             query = {key: request.query_params.getlist(key) for key in request.query_params}
             values = p.read(endpoint.parameters, query) | request.path_params
             if endpoint.path == "/api/v1/spell":
-                values["changes"] = {
-                    key.removeprefix("set."): text
-                    for key, (text, *_) in query.items()
-                    if key.startswith("set.")
-                }
+                values["changes"] = p.changes(query)
             do = checkers if endpoint.slow else workers
-            return _response(endpoint, await do.do(lambda: endpoint.answer(values, own)))
+            return await do.do(lambda: _answered(endpoint, values, own))
 
         return Route(endpoint.path, answer, methods=["GET"])
 
     async def config(request: Request) -> Response:
-        body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > limits.CONFIG:
-                raise Refused(f"a config must have at most {limits.CONFIG:,} bytes", "config", 413)
-        try:
-            given = json.loads(body)
-        except (ValueError, RecursionError) as error:
-            raise Refused(f"a config must be JSON: {error}", "config") from error
-        return _json(await workers.do(lambda: answers.config(given)))
+        body = await _body(request, limits.CONFIG)
+        return await workers.do(lambda: _json(answers.config(_parsed(body))))
 
     async def openapi(_: Request) -> Response:
         return _json(described(ENDPOINTS))
@@ -170,6 +169,7 @@ def application(
         exception_handlers={Refused: refused, HTTPException: not_there, Exception: failed},
         lifespan=lifespan,
     )
+    app.router.redirect_slashes = False
     return Guard(app, hosts=hosts)
 
 
@@ -187,6 +187,35 @@ MISSING = (
 )
 
 
+async def _body(request: Request, most: int) -> bytes:
+    told = request.headers.get("content-length", "")
+    body = bytearray()
+    too_long = told.isascii() and told.isdigit() and (len(told) > 12 or int(told) > most)
+    async for part in request.stream():
+        if too_long or len(body) + len(part) > most:
+            raise Refused(f"a config must have at most {most:,} bytes", "config", 413)
+        body += part
+    return bytes(body)
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"a config must be JSON: {error}", "config") from error
+
+
+def _answered(endpoint: Endpoint, values: dict[str, Any], loaded: dict[str, Encoding]) -> Response:
+    try:
+        return _response(endpoint, endpoint.answer(values, loaded))
+    except Exception as error:
+        own = [name for name in values.get("e", ()) if name in loaded]
+        if isinstance(error, Refused) or not own:
+            raise
+        told = f"{type(error).__name__}: {error}"
+        raise Refused(f"{', '.join(own)}, which you loaded, failed: {told}", "e") from error
+
+
 def _response(endpoint: Endpoint, made: Any) -> Response:
     if isinstance(made, exports.File):
         headers = {"content-disposition": f'attachment; filename="{made.name}"'}
@@ -199,12 +228,39 @@ def _response(endpoint: Endpoint, made: Any) -> Response:
 
 
 def _json(data: Any, status: int = 200) -> Response:
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Response(text, status_code=status, media_type="application/json")
+    try:
+        text = _dumped(data)
+    except ValueError:  # a number that JSON does not have
+        text = _dumped(_known(data))
+    # a lone surrogate is not UTF-8; replaced so, it is how JSON spells it
+    content = text.encode(errors="backslashreplace")
+    return Response(content, status_code=status, media_type="application/json")
+
+
+def _dumped(data: Any) -> str:
+    return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _known(data: Any) -> Any:
+    """The data with null for every number that is not finite."""
+    match data:
+        case dict():
+            return {key: _known(value) for key, value in cast(dict[str, Any], data).items()}
+        case list() | tuple():
+            return [_known(value) for value in cast(list[Any], data)]
+        case float():
+            return data if math.isfinite(data) else None
+        case _:
+            return data
 
 
 def _error(message: str, argument: str | None, status: int) -> Response:
-    return _json({"error": {"message": message, "argument": argument}}, status)
+    short = message if len(message) <= LONGEST else f"{message[:LONGEST]}…"
+    return _json({"error": {"message": short, "argument": argument}}, status)
+
+
+LONGEST = 1_000
+"""Characters of a message: some quote what was given."""
 
 
 async def refused(_: Request, error: Exception) -> Response:
@@ -216,7 +272,9 @@ async def refused(_: Request, error: Exception) -> Response:
 async def not_there(_: Request, error: Exception) -> Response:
     """An address or a method that there is not."""
     assert isinstance(error, HTTPException)
-    return _error(str(error.detail), None, error.status_code)
+    made = _error(str(error.detail), None, error.status_code)
+    made.headers.update(error.headers or {})
+    return made
 
 
 async def failed(_: Request, __: Exception) -> Response:
