@@ -105,7 +105,12 @@ def test_the_heatmap_is_the_formula(client):
 
 
 def test_several_encodings_stand_side_by_side_on_one_scale(client):
-    both = ("Sinusoidal(8)", "Learned(64, 8, std=3.0)", "Sinusoidal(8, base=100.0)", "Sinusoidal(2)")
+    both = (
+        "Sinusoidal(8)",
+        "Learned(64, 8, std=3.0)",
+        "Sinusoidal(8, base=100.0)",
+        "Sinusoidal(2)",
+    )
     panels = client.get("/api/v1/view/heatmap", e=both, n=9).json["panels"]
     assert len(panels) == 4
     assert len({panel["limit"] for panel in panels}) == 1

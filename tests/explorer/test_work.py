@@ -86,7 +86,9 @@ def test_what_takes_too_long_is_refused_and_others_go_on(release):
         assert refusal.value.status == 503
         assert time.monotonic() - start < 2
         assert await workers.do(lambda: "still here") == "still here"
-        with pytest.raises(Refused, match="longer"):  # no more threads are left behind than there are
+        with pytest.raises(
+            Refused, match="longer"
+        ):  # no more threads are left behind than there are
             await workers.do(release.wait)
         assert len(running()) - before <= 2
         with pytest.raises(Refused, match="busy"):

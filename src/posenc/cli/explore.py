@@ -26,8 +26,9 @@ def explore(port: int, host: str, no_open: bool, files: tuple[str, ...], lang: s
     try:
         from posenc.explorer.serve import serve
     except ModuleNotFoundError as error:
+        library = (error.name or "").partition(".")[0]
         raise click.ClickException(
-            f'{error.name} is not installed; the explorer needs: pip install "posenc[explorer]"'
+            f'{library} is not installed; the explorer needs: pip install "posenc[explorer]"'
         ) from error
     from posenc import find
 

@@ -4,6 +4,7 @@ import dataclasses
 import typing
 from collections.abc import Hashable
 from contextlib import suppress
+from importlib import import_module
 from math import prod
 from typing import Any, cast
 
@@ -300,7 +301,7 @@ def checked(encoding: Encoding, seed: int) -> dict[str, Any]:
 
     def make() -> dict[str, Any]:
         with suppress(ImportError):
-            import torch  # noqa: F401 (now: a check has seconds, which importing it may take)
+            import_module("torch")  # now: a check has seconds, which importing it may take
         return check(encoding, seed=seed).to_json()
 
     return CHECKED.get((_key(encoding), seed), make)

@@ -99,9 +99,7 @@ def width(encoding: Encoding) -> int:
 def taken(kind: str, encoding: Encoding, length: int) -> tuple[dict[str, int], int]:
     """The sizes whose product a view of so many positions takes, by name, and the most of it."""
     given = acting(encoding)
-    sizes = {
-        name: int(getattr(given, name, None) or 0) for name in ("heads", "features", "hidden")
-    }
+    sizes = {name: int(getattr(given, name, None) or 0) for name in ("heads", "features", "hidden")}
     dim, heads = width(encoding), max(1, sizes["heads"])
     taken, most = {"positions": length, "dimensions": dim}, CELLS
     if (given.axes or 1) > 1:  # on a grid of its own size

@@ -39,7 +39,7 @@ def listening(host: str, port: int) -> tuple[socket.socket, int]:
                 raise ValueError(
                     f"cannot listen on {host}:{candidate}: {error.strerror}"
                 ) from error
-        except UnicodeError as error:
+        except (TypeError, ValueError) as error:  # no name of a host can be made of it
             made.close()
             raise ValueError(f"host must be an address or a name; got {host!r}") from error
         else:
