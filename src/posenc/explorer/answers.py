@@ -55,14 +55,15 @@ def encodings(lang: str, loaded: dict[str, Encoding]) -> dict[str, Any]:
         Bias: ("bias", t("added to the logits")),
         Scores: ("scores", t("makes the logits")),
     }
-    values = {name: example(kind) for name, kind in catalogue().items()}
+    named = catalogue()
+    values = {name: example(kind) for name, kind in named.items()}
     values |= {name: make(64) for name, make in VARIANTS.items()}
     told = [
         {
             "acts": acts,
             "title": title,
             "encodings": [
-                _described(name, value, name in loaded)
+                _described(name, value, titled=name in named, loaded=name in loaded)
                 for name, value in (values | loaded).items()
                 if isinstance(value, mechanism)
             ],
@@ -81,10 +82,10 @@ def encodings(lang: str, loaded: dict[str, Encoding]) -> dict[str, Any]:
     }
 
 
-def _described(name: str, value: Encoding, loaded: bool) -> dict[str, Any]:
+def _described(name: str, value: Encoding, *, titled: bool, loaded: bool) -> dict[str, Any]:
     return {
         "name": name,
-        "title": type(value).__name__ if name in catalogue() else name,
+        "title": type(value).__name__ if titled else name,
         "expression": name if loaded else spelling(value),
         "fields": [] if loaded else fields_of(value),
         "views": kinds_for(value),
