@@ -13,7 +13,6 @@ import uvicorn
 from posenc.explorer import app
 from posenc.explorer.asked import Tokenizer
 from posenc.explorer.guard import LOCAL
-from posenc.explorer.page import MISSING, STATIC
 from posenc.mechanisms import Encoding
 
 TRIES = 50
@@ -76,8 +75,8 @@ def serve(
     say: Callable[[str], None] = print,
 ) -> None:
     """Serve the explorer until it is stopped."""
-    if not (STATIC / "index.html").exists():
-        raise ValueError(MISSING.strip())
+    if not (app.STATIC / "index.html").exists():
+        raise ValueError(app.MISSING.strip())
     made, taken = listening(host, port)
     if port not in (0, taken):
         say(f"port {port} is in use; taking {taken}")
