@@ -6,10 +6,13 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --co
 PEERS := .venv-peers/bin
 INSTALL_PEERS := $(PEERS)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: explore test check conformance conformance-page readme-table cli-page peers format venv bench clean
+.PHONY: explore page test check conformance conformance-page readme-table cli-page peers format venv bench clean
 
-explore: venv  ## the program's main job
-	@$(BIN)/posenc show "我 爱 学习 AI"
+explore: venv  ## the explorer: type a sentence, see its positional encoding
+	@$(BIN)/posenc explore $(ARGS)
+
+page: venv  ## the explorer's page, built anew (an install builds it too)
+	$(BIN)/python hatch_build.py --always
 
 test: venv  ## every test, doctest and README example
 	$(BIN)/python -m pytest --numprocesses 2

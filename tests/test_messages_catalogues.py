@@ -1,15 +1,19 @@
 """The catalogues: nothing missing or left over, the same placeholders, read as gettext does."""
 
 import ast
+import json
+import re
 import string
 from pathlib import Path
 
 import pytest
 from babel.messages.pofile import read_po
 
+from posenc.checks.properties import ALL
 from posenc.messages import CATALOGUES, LANGUAGES, catalogue, translator
 
 SOURCE = Path(__file__).parent.parent / "src" / "posenc"
+WEB = SOURCE.parent.parent / "web" / "src"
 TRANSLATED = LANGUAGES[1:]
 
 
@@ -24,7 +28,24 @@ def said(path):
                 yield message.value
 
 
-MESSAGES = {message for path in SOURCE.rglob("*.py") for message in said(path)}
+def said_on_the_page(path):
+    """The messages in a file of the explorer's page, where `t` is called with a literal too."""
+    calls = re.findall(r'\bt\(\s*("(?:[^"\\]|\\.)*")', path.read_text(encoding="utf-8"))
+    return map(json.loads, calls)
+
+
+def said_of_checks():
+    """What the checks are called and what they say of themselves: the explorer translates it."""
+    for each in ALL:
+        yield from (each.name.replace("_", " "), each.what, each.why)
+
+
+MESSAGES = {
+    *(message for path in SOURCE.rglob("*.py") for message in said(path)),
+    *(message for path in WEB.rglob("*.ts") for message in said_on_the_page(path)),
+    *(message for path in WEB.rglob("*.svelte") for message in said_on_the_page(path)),
+    *said_of_checks(),
+}
 
 
 def placeholders(text):

@@ -32,6 +32,7 @@ if _typing.TYPE_CHECKING:  # for readers and type checkers; see __getattr__
         catalogue,
         named,
     )
+    from posenc.explorer.widget import explore
     from posenc.figures import show
     from posenc.interop import ModelPositions, from_config, from_state_dict, read_config
     from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores, Traits, logits
@@ -128,6 +129,7 @@ __all__ = [
     "distances",
     "documents",
     "explain",
+    "explore",
     "from_config",
     "from_state_dict",
     "grid",
@@ -146,6 +148,7 @@ _HOMES = {
     "about": "About",
     "checks": "Report check",
     "comparison": "Comparison compare",
+    "explorer.widget": "explore",
     "encodings": (
         "ALiBi AxialRoPE AxialSinusoidal ClippedBias FIRE FourierFeatures KERPLE Learned "
         "LearnedFourier NoPE RoPE Sandwich Shaw Sinusoidal SwinBias SwinV2Bias T5Bias "

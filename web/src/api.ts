@@ -79,7 +79,7 @@ export function overHttp(base: string): Transport {
 }
 
 /** Parameters that are the same for everything on a saved page, or only say how large to draw. */
-const FIXED = ["text", "by", "e", "n", "seed", "lang", "rows", "columns"];
+const FIXED = ["text", "by", "e", "n", "seed", "lang", "rows", "columns", "channels"];
 
 /** The name of an answer on a saved page: the path with what is left of its query, sorted. */
 export function savedName(path: string): string {

@@ -117,6 +117,7 @@ export interface CellAnswer {
 
 export interface Property {
   name: string;
+  title: string;
   what: string;
   why: string;
   verdict: string;

@@ -23,7 +23,13 @@ export interface Look {
   ink: string;
 }
 
-export function plot(target: HTMLElement, lines: Lines, look: Look, tell: { ready: (drawn: uPlot) => void; around: (around: Around) => void; hover: (index: number | null) => void }): uPlot {
+export interface Tell {
+  ready: (drawn: uPlot) => void;
+  around: (around: Around) => void;
+  hover: (index: number | null) => void;
+}
+
+export function plot(target: HTMLElement, lines: Lines, look: Look, tell: Tell): uPlot {
   // a smooth wave has points between positions too: only what is at a position is marked
   const whole = lines.x.flatMap((x, i) => (Number.isInteger(x) ? [i] : []));
   const marked = whole.length <= 40;

@@ -19,7 +19,7 @@ from posenc.messages import catalogue as messages_in
 from posenc.messages import translator
 from posenc.views import Image, View, view
 from posenc.views.averaging import boxes
-from posenc.views.kinds import kinds_for
+from posenc.views.kinds import default_kind, kinds_for
 
 INLINE = 4_096
 """Cells of an image that come within the JSON; more come as an array of their own."""
@@ -159,6 +159,11 @@ def tokens(asked: Asked) -> dict[str, Any]:
     return {"tokens": told}
 
 
+def first_kind(asked: Asked) -> str:
+    """The kind of view that is shown unless another is asked for."""
+    return default_kind(*asked.encodings)
+
+
 def seen(asked: Asked, kind: str) -> View:
     """The view that was asked for."""
     if kind not in (suitable := kinds_for(*asked.encodings)):
@@ -259,9 +264,21 @@ def explanation(asked: Asked, position: int) -> dict[str, Any]:
     return explained.to_json()
 
 
+def checked(asked: Asked) -> dict[str, Any]:
+    """The verdicts on the first encoding, their words in the reader's language."""
+    t = translator(asked.lang)
+    report = _report(asked.encodings[0], asked.seed)
+    rows = [
+        row
+        | {"title": t(row["name"].replace("_", " ")), "what": t(row["what"]), "why": t(row["why"])}
+        for row in report["rows"]
+    ]
+    return report | {"rows": rows}
+
+
 @lru_cache(128)
-def checked(encoding: Encoding, seed: int) -> dict[str, Any]:
-    """The verdicts on an encoding; the same value and seed have the same."""
+def _report(encoding: Encoding, seed: int) -> dict[str, Any]:
+    """The same value and seed have the same verdicts."""
     from posenc.checks import check
 
     return check(encoding, seed=seed, limit=5.0).to_json()

@@ -1,11 +1,10 @@
 """The explorer as an application: addresses, errors, the page."""
 
-import io
 import json
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,11 +20,11 @@ from posenc.explorer import parameters as p
 from posenc.explorer.asked import asked
 from posenc.explorer.guard import LOCAL, Guard
 from posenc.explorer.openapi import described
+from posenc.explorer.page import MISSING, STATIC, npy
 from posenc.explorer.parameters import Parameter, Refused
 from posenc.explorer.work import Workers
 from posenc.mechanisms import Encoding
 
-STATIC = Path(__file__).parent / "static"
 COMMON = (p.TEXT, p.BY, p.ENCODINGS, p.LENGTH, p.SEED, p.LANG)
 SIZE = (p.ROWS, p.COLUMNS)
 
@@ -50,13 +49,6 @@ def _view(values: dict[str, Any], loaded: dict[str, Encoding]) -> Any:
 def _array(values: dict[str, Any], loaded: dict[str, Encoding]) -> bytes:
     made = answers.seen(asked(values, loaded), values["kind"])
     return npy(answers.panel_values(made, values).astype(np.float32))
-
-
-def npy(array: np.ndarray) -> bytes:
-    """The array as the bytes of a .npy file."""
-    buffer = io.BytesIO()
-    np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
-    return buffer.getvalue()
 
 
 ENDPOINTS = (
@@ -96,7 +88,7 @@ ENDPOINTS = (
         "/api/v1/check",
         "What the checks find of the first encoding.",
         COMMON,
-        lambda v, own: answers.checked(asked(v, own).encodings[0], v["seed"]),
+        lambda v, own: answers.checked(asked(v, own)),
         slow=True,
     ),
     Endpoint(
@@ -115,6 +107,18 @@ ENDPOINTS = (
 )  # fmt: skip
 
 
+def answered(
+    endpoint: Endpoint, query: dict[str, list[str]], named: dict[str, str], own: dict[str, Encoding]
+) -> Any:
+    """What an endpoint answers: its parameters are read before any work is done."""
+    values = p.read(endpoint.parameters, query) | named
+    prefix = "set."
+    values["changes"] = {
+        k.removeprefix(prefix): v[0] for k, v in query.items() if k.startswith(prefix)
+    }
+    return endpoint.answer(values, own)
+
+
 def application(
     *, loaded: dict[str, Encoding] | None = None, hosts: tuple[str, ...] = LOCAL
 ) -> Guard:
@@ -126,15 +130,9 @@ def application(
     def route(endpoint: Endpoint) -> Route:
         async def answer(request: Request) -> Response:
             query = {key: request.query_params.getlist(key) for key in request.query_params}
-            values = p.read(endpoint.parameters, query) | request.path_params
-            if endpoint.path == "/api/v1/spell":
-                values["changes"] = {
-                    key.removeprefix("set."): text
-                    for key, (text, *_) in query.items()
-                    if key.startswith("set.")
-                }
             do = checkers if endpoint.slow else workers
-            return _response(endpoint, await do.do(lambda: endpoint.answer(values, own)))
+            work = partial(answered, endpoint, query, request.path_params, own)
+            return _response(endpoint, await do.do(work))
 
         return Route(endpoint.path, answer, methods=["GET"])
 
@@ -179,12 +177,6 @@ async def page(_: Request) -> Response:
     if not index.exists():
         return Response(MISSING, status_code=503, media_type="text/plain; charset=utf-8")
     return FileResponse(index, headers={"cache-control": "no-cache"})
-
-
-MISSING = (
-    "The explorer's page was not built. In a clone: make page. In a package: please report it, "
-    "for a package must have it.\n"
-)
 
 
 def _response(endpoint: Endpoint, made: Any) -> Response:

@@ -3,7 +3,7 @@
 import io
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,10 @@ import numpy as np
 from posenc.explorer import answers
 from posenc.explorer import parameters as p
 from posenc.explorer.asked import Asked, asked
+from posenc.explorer.page import npy as array_bytes
 from posenc.explorer.parameters import Parameter, Refused
 from posenc.mechanisms import Encoding
-from posenc.views.kinds import KINDS, default_kind
+from posenc.views.kinds import KINDS
 
 VIEW = Parameter("view", "The kind of view.", None, choices=tuple(KINDS))
 
@@ -29,7 +30,7 @@ class File:
 
 def _of(values: dict[str, Any], loaded: dict[str, Encoding]) -> tuple[Asked, str]:
     wanted = asked(values, loaded)
-    return wanted, values["view"] or default_kind(*wanted.encodings)
+    return wanted, values["view"] or answers.first_kind(wanted)
 
 
 def picture(form: str, media: str) -> Callable[..., File]:
@@ -61,12 +62,10 @@ def csv(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
 
 def npy(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
     """The values of one panel, all of them in float64."""
-    from posenc.explorer.app import npy as written
-
     wanted, kind = _of(values, loaded)
     whole = values | {"rows": 0, "columns": 0, "height": 0, "width": 0}
     array = answers.panel_values(answers.seen(wanted, kind), whole)
-    data = written(np.asarray(array, dtype=np.float64))
+    data = array_bytes(np.asarray(array, dtype=np.float64))
     return File(f"posenc-{kind}.npy", data, "application/octet-stream")
 
 
@@ -97,9 +96,18 @@ def _spell(values: dict[str, Any], loaded: dict[str, Encoding]) -> dict[str, str
     return {"expression": answers.respelled(values["e"][0], values["changes"], loaded)}
 
 
+def html(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
+    """The page itself, as one file that needs no server."""
+    from posenc.explorer.saved import saved
+
+    data = saved(asked(values, loaded), values)
+    return File("posenc.html", data, "text/html; charset=utf-8")
+
+
 def endpoints(make: Callable[..., Any], common: tuple[Parameter, ...]) -> list[Any]:
     """The addresses of all exports, and that of respelling an encoding."""
     parameters = (*common, VIEW, p.THEME, p.PANEL)
+    cursor = (replace(p.POSITION, default=None), replace(p.DIMENSION, default=None))
     files = (
         ("png", "A picture.", picture("png", "image/png"), "image/png"),
         ("svg", "A picture.", picture("svg", "image/svg+xml"), "image/svg+xml"),
@@ -112,6 +120,14 @@ def endpoints(make: Callable[..., Any], common: tuple[Parameter, ...]) -> list[A
             make(f"/api/v1/export/{form}", about, parameters, export, media)
             for form, about, export, media in files
         ],
+        make(
+            "/api/v1/export/html",
+            "The page as one file that works from disk.",
+            (*parameters, *cursor),
+            html,
+            "text/html",
+            slow=True,
+        ),
         make(
             "/api/v1/spell",
             "An encoding's expression with fields changed: set.FIELD=VALUE.",

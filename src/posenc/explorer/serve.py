@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import uvicorn
 
-from posenc.explorer.app import STATIC, application
+from posenc.explorer.app import application
 from posenc.explorer.guard import LOCAL
+from posenc.explorer.page import MISSING, STATIC
 from posenc.mechanisms import Encoding
 
 TRIES = 50
@@ -48,7 +49,7 @@ def serve(
 ) -> None:
     """Serve the explorer until it is stopped."""
     if not (STATIC / "index.html").exists():
-        raise ValueError("the explorer's page was not built; in a clone: make page")
+        raise ValueError(MISSING.strip())
     made, taken = listening(host, port)
     if port not in (0, taken):
         say(f"port {port} is in use; taking {taken}")

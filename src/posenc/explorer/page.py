@@ -1,0 +1,19 @@
+"""The built page, and arrays as it reads them."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+
+STATIC = Path(__file__).parent / "static"
+MISSING = (
+    "The explorer's page was not built. In a clone: make page. In a package: please report it, "
+    "for a package must have it.\n"
+)
+
+
+def npy(array: np.ndarray) -> bytes:
+    """The array as the bytes of a .npy file."""
+    buffer = io.BytesIO()
+    np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
+    return buffer.getvalue()

@@ -1,0 +1,102 @@
+"""The page as one file that works from disk: the bundle, and every answer it will ask for."""
+
+import base64
+import json
+import re
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+
+from posenc.explorer import answers
+from posenc.explorer.asked import Asked
+from posenc.explorer.page import STATIC, npy
+from posenc.messages import LANGUAGES
+from posenc.views import Image
+from posenc.views.kinds import kinds_for
+from posenc.worked.cell import number_of_columns
+
+CELLS = 2_000
+"""Cells whose worked calculation a saved page has, from the first row on."""
+ROWS, COLUMNS = 512, 1_024
+
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data: blob:; font-src data:"
+)
+"""A file from disk has its script within it, and asks nobody for anything."""
+
+
+def saved(asked: Asked, values: dict[str, Any]) -> bytes:
+    """The page for what is asked, as the bytes of an HTML file."""
+    kind = values["view"] or answers.first_kind(asked)
+    state = {
+        "v": 1,
+        "text": values["text"],
+        "by": values["by"],
+        "e": list(asked.names),
+        "n": values["n"],
+        "seed": asked.seed,
+        "view": kind,
+        "lang": asked.lang,
+        "p": values["p"],
+        "d": values["d"],
+    }
+    query = "?" + urlencode({k: v for k, v in state.items() if v is not None}, doseq=True)
+    data = json.dumps({"state": query, "responses": responses(asked)}, ensure_ascii=False)
+    return _page(asked.lang, data.replace("<", "\\u003c")).encode()
+
+
+def responses(asked: Asked) -> dict[str, Any]:
+    """Every answer by the name that the page gives it (`savedName` in web/src/api.ts)."""
+    told: dict[str, Any] = {
+        "encodings": answers.encodings(asked.lang, {}),
+        "tokens": answers.tokens(asked),
+        "check": answers.checked(asked),
+        "explain": answers.explanation(asked, 3),
+    }
+    told |= {f"messages?lang={lang}": answers.messages(lang) for lang in LANGUAGES}
+    told |= {f"colours?theme={theme}": answers.colour_maps(theme) for theme in ("light", "dark")}
+    for kind in kinds_for(*asked.encodings):
+        made = answers.seen(asked, kind)
+        told[f"view/{kind}"] = answers.view_json(made, ROWS, COLUMNS)
+        for number, panel in enumerate(made.panels):
+            if isinstance(panel, Image):
+                small = panel.averaged(ROWS, COLUMNS).values.astype(np.float32)
+                told[f"view/{kind}.npy?panel={number}"] = {"npy": _base64(npy(small))}
+    return told | _cells(asked)
+
+
+def _cells(asked: Asked) -> dict[str, Any]:
+    columns = number_of_columns(asked.encodings[0], asked.length)
+    rows = min(asked.length, max(1, CELLS // columns))
+    return {
+        f"cell?d={column}&p={row}": answers.cell(asked, row, column)
+        for row in range(rows)
+        for column in range(min(columns, CELLS))
+    }
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _page(lang: str, data: str) -> str:
+    index = (STATIC / "index.html").read_text(encoding="utf-8")
+    script = _asset(r'src="\./(assets/[^"]+\.js)"', index).replace("</script", "<\\/script")
+    style = _asset(r'href="\./(assets/[^"]+\.css)"', index)
+    return (
+        f'<!doctype html>\n<html lang="{lang}"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark"><title>posenc</title>'
+        f'<link rel="icon" href="data:,"><style>{style}</style></head>\n'
+        f'<body><div id="posenc"></div>\n<script type="application/json" id="posenc-data">{data}'
+        f'</script>\n<script type="module">{script}</script></body></html>\n'
+    )
+
+
+def _asset(pattern: str, index: str) -> str:
+    found = re.search(pattern, index)
+    assert found is not None, "the build writes both"
+    return (STATIC / found[1]).read_text(encoding="utf-8")

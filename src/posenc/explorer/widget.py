@@ -1,0 +1,90 @@
+"""The explorer in a cell of a notebook, through anywidget: the same page, no port to open."""
+
+import json
+import re
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from posenc.explorer.app import ENDPOINTS, answered
+from posenc.explorer.exports import File
+from posenc.explorer.page import MISSING, STATIC
+from posenc.explorer.parameters import Refused
+from posenc.find import found, spelled, spelling
+from posenc.mechanisms import Encoding
+
+
+def explore(*encodings: Encoding | str, text: str | None = None, lang: str | None = None) -> Any:
+    """The explorer as a widget of a notebook, showing these; `posenc explore` is the page.
+
+    An encoding is a value (also one of your own), a name or an expression. Needs anywidget.
+    """
+    try:
+        import anywidget
+        import traitlets
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f'{error.name} is not installed; notebooks need: pip install "posenc[notebook]"',
+            name=error.name,
+        ) from error
+    scripts, styles = (sorted((STATIC / "assets").glob(f"*.{end}")) for end in ("js", "css"))
+    if not scripts:
+        raise ValueError(MISSING.strip())
+    own: dict[str, Encoding] = {}
+    names = [_name(each, own) for each in encodings]
+    state = {"v": 1, "e": names, "text": text, "lang": lang}
+    query = "?" + urlencode({k: v for k, v in state.items() if v}, doseq=True)
+
+    class Widget(anywidget.AnyWidget):
+        """The page; what it asks comes as messages and is answered by this kernel."""
+
+        _esm = scripts[0].read_text(encoding="utf-8")
+        _css = styles[0].read_text(encoding="utf-8")
+        state = traitlets.Unicode(query).tag(sync=True)
+        base = traitlets.Unicode("").tag(sync=True)
+
+    widget = Widget()
+
+    def hear(_: Any, content: Any, __: Any) -> None:
+        status, kind, body = answer(str(content.get("path", "")), content.get("body"), own)
+        widget.send({"id": content.get("id"), "status": status, "type": kind}, buffers=[body])
+
+    widget.on_msg(hear)
+    return widget
+
+
+def answer(path: str, body: str | None, own: dict[str, Encoding]) -> tuple[int, str, bytes]:
+    """Status, media type and bytes of what the page asks, as the server would answer."""
+    parts = urlsplit(path)
+    place, query = parts.path.removeprefix("/api/v1/"), parse_qs(parts.query)
+    try:
+        if place == "config":
+            from posenc.explorer.answers import config
+
+            return _json(200, config(json.loads(body or "null")))
+        for endpoint in ENDPOINTS:
+            pattern = re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", endpoint.path.removeprefix("/api/v1/"))
+            if match := re.fullmatch(pattern, place):
+                made = answered(endpoint, query, match.groupdict(), own)
+                if isinstance(made, File):
+                    return 200, made.media, made.data
+                return (200, endpoint.media, made) if isinstance(made, bytes) else _json(200, made)
+    except Refused as error:
+        return _json(error.status, {"error": {"message": str(error), "argument": error.argument}})
+    return _json(404, {"error": {"message": "Not Found", "argument": None}})
+
+
+def _json(status: int, data: Any) -> tuple[int, str, bytes]:
+    return status, "application/json", json.dumps(data, ensure_ascii=False).encode()
+
+
+def _name(encoding: Encoding | str, own: dict[str, Encoding]) -> str:
+    """What the page calls the encoding: its expression, or the name of one of your own."""
+    value = encoding if isinstance(encoding, Encoding) else next(iter(found(encoding).values()))
+    text = spelling(value)
+    try:
+        known = spelled(text) == value
+    except (ValueError, TypeError):
+        known = False
+    if not known:
+        own[text] = value
+    return text
