@@ -12,3 +12,12 @@ TOUR_OF_VIEWS = {
     "Shaw": ("attention",),
 }
 """Titles in the list of encodings, and the views to look at there: all twelve, none for nothing."""
+
+EXPRESSIONS = {
+    "Sinusoidal": "Sinusoidal(64)",
+    "Learned": "Learned(512,64)",
+    "AxialSinusoidal": "AxialSinusoidal(64)",
+    "RoPE": "RoPE(64)",
+    "ALiBi": "ALiBi(8)",
+    "Shaw": "Shaw(64,16)",
+}

@@ -12,19 +12,9 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from tests.browser.chromium import launched
-from tests.browser.places import LANGUAGES, TOUR_OF_VIEWS
+from tests.browser.places import EXPRESSIONS, LANGUAGES, TOUR_OF_VIEWS
 from tests.browser.server import explorer
 from tests.browser.visit import Visit
-
-EXPRESSIONS = {
-    "Sinusoidal": "Sinusoidal(64)",
-    "Learned": "Learned(512,64)",
-    "AxialSinusoidal": "AxialSinusoidal(64)",
-    "RoPE": "RoPE(64,scaling=YaRN(4.0,4096))",
-    "ALiBi": "ALiBi(8)",
-    "Shaw": "Shaw(64,16)",
-}
-
 
 def main(folder: Path) -> None:
     langs = os.environ.get("LANGS", ",".join(LANGUAGES)).split(",")

@@ -3,10 +3,10 @@
 import base64
 import json
 from typing import Any, Self
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 
 import numpy as np
-from playwright.sync_api import BrowserContext, ConsoleMessage, Locator, Page, Request
+from playwright.sync_api import BrowserContext, ConsoleMessage, Locator, Page, Request, Response
 
 WATCH = """
 addEventListener("securitypolicyviolation", (event) =>
@@ -16,7 +16,9 @@ addEventListener("securitypolicyviolation", (event) =>
 PIXELS = """
 (canvas) => {
   const { width, height } = canvas;
-  const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+  const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+  copy.drawImage(canvas, 0, 0);
+  const { data } = copy.getImageData(0, 0, width, height);
   let text = "";
   for (let i = 0; i < data.length; i += 32768)
     text += String.fromCharCode(...data.subarray(i, i + 32768));
@@ -48,6 +50,8 @@ class Visit:
         self.requests: list[str] = []
         context.add_init_script(WATCH)
         context.on("request", self._asked)
+        context.on("response", self._answered)
+        context.on("requestfailed", self._failed)
         context.on("console", self._heard)
         context.on("weberror", lambda error: self.problems.append(f"error: {error.error}"))
         self.page: Page = context.new_page()
@@ -58,12 +62,20 @@ class Visit:
         if not request.url.startswith((self.address, "data:", "blob:", "file:")):
             self.problems.append(f"a request left the machine: {request.url}")
 
+    def _answered(self, response: Response) -> None:
+        if response.status >= 400:
+            self.refusals.append(f"{response.status}: {unquote(response.url)}")
+        if response.status >= 500:
+            self.problems.append(f"{response.status}: {unquote(response.url)}")
+
+    def _failed(self, request: Request) -> None:
+        if request.failure != "net::ERR_ABORTED":  # what nobody waits for any more is given up
+            self.problems.append(f"{request.failure}: {unquote(request.url)}")
+
     def _heard(self, message: ConsoleMessage) -> None:
         if message.type not in ("error", "warning"):
             return
-        if message.text.startswith("Failed to load resource"):  # the browser's own note of a 4xx
-            self.refusals.append(message.text)
-        else:
+        if not message.text.startswith("Failed to load resource"):  # said with its reason below
             self.problems.append(f"{message.type}: {message.text}")
 
     def open(self, **state: Any) -> Self:
@@ -90,7 +102,8 @@ class Visit:
     @property
     def state(self) -> dict[str, list[str]]:
         """What the address says, once it has followed."""
-        self.page.wait_for_timeout(250)  # it follows when a slider rests
+        # It follows when a slider rests: a timer that is set later also ends later.
+        self.page.evaluate("new Promise((done) => setTimeout(done, 200))")
         return parse_qs(urlsplit(self.page.url).query, keep_blank_values=True)
 
     @property
