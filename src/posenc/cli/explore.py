@@ -15,8 +15,16 @@ from posenc.messages import LANGUAGES
 @click.option("--host", default="127.0.0.1", show_default=True, help="Who can reach it.")
 @click.option("--no-open", is_flag=True, help="Only print the address; open no browser.")
 @click.option("--load", "files", multiple=True, help="A Python file with encodings of your own.")
+@click.option("--tokenizer", help="A tokenizer.json of your own, for the page's tokens.")
 @click.option("--lang", type=click.Choice(LANGUAGES), help="The page's language. [the browser's]")
-def explore(port: int, host: str, no_open: bool, files: tuple[str, ...], lang: str | None) -> None:
+def explore(
+    port: int,
+    host: str,
+    no_open: bool,
+    files: tuple[str, ...],
+    tokenizer: str | None,
+    lang: str | None,
+) -> None:
     """Open the explorer: type a sentence, see its positional encoding.
 
     \b
@@ -30,10 +38,12 @@ def explore(port: int, host: str, no_open: bool, files: tuple[str, ...], lang: s
             f'{error.name} is not installed; the explorer needs: pip install "posenc[explorer]"'
         ) from error
     from posenc import find
+    from posenc.text import from_file
 
     loaded: dict[str, Any] = {}
     for file in files:
         loaded |= usage(lambda file=file: find.loaded(file))
+    own = None if tokenizer is None else usage(lambda: from_file(tokenizer))
     query = "?v=1" if lang is None else f"?v=1&lang={lang}"
     if not 0 <= port < 65_536:
         raise click.BadParameter(f"must be 0 .. 65535; got {port}", param_hint="--port")
@@ -42,6 +52,7 @@ def explore(port: int, host: str, no_open: bool, files: tuple[str, ...], lang: s
             host=host,
             port=port,
             loaded=loaded,
+            tokenizer=own,
             query=query if lang else "",
             open_page=not no_open,
             say=click.echo,

@@ -1,6 +1,9 @@
 """What the explorer answers: each function makes plain data of what was asked."""
 
 import dataclasses
+import json
+import subprocess
+import sys
 import typing
 from functools import lru_cache
 from typing import Any, cast
@@ -24,11 +27,13 @@ from posenc.views.kinds import default_kind, kinds_for
 INLINE = 4_096
 """Cells of an image that come within the JSON; more come as an array of their own."""
 
+CHECK_SECONDS = 55.0
+
 VIEWS = Once(4)
 """The last views: a page asks for the JSON of one and then for its arrays."""
 
 
-def encodings(lang: str, loaded: dict[str, Encoding]) -> dict[str, Any]:
+def encodings(lang: str, loaded: dict[str, Encoding], *, tokenizer: bool = False) -> dict[str, Any]:
     """Every encoding with its parameters, by where it acts; and the views that suit each."""
     t = translator(lang)
     groups = {
@@ -59,6 +64,7 @@ def encodings(lang: str, loaded: dict[str, Encoding]) -> dict[str, Any]:
             "positions": limits.POSITIONS,
             "cells": limits.CELLS,
             "encodings": limits.ENCODINGS,
+            "tokenizer": tokenizer,
         },
     }
 
@@ -264,10 +270,10 @@ def explanation(asked: Asked, position: int) -> dict[str, Any]:
     return explained.to_json()
 
 
-def checked(asked: Asked) -> dict[str, Any]:
+def checked(asked: Asked, files: tuple[str, ...] = ()) -> dict[str, Any]:
     """The verdicts on the first encoding, their words in the reader's language."""
     t = translator(asked.lang)
-    report = _report(asked.encodings[0], asked.seed)
+    report = _report(asked.names[0], asked.seed, files)
     rows = [
         row
         | {"title": t(row["name"].replace("_", " ")), "what": t(row["what"]), "why": t(row["why"])}
@@ -277,11 +283,20 @@ def checked(asked: Asked) -> dict[str, Any]:
 
 
 @lru_cache(128)
-def _report(encoding: Encoding, seed: int) -> dict[str, Any]:
-    """The same value and seed have the same verdicts."""
-    from posenc.checks import check
-
-    return check(encoding, seed=seed, limit=5.0).to_json()
+def _report(name: str, seed: int, files: tuple[str, ...]) -> dict[str, Any]:
+    """The report by a process of its own: it takes seconds, imports PyTorch, and can be ended."""
+    of_one = [name] if name.endswith(")") else []
+    load = [word for file in files for word in ("--load", file)] if not of_one else []
+    command = ["check", *of_one, *load, "--seed", str(seed), "--limit", "20", "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "posenc.cli", *command],
+        capture_output=True,
+        timeout=CHECK_SECONDS,
+        check=False,
+    )
+    if done.returncode not in (0, 1):
+        raise Refused("the checks ended without a report", "e", 503)
+    return json.loads(done.stdout)["reports"][name]
 
 
 def messages(lang: str) -> dict[str, Any]:

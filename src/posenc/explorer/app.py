@@ -17,7 +17,7 @@ from starlette.staticfiles import StaticFiles
 
 from posenc.explorer import answers, exports, limits
 from posenc.explorer import parameters as p
-from posenc.explorer.asked import asked
+from posenc.explorer.asked import Tokenizer, asked
 from posenc.explorer.guard import LOCAL, Guard
 from posenc.explorer.openapi import described
 from posenc.explorer.page import MISSING, STATIC, npy
@@ -56,7 +56,7 @@ ENDPOINTS = (
         "/api/v1/encodings",
         "Every encoding with its parameters, by where it acts.",
         (p.LANG,),
-        lambda v, own: answers.encodings(v["lang"], own),
+        lambda v, own: answers.encodings(v["lang"], own, tokenizer=v["tokenizer"] is not None),
     ),
     Endpoint(
         "/api/v1/tokens",
@@ -108,21 +108,29 @@ ENDPOINTS = (
 
 
 def answered(
-    endpoint: Endpoint, query: dict[str, list[str]], named: dict[str, str], own: dict[str, Encoding]
+    endpoint: Endpoint,
+    query: dict[str, list[str]],
+    named: dict[str, str],
+    own: dict[str, Encoding],
+    tokenizer: Tokenizer | None = None,
 ) -> Any:
     """What an endpoint answers: its parameters are read before any work is done."""
     values = p.read(endpoint.parameters, query) | named
     prefix = "set."
     values["changes"] = {
-        k.removeprefix(prefix): v[0] for k, v in query.items() if k.startswith(prefix)
+        key.removeprefix(prefix): texts[0] for key, texts in query.items() if key.startswith(prefix)
     }
+    values["tokenizer"] = tokenizer
     return endpoint.answer(values, own)
 
 
 def application(
-    *, loaded: dict[str, Encoding] | None = None, hosts: tuple[str, ...] = LOCAL
+    *,
+    loaded: dict[str, Encoding] | None = None,
+    tokenizer: Tokenizer | None = None,
+    hosts: tuple[str, ...] = LOCAL,
 ) -> Guard:
-    """The explorer, with encodings of the user's own that the command line has loaded."""
+    """The explorer, with encodings and a tokenizer that the command line has loaded."""
     own = loaded or {}
     workers = Workers(2, waiting=256, seconds=30.0)
     checkers = Workers(1, waiting=32, seconds=60.0)
@@ -131,7 +139,7 @@ def application(
         async def answer(request: Request) -> Response:
             query = {key: request.query_params.getlist(key) for key in request.query_params}
             do = checkers if endpoint.slow else workers
-            work = partial(answered, endpoint, query, request.path_params, own)
+            work = partial(answered, endpoint, query, request.path_params, own, tokenizer)
             return _response(endpoint, await do.do(work))
 
         return Route(endpoint.path, answer, methods=["GET"])

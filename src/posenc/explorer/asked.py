@@ -1,5 +1,6 @@
 """What a page asks for: a sentence, encodings, a language; made into what the library takes."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,6 +8,9 @@ from posenc.explorer import limits
 from posenc.explorer.parameters import Refused
 from posenc.find import spelled
 from posenc.mechanisms import Encoding
+
+Tokenizer = Callable[[str], Iterable[Any]]
+"""What `posenc.text.from_file` makes of a tokenizer.json."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,10 @@ def tokens_of(values: dict[str, Any]) -> tuple[Any, ...]:
 
     if not values["text"].strip():
         return ()
+    by = values["tokenizer"] if values["by"] == "tokenizer" else values["by"]
+    if by is None:
+        raise Refused("there is no tokenizer: posenc explore --tokenizer FILE has one", "by")
     try:
-        return tokenised(values["text"], by=values["by"])
+        return tokenised(values["text"], by=by)
     except (ValueError, TypeError, ModuleNotFoundError) as error:
         raise Refused(str(error), "by") from error

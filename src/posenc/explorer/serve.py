@@ -7,6 +7,7 @@ from collections.abc import Callable
 import uvicorn
 
 from posenc.explorer.app import application
+from posenc.explorer.asked import Tokenizer
 from posenc.explorer.guard import LOCAL
 from posenc.explorer.page import MISSING, STATIC
 from posenc.mechanisms import Encoding
@@ -43,6 +44,7 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8765,
     loaded: dict[str, Encoding] | None = None,
+    tokenizer: Tokenizer | None = None,
     query: str = "",
     open_page: bool = True,
     say: Callable[[str], None] = print,
@@ -57,7 +59,7 @@ def serve(
     address = f"http://{shown}:{taken}/{query}"
     hosts = LOCAL if host in ("127.0.0.1", "::1", "localhost") else (*LOCAL, shown, _own_name())
     config = uvicorn.Config(
-        application(loaded=loaded, hosts=hosts),
+        application(loaded=loaded, tokenizer=tokenizer, hosts=hosts),
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=1,
