@@ -1,7 +1,11 @@
-"""The browser that the tests use: the system's Chromium, for Playwright cannot bring its own."""
+"""The browser that the tests use: the system's Chromium, for Playwright cannot bring its own.
+
+`python -m tests.browser.chromium` says where it is, or what to install.
+"""
 
 import os
 import shutil
+import sys
 
 from playwright.sync_api import Browser, Playwright
 
@@ -37,3 +41,10 @@ def browser_path() -> str:
 
 def launched(playwright: Playwright) -> Browser:
     return playwright.chromium.launch(executable_path=browser_path(), args=list(QUIET))
+
+
+if __name__ == "__main__":
+    try:
+        print(browser_path())
+    except FileNotFoundError as error:
+        sys.exit(str(error))

@@ -16,6 +16,7 @@ from tests.browser.places import EXPRESSIONS, LANGUAGES, TOUR_OF_VIEWS
 from tests.browser.server import explorer
 from tests.browser.visit import Visit
 
+
 def main(folder: Path) -> None:
     langs = os.environ.get("LANGS", ",".join(LANGUAGES)).split(",")
     themes = os.environ.get("THEMES", "light,dark").split(",")

@@ -114,7 +114,9 @@ def test_every_link_of_the_menu_gives_a_file_in_every_view(visit: Visit, address
         visit.choose(name)
         for kind in kinds:
             visit.show(kind)
-            links = visit.page.locator("header details a").evaluate_all("all => all.map(a => a.href)")
+            links = visit.page.locator("header details a").evaluate_all(
+                "all => all.map(a => a.href)"
+            )
             for link in links:
                 if not re.search("export/(csv|npy|py)", link):
                     continue  # taken elsewhere: they are slow

@@ -47,7 +47,11 @@ def test_tab_reaches_everything_and_focus_is_seen(visit: Visit) -> None:
     unseen = [f"{stop['tag']} {stop['name']}" for stop in stops if not stop["outlined"]]
     assert not unseen, f"focus is not seen on {unseen}"
     names = [stop["name"] for stop in stops]
-    order = [names.index(name) for name in ("Tour", "sentence", "tab-heatmap", "heatmap, Sinusoidal(64)") if name in names]
+    order = [
+        names.index(name)
+        for name in ("Tour", "sentence", "tab-heatmap", "heatmap, Sinusoidal(64)")
+        if name in names
+    ]
     assert len(order) >= 3
     assert order == sorted(order)
     tabs = [stop for stop in stops if stop["role"] == "tab"]
@@ -62,7 +66,9 @@ def test_arrows_move_the_cursor_and_it_is_read_out(visit: Visit) -> None:
     assert visit.state | {"v": ["1"]} == {"v": ["1"], "p": ["2"], "d": ["5"]}
     assert visit.page.locator(".tokens .here").inner_text() == "2 bit"
     live = visit.page.locator("[aria-live=polite]")
-    visit.page.wait_for_function("() => /5/.test(document.querySelector('[aria-live=polite]').textContent)")
+    visit.page.wait_for_function(
+        "() => /5/.test(document.querySelector('[aria-live=polite]').textContent)"
+    )
     value = visit.api("cell", text="the dog bit the man", by="words", e="Sinusoidal(64)", p=2, d=5)
     said = live.inner_text()
     assert "bit" in said

@@ -65,9 +65,13 @@ def test_an_averaged_view_says_its_ratio_and_is_scrolled_whole(visit: Visit) -> 
     visit.page.get_by_role("button", name="1:1").click()
     window = visit.page.locator("#large .window")
     canvas = window.locator("canvas")
-    visit.page.wait_for_function("() => document.querySelector('#large .window canvas').width > 1 && document.querySelector('#large .window canvas').width !== 300")
+    visit.page.wait_for_function(
+        "() => document.querySelector('#large .window canvas').width > 1 && document.querySelector('#large .window canvas').width !== 300"
+    )
     window.evaluate("box => box.scrollTo(600, 20000)")
-    visit.page.wait_for_function("() => parseFloat(document.querySelector('#large .window canvas').style.top) > 15000")
+    visit.page.wait_for_function(
+        "() => parseFloat(document.querySelector('#large .window canvas').style.top) > 15000"
+    )
     assert canvas.evaluate("c => c.width") < 512
     visit.page.wait_for_timeout(300)
     assert window.evaluate("b => b.scrollHeight / 4096") == pytest.approx(14, abs=0.1)

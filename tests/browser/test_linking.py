@@ -52,7 +52,9 @@ def cell_centre(visit: Visit, row: int, column: int) -> dict[str, float]:
 def test_hovering_a_token_marks_its_row_and_its_cell(visit: Visit) -> None:
     visit.open()
     visit.page.locator(".tokens button").nth(4).hover()
-    visit.page.wait_for_function("() => document.querySelector('[aria-labelledby=cell-title] h3').textContent.includes('man')")
+    visit.page.wait_for_function(
+        "() => document.querySelector('[aria-labelledby=cell-title] h3').textContent.includes('man')"
+    )
     assert visit.page.locator("#large .labels.rows .here").inner_text() == "man"
     assert "p" not in visit.state  # looked at, not pinned
     visit.page.mouse.move(5, 5)
@@ -100,7 +102,12 @@ def test_two_encodings_side_by_side_have_one_scale(visit: Visit) -> None:
     visit.open(e=["Learned(64,64,std=0.02)", "Sinusoidal(64)"])
     assert visit.page.locator("#large .picture").count() == 2
     assert visit.page.locator("#large footer canvas").count() == 1
-    values = visit.api("view/heatmap", text="the dog bit the man", by="words", e=["Learned(64,64,std=0.02)", "Sinusoidal(64)"])
+    values = visit.api(
+        "view/heatmap",
+        text="the dog bit the man",
+        by="words",
+        e=["Learned(64,64,std=0.02)", "Sinusoidal(64)"],
+    )
     limits = {panel["limit"] for panel in values["panels"]}
     assert len(limits) == 1
     # small values are pale beside large ones: the same colours mean the same numbers
@@ -131,7 +138,13 @@ def test_a_config_shows_that_models_encoding(visit: Visit, tmp_path: Path, how: 
 
 @pytest.mark.parametrize(
     "text",
-    ["{", "[1, 2]", '{"model_type": "llama", "hidden_size": "many"}', '{"model_type": "no-such"}', "x" * 300_000],
+    [
+        "{",
+        "[1, 2]",
+        '{"model_type": "llama", "hidden_size": "many"}',
+        '{"model_type": "no-such"}',
+        "x" * 300_000,
+    ],
     ids=["cut", "a list", "wrong value", "unknown model", "too large"],
 )
 def test_a_broken_config_is_a_sentence_and_the_picture_stays(
@@ -169,7 +182,9 @@ def give(visit: Visit, text: str, folder: Path, how: str) -> None:
     visit.page.dispatch_event(".views", "drop", {"dataTransfer": transfer})
 
 
-def test_a_wrong_parameter_is_a_sentence_beside_it_and_the_picture_stays(visiting, address: str) -> None:
+def test_a_wrong_parameter_is_a_sentence_beside_it_and_the_picture_stays(
+    visiting, address: str
+) -> None:
     visit: Visit = visiting(address, refusals=True).open()
     before = visit.pixels()
     dim = visit.page.locator("input[type=number][aria-label=dim]")
@@ -194,7 +209,9 @@ def test_a_scaling_is_chosen_and_its_fields_change(visit: Visit) -> None:
     factor = visit.page.locator(".inner input[type=number][aria-label=factor]")
     factor.fill("16")
     factor.press("Enter")
-    visit.page.wait_for_function("() => document.querySelector('.chosen .name').textContent.includes('16')")
+    visit.page.wait_for_function(
+        "() => document.querySelector('.chosen .name').textContent.includes('16')"
+    )
     assert visit.state["e"] == ["RoPE(64,scaling=YaRN(16.0,4096))"]
 
 

@@ -98,7 +98,9 @@ PARTS = {
 }
 
 
-@pytest.mark.parametrize("hidden", [("sentence", "tour", "export"), ("encoding", "properties"), ("views", "cell")])
+@pytest.mark.parametrize(
+    "hidden", [("sentence", "tour", "export"), ("encoding", "properties"), ("views", "cell")]
+)
 def test_a_teacher_hides_parts(visit: Visit, hidden: tuple[str, ...]) -> None:
     visit.page.goto(f"{visit.address}?v=1&hide={','.join(hidden)}")
     visit.page.wait_for_selector("main")

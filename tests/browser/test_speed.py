@@ -37,10 +37,14 @@ def test_first_heatmap_after_the_server_answers(visiting, capsys) -> None:
     with explorer() as address:
         visit: Visit = visiting(address)
         visit.page.goto(address, wait_until="commit")
-        handle = visit.page.wait_for_function(f"() => ({DRAWN})() && performance.now()", polling="raf")
+        handle = visit.page.wait_for_function(
+            f"() => ({DRAWN})() && performance.now()", polling="raf"
+        )
         cold = float(handle.json_value())
         visit.page.goto(address, wait_until="commit")
-        handle = visit.page.wait_for_function(f"() => ({DRAWN})() && performance.now()", polling="raf")
+        handle = visit.page.wait_for_function(
+            f"() => ({DRAWN})() && performance.now()", polling="raf"
+        )
         warm = float(handle.json_value())
         visit.page.close()  # before the server is
     with capsys.disabled():
@@ -59,5 +63,7 @@ def test_a_large_heatmap_after_a_step_of_a_slider(visit: Visit, capsys) -> None:
         visit.page.wait_for_timeout(300)
     with capsys.disabled():
         middle = statistics.median(times)
-        print(f"\n4,096 x 512 after a step: median {middle:.0f} ms, {min(times):.0f} to {max(times):.0f} (at most 250)")
+        print(
+            f"\n4,096 x 512 after a step: median {middle:.0f} ms, {min(times):.0f} to {max(times):.0f} (at most 250)"
+        )
     assert statistics.median(times) < 250 * ROOM

@@ -31,7 +31,13 @@ def test_every_way_of_making_tokens_is_shown(visit: Visit, by: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "count"),
-    [("AI", 1), ("שלום עולם מרחבא مرحبا", 4), ("e\u0301 a\u0308", 2), ("", 0), ("𝕏 ‮abc‬ <b>&amp;</b>", None)],
+    [
+        ("AI", 1),
+        ("שלום עולם מרחבא مرحبا", 4),
+        ("e\u0301 a\u0308", 2),
+        ("", 0),
+        ("𝕏 ‮abc‬ <b>&amp;</b>", None),
+    ],
     ids=["one token", "right to left", "combining", "empty", "odd"],
 )
 def test_unusual_sentences_are_drawn(visit: Visit, text: str, count: int | None) -> None:
@@ -62,7 +68,7 @@ def test_a_sentence_of_2000_characters(visit: Visit) -> None:
 def test_smallest_and_largest_dimension(visit: Visit, dim: int) -> None:
     visit.open(e=f"Sinusoidal({dim})")
     assert visit.pixels().shape[1] >= min(dim, 512)
-    for kind in ("waves", "wavelengths", "similarity", "sum", "attention"):
+    for kind in ("waves", "wavelengths", "similarity", "sum"):
         visit.show(kind)
     visit.open(e=f"Sinusoidal({dim})", d=dim - 1, p=4)
     assert visit.cell.endswith(str(dim - 1))
