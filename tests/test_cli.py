@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 import posenc as pe
 from posenc.cli import main
+from posenc.find import VARIANTS, spelled
 from posenc.text import tokens
 
 
@@ -117,7 +118,10 @@ def test_choices_of_the_command_are_those_of_the_library():
         (("show", "a", "--dpi", "1"), "dpi must be a finite number of at least 10"),
         (("show", "a b", "--length", "3"), "length must be left out where there are tokens"),
         (("show", "--load", "none.py"), "file must be a Python file that exists; got none.py"),
-        (("show", "a", "--encoding", "rope(8"), "an encoding must be one of sinusoidal"),
+        (
+            ("show", "a", "--encoding", "rope(8"),
+            "expression must be Python; got 'rope(8': '(' was never closed",
+        ),
         (("show", "a", "--encoding", "none.json"), "none.json"),
         (("shwo",), "No such command 'shwo'"),
     ],
@@ -145,9 +149,13 @@ def test_odd_sentences_are_drawn(run, sentence):
 
 
 def test_list_names_every_encoding(run):
-    assert [line.split()[0] for line in run("list").stdout.splitlines()] == list(pe.catalogue())
-    row = json.loads(run("list", "--json").stdout)["encodings"]["learned"]
+    listed = [line.split()[0] for line in run("list").stdout.splitlines()]
+    assert listed == [*pe.catalogue(), *VARIANTS]
+    data = json.loads(run("list", "--json").stdout)
+    row = data["encodings"]["learned"]
     assert row == {"acts": "additive", "parameters": ["length", "dim", "std"]}
+    for name, expression in data["variants"].items():
+        assert spelled(expression) == VARIANTS[name](64)
 
 
 def test_the_command_is_installed():

@@ -784,7 +784,7 @@ def test_two_models_are_compared(files):
     assert result.exit_code == 0
     assert "pairing: halves | interleaved" in lines
     assert lines[lines.index("pairing: halves | interleaved") + 1] == f"  {MEANS['pairing']}"
-    assert "base: 10000.0 | 500000.0" in lines
+    assert "base: 10,000 | 500,000" in lines
     assert not any(line.startswith(("dim", "scaling", "layers:")) for line in lines)
     data = json.loads(run(*files(LLAMA, other), "--json").stdout)
     assert [row["what"] for row in data["differences"]][:2] == ["model_type", "pairing"]

@@ -33,10 +33,13 @@ def test_sizes_go_to_the_fields_that_are_required():
 @pytest.mark.parametrize(
     ("what", "message"),
     [
-        ("rpoe", "an encoding must be one of sinusoidal, learned, .*; got 'rpoe'"),
+        (
+            "rpoe",
+            r"an encoding must be one of sinusoidal, learned, .*; got 'rpoe'; did you mean rope\?",
+        ),
         ("RoPE(7)", "dim must be .*7"),
         ("RoPE(dmi=8)", "expression must be one that can be made; got .*'dmi'"),
-        ("RoPE(8", "an encoding must be one of"),
+        ("RoPE(8", r"expression must be Python; got 'RoPE\(8': '\(' was never closed"),
         ("RoPE(8))", r"expression must be Python; got 'RoPE\(8\)\)'"),
         ("print(8)", r"made of encodings, scalings and plain values; got 'print\(8\)'"),
         ("RoPE(__import__('os').getpid())", "plain values; got"),

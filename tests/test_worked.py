@@ -118,8 +118,12 @@ def test_learned_ends_at_its_table():
     explained = pe.explain("learned", dim=4, length=3, seed=7)
     rows = np.random.default_rng(7).normal(scale=0.02, size=(3, 4)).astype(np.float32)
     assert matrix(explained["encodings"]) == pytest.approx(rows)
-    assert matrix(explained["lookup"]) == pytest.approx(rows[2:])
     assert explained["beyond"].words.startswith("Position 3 has no row")
+    looked_up = pe.explain("learned", dim=4, length=3, seed=7, position=1)["lookup"]
+    assert looked_up.words.startswith("Position 1 is looked up")
+    assert matrix(looked_up) == pytest.approx(rows[1:2])
+    beyond = pe.explain("learned", dim=4, length=3, position=9)["beyond"]
+    assert beyond.words.startswith("Position 9 has no row")
     with pytest.raises(ValueError, match=r"0 .. 2; got position 3"):
         pe.Learned(3, 4).encode([3], {"table": rows})
 
@@ -178,6 +182,9 @@ def test_yarn_frequency_by_frequency():
     assert told["γ"] == pytest.approx(1 - ramp)
     assert told["w′"] == pytest.approx(ramp * w / 4 + (1 - ramp) * w)
     assert told["w′/w"] == pytest.approx(ramp / 4 + 1 - ramp)
+    angles = columns(explained["angles"])
+    assert angles["cos"] == pytest.approx(np.cos(3 * np.array(told["w′"])))
+    assert angles["factor"] == pytest.approx([0.1 * math.log(4) + 1] * 32)
     assert values_in(explained["attention-factor"].formulas[0])[-1] == pytest.approx(
         0.1 * math.log(4) + 1
     )
@@ -310,11 +317,16 @@ def test_steps_of_ones_own_can_be_registered():
     assert pe.explain(Twelve(), position=5)["hour"].words == "5 o'clock"
 
 
+def of_size(name, **options):
+    dim = {"dim": 16} if hasattr(next(iter(found(name).values())), "dim") else {}
+    return pe.explain(name, length=2, **dim, **options)
+
+
 @pytest.mark.parametrize("lang", LANGUAGES)
 @pytest.mark.parametrize("name", EVERY)
 def test_every_encoding_in_every_language_and_form(name, lang):
-    explained = pe.explain(name, dim=16, lang=lang, length=2)
-    english = pe.explain(name, dim=16, length=2)
+    explained = of_size(name, lang=lang)
+    english = of_size(name)
     assert [s.name for s in explained.steps] == [s.name for s in english.steps]
     for mine, theirs in zip(explained.steps, english.steps, strict=True):
         assert mine.formulas == theirs.formulas
@@ -329,7 +341,7 @@ def test_every_encoding_in_every_language_and_form(name, lang):
 
 @pytest.mark.parametrize("name", EVERY)
 def test_pages_are_well_formed(name):
-    explained = pe.explain(name, dim=16, length=2)
+    explained = of_size(name)
     page = ET.fromstring(
         explained.shown("html")
         .replace("<!doctype html>\n", "")
@@ -387,6 +399,8 @@ def test_digits():
         ({"encoding": "rope", "lang": "fr"}, "lang must be 'en' or"),
         ({"encoding": "rope", "digits": 0}, "digits must be a whole number of at least 1"),
         ({"encoding": pe.RoPE(8), "dim": 8}, "dim and heads are for names of encodings"),
+        ({"encoding": "alibi", "dim": 8}, "alibi has no dim; got"),
+        ({"encoding": "rope", "heads": 8}, "rope has no heads; got"),
         ({"encoding": "rope", "seed": -1}, "seed must be a whole number of at least 0"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import difflib
 import importlib
 import importlib.util
 import inspect
@@ -85,7 +86,7 @@ def found(what: str, **sizes: int) -> dict[str, Encoding]:
         raise ValueError(
             f"{', '.join(sizes)} must be left out for what has its own size; got {what!r}"
         )
-    if what.endswith(")"):
+    if "(" in what:
         return {what: spelled(what)}
     if what.endswith(".json"):
         from posenc.interop import read_config
@@ -99,9 +100,13 @@ def found(what: str, **sizes: int) -> dict[str, Encoding]:
         except (ImportError, AttributeError) as error:
             raise ValueError(f"an encoding must be importable; got {what!r}: {error}") from error
         return {what: _value(given)}
+    names = [*catalogue(), *VARIANTS]
+    near = difflib.get_close_matches(what.lower(), names, 1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    hint = "; a file is given by --load" if what.endswith(".py") else hint
     raise ValueError(
-        f"an encoding must be one of {', '.join([*catalogue(), *VARIANTS])}, an expression such as "
-        f"RoPE(64, base=5e5), package.module:name or a config.json; got {what!r}"
+        f"an encoding must be one of {', '.join(names)}, an expression such as "
+        f"RoPE(64, base=5e5), package.module:name or a config.json; got {what!r}{hint}"
     )
 
 

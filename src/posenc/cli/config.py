@@ -76,5 +76,13 @@ def _difference_lines(rows: list[dict[str, Any]]) -> Iterator[str]:
         yield "no difference"
     for row in rows:
         where = f" ({row['where']})" if row["where"] else ""
-        yield f"{row['what']}{where}: {row['first']} | {row['second']}"
+        first, second = (_shown(row[side]) for side in ("first", "second"))
+        yield f"{row['what'].replace('_', ' ')}{where}: {first} | {second}"
         yield f"  {row['means']}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        whole = value.is_integer() or abs(value) < 1e5
+        return f"{value:,.10g}" if whole else f"{value:,.1f}"
+    return f"{value:,}" if type(value) is int else str(value)

@@ -24,6 +24,9 @@ as_json = click.option("--json", "form", flag_value="json", help="The same as --
     metavar="NAME | EXPRESSION | package.module:name | config.json",
     shell_complete=complete_name,
 )
+@click.option(
+    "--load", "file", help="A Python file with encodings of your own; NAME is one of them."
+)
 @click.option("--dim", type=int, help="Channels, for a NAME. [default: 8]")
 @click.option("--heads", type=int, help="Heads, for the NAME of a bias. [default: 4]")
 @click.option(
@@ -36,7 +39,7 @@ as_json = click.option("--json", "form", flag_value="json", help="The same as --
 @in_language
 @in_form
 @as_json
-def explain(name: str, form: str, **options: Any) -> None:
+def explain(name: str, file: str | None, form: str, **options: Any) -> None:
     """Work out an encoding, every step with its numbers.
 
     \b
@@ -47,8 +50,18 @@ def explain(name: str, form: str, **options: Any) -> None:
     --json prints {title, lang, steps}; a step has a name, words, formulas (trees of
     [kind, part, ...]) and a table of {columns, rows}, its numbers with all their digits.
     """
-    explained = usage(lambda: posenc.explain(name, **options))
+    what = name if file is None else usage(lambda: _loaded(name, file))
+    explained = usage(lambda: posenc.explain(what, **options))
     click.echo(explained.shown(form), nl=False)
+
+
+def _loaded(name: str, file: str) -> posenc.Encoding:
+    from posenc.find import loaded
+
+    mine = loaded(file)
+    if name not in mine:
+        raise ValueError(f"NAME must be one of {', '.join(mine)}, as {file} has them; got {name!r}")
+    return mine[name]
 
 
 @click.command()

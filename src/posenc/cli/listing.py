@@ -15,16 +15,22 @@ from posenc.cli.usage import as_json, usage
 @click.command("list")
 @as_json
 def list_encodings(as_json: bool) -> None:
-    """List the encodings, where each acts, and its parameters.
+    """List the encodings, where each acts, and its parameters; and names for variants of RoPE.
 
-    JSON: {"encodings": {NAME: {"acts", "parameters"}}}
+    JSON: {"encodings": {NAME: {"acts", "parameters"}}, "variants": {NAME: EXPRESSION}}
     """
+    from posenc.find import VARIANTS, spelling
+
     rows = {name: described(encoding) for name, encoding in usage(posenc.catalogue).items()}
+    variants = {name: spelling(make(64)) for name, make in VARIANTS.items() if name != "mrope"}
+    variants["mrope"] = "AxialRoPE.mrope(64, sections=(8, 12, 12))"  # which repr writes out
     if as_json:
-        click.echo(json.dumps({"encodings": rows}))
+        click.echo(json.dumps({"encodings": rows, "variants": variants}))
         return
     for name, row in rows.items():
         click.echo(f"{name:<18} {row['acts']:<9} {', '.join(row['parameters'])}")
+    for name, expression in variants.items():
+        click.echo(f"{name:<18} {'rotary':<9} {expression}")
 
 
 def described(encoding: type[posenc.Encoding]) -> dict[str, Any]:

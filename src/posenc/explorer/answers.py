@@ -18,8 +18,8 @@ from posenc.explorer.once import Once
 from posenc.explorer.parameters import Refused
 from posenc.find import VARIANTS, example, spelling
 from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores
+from posenc.messages import Translate, translator
 from posenc.messages import catalogue as messages_in
-from posenc.messages import translator
 from posenc.views import Image, View, view
 from posenc.views.averaging import boxes
 from posenc.views.kinds import default_kind, kinds_for
@@ -250,8 +250,9 @@ def cell(asked: Asked, place: int, other: int) -> dict[str, Any]:
         told = worked(encoding, place, other, params, lang=asked.lang).to_json()
     except (ValueError, TypeError) as error:
         raise Refused(str(error), "p") from error
-    names = convention(encoding).items()
-    return told | {"convention": [{"name": name, "value": value} for name, value in names]}
+    t = translator(asked.lang)
+    named = convention(encoding) | {t("first position"): 0, "dtype": "float32"}
+    return told | {"convention": [{"name": name, "value": value} for name, value in named.items()]}
 
 
 def explanation(asked: Asked, position: int) -> dict[str, Any]:
@@ -274,12 +275,19 @@ def checked(asked: Asked, files: tuple[str, ...] = ()) -> dict[str, Any]:
     """The verdicts on the first encoding, their words in the reader's language."""
     t = translator(asked.lang)
     report = _report(asked.names[0], asked.seed, files)
-    rows = [
-        row
-        | {"title": t(row["name"].replace("_", " ")), "what": t(row["what"]), "why": t(row["why"])}
-        for row in report["rows"]
-    ]
-    return report | {"rows": rows}
+    return report | {"rows": [row | _said(row, t) for row in report["rows"]]}
+
+
+def _said(row: dict[str, Any], t: Translate) -> dict[str, Any]:
+    """What a row of the report says, translated; details are numbers with few words."""
+    bound = row["bound"]
+    side, _, number = (bound or "").rpartition(" ")
+    if side == "at most":
+        bound = t("at most {bound}", bound=number)
+    elif side == "at least":
+        bound = t("at least {bound}", bound=number)
+    title = t(row["name"].replace("_", " "))
+    return {"title": title, "what": t(row["what"]), "why": t(row["why"]), "bound": bound}
 
 
 @lru_cache(128)

@@ -100,7 +100,7 @@ def compare(one: dict[str, Any], other: dict[str, Any]) -> list[dict[str, Any]]:
     """What differs between two descriptions: what, both values, and what that means."""
     rows = _differences(one, other, ("model_type", "layers", "trained_length", "heads"), "")
     places = [[group["where"] for group in model["groups"]] for model in (one, other)]
-    if places[0] != places[1]:
+    if places[0] != places[1] and max(map(len, places)) > 1:
         rows.append(_row("schedule", "; ".join(places[0]), "; ".join(places[1]), ""))
     if len(places[0]) != len(places[1]):
         return rows

@@ -130,21 +130,17 @@ def learned(encoding: Learned, asked: Question) -> Iterator[Step]:
         (equation(index("PE", "p"), index("T", "p")),),
     )
     yield from additive(encoding, asked)
-    last = encoding.length - 1
-    rows = encoding.encode([min(p, last)], asked.params)
-    yield Step(
-        "lookup",
-        t(
-            "Position {position} is looked up: row {position}, nothing is computed.",
-            position=min(p, last),
-        ),
-        table=matrix_table(t("position"), [str(min(p, last))], rows),
-    )
+    if p < encoding.length:
+        yield Step(
+            "lookup",
+            t("Position {position} is looked up: row {position}, nothing is computed.", position=p),
+            table=matrix_table(t("position"), [str(p)], encoding.encode([p], asked.params)),
+        )
     yield note(
         "beyond",
         t(
             "Position {position} has no row: there is no encoding of it, and asking is an error.",
-            position=encoding.length,
+            position=max(p, encoding.length),
         ),
     )
 
@@ -169,9 +165,13 @@ def additive(encoding: Additive, asked: Question) -> Iterator[Step]:
     yield Step(
         "addition",
         t("Embedding + encoding = input of the model; the embeddings are made up: 0.1, 0.2, …"),
-        (equation(row(first[0], " + ", first[1]), first[2]),),
+        (equation(row(first[0], *_plus(first[1])), first[2]),),
         matrix_table(t("input"), names, total),
     )
+
+
+def _plus(value: float) -> tuple[Maths, Maths]:
+    return (" − ", -value) if value < 0 else (" + ", value)
 
 
 def _points(axes: int, count: int) -> np.ndarray:

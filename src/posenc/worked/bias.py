@@ -9,7 +9,7 @@ from posenc.mechanisms import Bias
 from posenc.positions import grid
 from posenc.worked.explanation import Step
 from posenc.worked.maths import Maths, equation, frac, index, power, row
-from posenc.worked.question import Question, matrix_table, note, table
+from posenc.worked.question import Question, matrix_table, note, table, together
 
 FAR = (0, 1, 2, 3, 7, 8, 15, 16, 31, 32, 63, 64, 127, 128, 1000)
 """Distances at which buckets are shown: around their edges."""
@@ -100,14 +100,20 @@ def t5(encoding: T5Bias, asked: Question) -> Iterator[Step]:
     rows = asked.params["table"][np.unique(buckets), 0]
     yield Step(
         "table",
-        t("Each bucket has a learned number in each head; head 1 here, random as before training."),
+        together(
+            t(
+                "Each bucket has a learned number in each head; head 1 here, random as before "
+                "training."
+            ),
+            *([] if both else [t("Keys ahead of their query fall into bucket 0.")]),
+        ),
         table=table((t("bucket"), t("bias")), *zip(np.unique(buckets), rows, strict=True)),
     )
     yield from bias(encoding, asked)
 
 
 def _log(above: Maths, below: Maths) -> Maths:
-    return row("ln", " ", frac(above, below))
+    return row("ln", "(", frac(above, below), ")")
 
 
 def clipped(encoding: ClippedBias, asked: Question) -> Iterator[Step]:
@@ -118,7 +124,7 @@ def clipped(encoding: ClippedBias, asked: Question) -> Iterator[Step]:
     yield Step(
         "distances",
         t("The distance i − j of each query i (rows) and key j (columns)."),
-        table=matrix_table("i", asked.names, behind),
+        table=matrix_table("i", asked.names, behind, asked.names),
     )
     yield Step(
         "rows",
@@ -147,7 +153,7 @@ def clipped(encoding: ClippedBias, asked: Question) -> Iterator[Step]:
                 ),
             ),
         ),
-        matrix_table("i", asked.names, np.clip(behind, -reach, reach) + reach),
+        matrix_table("i", asked.names, np.clip(behind, -reach, reach) + reach, asked.names),
     )
     yield from bias(encoding, asked)
 
@@ -178,5 +184,5 @@ def bias(encoding: Bias, asked: Question) -> Iterator[Step]:
                 head=head + 1,
                 heads=values.shape[-3],
             ),
-            table=matrix_table("", names, values[head]),
+            table=matrix_table("", names, values[head], names),
         )

@@ -90,7 +90,7 @@ def explain(
     value = _one(encoding, length=count, dim=dim, heads=heads)
     params: dict[str, Any] = value.init(np.random.default_rng(seed))
     asked = Question(value, count, position, None if words is None else tuple(words), params, t)
-    title = t("{encoding}, worked", encoding=spelling(value))
+    title = t("{encoding}, step by step", encoding=spelling(value))
     return Explanation(title, lang, tuple(steps(value, asked)), digits=digits)
 
 
@@ -101,7 +101,11 @@ def _one(encoding: Any, *, length: int, dim: int | None, heads: int | None) -> E
         raise TypeError(f"encoding must be an Encoding, a name or an expression; got {encoding!r}")
     if isinstance(encoding, str) and encoding in (*VARIANTS, *catalogue()):
         sizes = {"dim": 8, "heads": 4, "length": length, "reach": 2} | given
-        return found(encoding, **sizes)[encoding]
+        value = found(encoding, **sizes)[encoding]
+        unused = [name for name in given if not hasattr(value, name)]
+        if unused:
+            raise ValueError(f"{encoding} has no {' and no '.join(unused)}; got {given}")
+        return value
     if given:
         raise ValueError(f"dim and heads are for names of encodings; got {given} for {encoding}")
     values = [encoding] if isinstance(encoding, Encoding) else list(found(encoding).values())

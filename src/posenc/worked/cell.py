@@ -64,12 +64,11 @@ def number_of_columns(encoding: Encoding, length: int) -> int:
 def convention(encoding: Encoding) -> dict[str, Any]:
     """What must be said beside a number: which of the usual conventions it follows."""
     plain = (str, bool, float)
-    told = {
+    return {
         field.name: getattr(encoding, field.name)
         for field in dataclasses.fields(encoding)  # pyright: ignore[reportArgumentType]
         if field.init and isinstance(getattr(encoding, field.name), plain) and field.name != "std"
     }
-    return told | {"first position": 0, "dtype": "float32"}
 
 
 def _value(encoding: Encoding, place: int, other: int, params: Params | None, dtype: Any) -> float:

@@ -21,7 +21,7 @@ DOG = {
 }
 LEARNING = {
     "en": "I love learning AI",
-    "ja": "私 好き 学習 AI",
+    "ja": "毎日 AI を 学ぶ",
     "zh-Hans": "我 爱 学习 AI",
     "zh-Hant": "我 喜歡 學習 AI",
 }

@@ -65,5 +65,14 @@ def note(name: str, words: str) -> Step:
     return Step(name, words)
 
 
+def together(*sentences: str) -> str:
+    """Sentences one after the other; those of Chinese and Japanese have no space between them.
+
+    >>> together("One.", "Two."), together("一。", "二。")
+    ('One. Two.', '一。二。')
+    """
+    return "".join(each if each.endswith("。") else f"{each} " for each in sentences).rstrip()
+
+
 def _plain(cell: Any) -> Cell:
     return cell.item() if isinstance(cell, np.generic) else cell

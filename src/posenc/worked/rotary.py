@@ -9,7 +9,7 @@ from posenc.mechanisms import Rotary
 from posenc.positions import mrope_positions
 from posenc.worked.explanation import Step
 from posenc.worked.maths import Maths, equation, frac, index, matrix, power, row
-from posenc.worked.question import Question, example_vectors, matrix_table, table
+from posenc.worked.question import Question, example_vectors, matrix_table, table, together
 from posenc.worked.scaled import scaled
 
 RELATIVE = ((0, 0), (4, 4), (10, 0), (15, 5), (18, 8), (6, 16), (16, 26), (3, 13))
@@ -23,12 +23,13 @@ def rope(encoding: RoPE, asked: Question) -> Iterator[Step]:
     t = asked.t
     encoding = encoding.at(asked.position + 1)
     cos, sin = (row(wave, " ", "θ") for wave in ("cos", "sin"))
+    scaled_angle = row("p", " · ", index("w′", "i"))
     angle = row("p", " · ", power(encoding.base, row("−", frac(row(2, "i"), "d"))))
     yield Step(
         "formula",
         t("Pair i of a query or a key at position p turns by an angle; nothing is added."),
         (
-            equation(index("θ", "p", "i"), angle),
+            equation(index("θ", "p", "i"), angle if encoding.scaling is None else scaled_angle),
             equation(
                 matrix(("x′",), ("y′",)),
                 row(
@@ -104,6 +105,9 @@ def rotary(encoding: Rotary, asked: Question) -> Iterator[Step]:
     channels = _pairs(encoding, np.arange(dim)[None], len(cos))
     point = _at(encoding, asked.position)[0]
     where = str(point if encoding.axes is None else tuple(point.tolist()))
+    angles = _angles(encoding, asked, cos, sin)
+    scaled_up = not encoding.traits.norm_preserving
+    factors = [np.hypot(cos, sin)] if scaled_up else []
     yield Step(
         "pairs",
         t("The query is grouped into pairs of channels."),
@@ -119,8 +123,8 @@ def rotary(encoding: Rotary, asked: Question) -> Iterator[Step]:
         "angles",
         t("The angle of each pair at position {position}.", position=where),
         table=table(
-            ("i", t("angle"), "cos", "sin"),
-            *zip(range(len(cos)), _angles(encoding, asked, cos, sin), cos, sin, strict=True),
+            ("i", t("angle"), "cos", "sin", *([t("factor")] if scaled_up else [])),
+            *zip(range(len(cos)), angles, np.cos(angles), np.sin(angles), *factors, strict=True),
         ),
     )
     formulas: list[Maths] = [
@@ -174,10 +178,18 @@ def relative(encoding: Rotary, asked: Question, q: np.ndarray, k: np.ndarray) ->
     t = asked.t
     return Step(
         "relative",
-        t("The product of a query at m and a key at n depends on m − n only, wherever they are.")
-        if encoding.traits.relative
-        else t("The products of a query at m and a key at n."),
-        table=table(("m", "n", "m − n", "q · k", "k · q"), *rows),
+        together(
+            t("The product of a query at m and a key at n depends on m − n only.")
+            if encoding.traits.relative
+            else t("The products of a query at m and a key at n."),
+            t("In the last column the key's vector stands at m and the query's at n."),
+            *(
+                [t("On several axes m stands for the point (m, m + 1, …).")]
+                if encoding.axes
+                else []
+            ),
+        ),
+        table=table(("m", "n", "m − n", "q_m · k_n", "k_m · q_n"), *rows),
     )
 
 

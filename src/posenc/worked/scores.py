@@ -33,4 +33,4 @@ def scores(encoding: Encoding, asked: Question) -> Iterator[Step]:
         ("logits", t("The logits that the encoding makes of them."), made),
         ("difference", t("What the positions changed."), made - plain),
     ):
-        yield Step(name, words, table=matrix_table("", names, np.asarray(values)[0]))
+        yield Step(name, words, table=matrix_table("", names, np.asarray(values)[0], names))
