@@ -41,9 +41,11 @@ def visiting(browser: Browser) -> Iterator[Callable[..., Visit]]:
     """Makes visits, each in a new context: `visiting(address, locale="ja")`."""
     visits: list[tuple[Visit, bool]] = []
 
-    def begin(address: str, *, refusals: bool = False, **options: Any) -> Visit:
+    def begin(
+        address: str, *, refusals: bool = False, measuring: bool = False, **options: Any
+    ) -> Visit:
         options = {"viewport": {"width": 1440, "height": 900}, "locale": "en"} | options
-        visit = Visit(browser.new_context(**options), address)
+        visit = Visit(browser.new_context(**options), address, measuring=measuring)
         visits.append((visit, refusals))
         return visit
 

@@ -25,7 +25,7 @@ def main(folder: Path) -> None:
         browser = launched(playwright)
         for lang, theme, width in product(langs, themes, widths):
             size = {"width": width, "height": 900}
-            visit = Visit(browser.new_context(viewport=size, locale=lang), address)
+            visit = Visit(browser.new_context(viewport=size, locale=lang), address, measuring=True)
             for name, kinds in TOUR_OF_VIEWS.items():
                 for kind in kinds:
                     visit.open(e=EXPRESSIONS[name], view=kind, theme=theme, lang=lang)

@@ -43,7 +43,7 @@ def test_no_serious_violation_where_things_are_open_or_wrong(visiting, address: 
     visit: Visit = visiting(address, refusals=True)
     visit.open(theme="dark", step=2, n=3000, seed="x", lang="ja")
     page = visit.page
-    page.wait_for_selector("[aria-labelledby=properties-title] .badge", timeout=20_000)
+    page.wait_for_selector("[aria-labelledby=properties-title] .badge")
     page.locator(".badge").first.click()
     page.locator("header summary").click()
     page.locator("[aria-labelledby=cell-title] summary").click()

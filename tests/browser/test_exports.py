@@ -23,7 +23,7 @@ def taken(visit: Visit, form: str, folder: Path) -> Path:
     menu = visit.page.locator("header details")
     if menu.get_attribute("open") is None:
         menu.locator("summary").click()
-    with visit.page.expect_download() as waiting:
+    with visit.page.expect_download(timeout=60_000) as waiting:
         menu.locator("a", has_text=form).click()
     download = waiting.value
     assert download.failure() is None

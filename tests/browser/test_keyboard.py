@@ -40,7 +40,7 @@ def tab_through(visit: Visit) -> list[dict]:
 
 def test_tab_reaches_everything_and_focus_is_seen(visit: Visit) -> None:
     visit.open(text="the dog")
-    visit.page.wait_for_selector("[aria-labelledby=properties-title] .badge", timeout=20_000)
+    visit.page.wait_for_selector("[aria-labelledby=properties-title] .badge")
     visit.page.wait_for_selector("article:nth-of-type(3) canvas")
     stops = tab_through(visit)
     assert len(stops) == visit.page.evaluate(FOCUSABLE)
@@ -128,13 +128,14 @@ def test_the_export_menu_opens_by_enter_and_closes_by_escape(visit: Visit) -> No
     assert visit.page.evaluate("document.activeElement.tagName") == "SUMMARY"
 
 
-def test_space_chooses_an_encoding_and_a_property_opens(visit: Visit) -> None:
-    visit.open(text="the dog")
+def test_space_chooses_an_encoding_and_enter_opens_a_property(visiting, address: str) -> None:
+    visit: Visit = visiting(address, measuring=True).open(text="the dog")
     visit.page.get_by_role("button", name="RoPE", exact=True).focus()
     visit.page.keyboard.press("Space")
     visit.drawn()
     assert visit.state["e"] == ["RoPE(64)"]
     badge = visit.page.locator(".badge", has_text="relative").first
+    badge.wait_for(timeout=60_000)
     badge.focus()
     visit.page.keyboard.press("Enter")
     assert badge.get_attribute("aria-expanded") == "true"

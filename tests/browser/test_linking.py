@@ -204,14 +204,12 @@ def test_a_wrong_parameter_is_a_sentence_beside_it_and_the_picture_stays(
 def test_a_scaling_is_chosen_and_its_fields_change(visit: Visit) -> None:
     visit.open(e="RoPE(64)")
     visit.page.locator(".fields select").last.select_option("YaRN")
-    visit.drawn()
+    visit.page.wait_for_selector(".chosen .name:has-text('YaRN')")
     assert visit.state["e"] == ["RoPE(64,scaling=YaRN(4.0,4096))"]
     factor = visit.page.locator(".inner input[type=number][aria-label=factor]")
     factor.fill("16")
     factor.press("Enter")
-    visit.page.wait_for_function(
-        "() => document.querySelector('.chosen .name').textContent.includes('16')"
-    )
+    visit.page.wait_for_selector(".chosen .name:has-text('16')")
     assert visit.state["e"] == ["RoPE(64,scaling=YaRN(16.0,4096))"]
 
 
@@ -221,13 +219,13 @@ def test_an_encoding_of_ones_own(visiting, tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(MINE)
     with explorer("--load", str(file)) as address:
-        visit: Visit = visiting(address).open()
+        visit: Visit = visiting(address, measuring=True).open()
         visit.choose("clock")
         assert visit.state["e"] == ["clock"]
         assert visit.pixels().shape == (5, 2, 4)
         for kind in ("waves", "similarity", "attention"):
             visit.show(kind)
-        visit.page.wait_for_selector("[aria-labelledby=properties-title] .badge", timeout=20_000)
+        visit.page.wait_for_selector("[aria-labelledby=properties-title] .badge", timeout=60_000)
         link = visit.page.locator("header details a").last.get_attribute("href")
         saved = tmp_path / "mine.html"
         saved.write_bytes(visit.context.request.get(address.rstrip("/") + str(link)).body())
