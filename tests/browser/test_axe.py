@@ -14,7 +14,7 @@ async () => {
   const { violations } = await axe.run(document, { resultTypes: ["violations"] });
   return violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(({ id, nodes: [{ html, failureSummary }] }) => `${id}: ${html.slice(0, 200)} ${failureSummary}`);
+    .map(({ id, nodes: [first] }) => `${id}: ${first.html.slice(0, 200)} ${first.failureSummary}`);
 }
 """
 

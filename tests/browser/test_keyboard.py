@@ -20,8 +20,12 @@ FOCUSED = """
 """
 
 FOCUSABLE = """
-() => [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']")]
-  .filter((e) => !e.disabled && e.tabIndex >= 0 && (e.checkVisibility() || e.type === "file")).length
+() => {
+  const kinds = "a[href], button, input, select, textarea, summary, [tabindex='0']";
+  const shown = (e) => e.checkVisibility() || e.type === "file";
+  const all = [...document.querySelectorAll(kinds)];
+  return all.filter((e) => !e.disabled && e.tabIndex >= 0 && shown(e)).length;
+}
 """
 
 

@@ -13,18 +13,20 @@ EXAMPLES = {
 }
 HEADINGS = ("Sentence", "Encoding", "The cell", "Properties")
 
-# The words of the page and of its parts that are read aloud, without what a reader has typed.
+# The words of the page and of its parts that are read aloud, without what a reader has typed
+# and what Python calls its own: encodings and their parameters.
 WORDS = """
 () => {
   const found = new Set();
+  const python = "script, style, noscript, textarea, bdi, .fields, .chosen, .convention";
+  const names = ["aria-label", "title", "placeholder", "aria-roledescription"];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const { parentElement, nodeValue } = walker.currentNode;
-    if (!parentElement.closest("script, style, noscript, textarea, bdi")) found.add(nodeValue.trim());
+    if (!parentElement.closest(python)) found.add(nodeValue.trim());
   }
-  for (const named of document.querySelectorAll("[aria-label], [title], [placeholder], [aria-roledescription]"))
-    for (const name of ["aria-label", "title", "placeholder", "aria-roledescription"])
-      found.add(named.getAttribute(name) ?? "");
+  for (const named of document.querySelectorAll(names.map((name) => `[${name}]`).join()))
+    if (!named.closest(python)) names.forEach((name) => found.add(named.getAttribute(name) ?? ""));
   found.add(document.title);
   return [...found];
 }

@@ -52,9 +52,7 @@ def cell_centre(visit: Visit, row: int, column: int) -> dict[str, float]:
 def test_hovering_a_token_marks_its_row_and_its_cell(visit: Visit) -> None:
     visit.open()
     visit.page.locator(".tokens button").nth(4).hover()
-    visit.page.wait_for_function(
-        "() => document.querySelector('[aria-labelledby=cell-title] h3').textContent.includes('man')"
-    )
+    visit.page.wait_for_selector("[aria-labelledby=cell-title] h3:has-text('man')")
     assert visit.page.locator("#large .labels.rows .here").inner_text() == "man"
     assert "p" not in visit.state  # looked at, not pinned
     visit.page.mouse.move(5, 5)

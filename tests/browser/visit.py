@@ -32,6 +32,7 @@ REPORT = {
     "rows": [
         {
             "name": verdict,
+            "title": verdict,
             "what": "What is measured.",
             "why": "Why it matters.",
             "verdict": verdict,
@@ -62,9 +63,7 @@ DRAWN = """
 class Visit:
     """A page of the explorer, and everything that went wrong on it."""
 
-    def __init__(
-        self, context: BrowserContext, address: str, *, measuring: bool = False
-    ) -> None:
+    def __init__(self, context: BrowserContext, address: str, *, measuring: bool = False) -> None:
         self.context, self.address = context, address
         self.problems: list[str] = []
         self.refusals: list[str] = []
