@@ -1,11 +1,13 @@
 """One cursor: token, row, column and cell are the same place, by hover and by click."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.browser.server import explorer
 from tests.browser.visit import Visit
 
 LLAMA = {
@@ -211,24 +213,42 @@ def test_a_scaling_is_chosen_and_its_fields_change(visit: Visit) -> None:
     assert visit.state["e"] == ["RoPE(64,scaling=YaRN(16.0,4096))"]
 
 
-def test_an_encoding_of_ones_own(visiting, tmp_path: Path) -> None:
-    from tests.browser.server import explorer
-
-    file = tmp_path / "mine.py"
+@pytest.fixture(scope="module")
+def with_mine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    file = tmp_path_factory.mktemp("mine") / "mine.py"
     file.write_text(MINE)
-    with explorer("--load", str(file)) as address:
-        visit: Visit = visiting(address, measuring=True).open()
-        visit.choose("clock")
-        assert visit.state["e"] == ["clock"]
-        assert visit.pixels().shape == (5, 2, 4)
-        for kind in ("waves", "similarity", "attention"):
-            visit.show(kind)
-        visit.page.wait_for_selector("[aria-labelledby=properties-title] .badge", timeout=60_000)
-        link = visit.page.locator("header details a").last.get_attribute("href")
-        saved = tmp_path / "mine.html"
-        saved.write_bytes(visit.context.request.get(address.rstrip("/") + str(link)).body())
-        reading: Visit = visiting(address)
-        reading.page.goto(saved.as_uri())
-        reading.drawn()
-        reading.show("heatmap")
-        assert reading.pixels().shape == (5, 2, 4)
+    with explorer("--load", str(file)) as running:
+        yield running
+
+
+def test_an_encoding_of_ones_own_is_drawn(visiting, with_mine: str) -> None:
+    visit: Visit = visiting(with_mine).open()
+    visit.choose("clock")
+    assert visit.state["e"] == ["clock"]
+    assert visit.pixels().shape == (5, 2, 4)
+    for kind in ("waves", "similarity", "attention"):
+        visit.show(kind)
+    assert visit.cell.endswith(("0", "1"))  # it has two dimensions
+
+
+def test_an_encoding_of_ones_own_is_measured(visiting, with_mine: str) -> None:
+    visit: Visit = visiting(with_mine, measuring=True, refusals=True).open(e="clock")
+    properties = visit.page.locator("[aria-labelledby=properties-title]")
+    properties.locator(".badge, .wrong").first.wait_for(timeout=60_000)
+    assert properties.locator(".badge").count() > 5, properties.inner_text()
+
+
+def test_an_encoding_of_ones_own_is_in_the_saved_page(
+    visiting, with_mine: str, tmp_path: Path
+) -> None:
+    visit: Visit = visiting(with_mine, refusals=True).open(e="clock")
+    link = visit.page.locator("header details a[href*='export/html']").get_attribute("href")
+    saved = tmp_path / "mine.html"
+    answer = visit.context.request.get(with_mine.rstrip("/") + str(link))
+    assert answer.ok, answer.text()
+    saved.write_bytes(answer.body())
+    reading: Visit = visiting(with_mine)
+    reading.page.goto(saved.as_uri())
+    reading.drawn()
+    assert reading.page.locator("[role=tab]").count() == visit.page.locator("[role=tab]").count()
+    np.testing.assert_array_equal(reading.pixels(), visit.pixels())

@@ -32,7 +32,7 @@ REPORT = {
     "rows": [
         {
             "name": verdict,
-            "title": verdict,
+            "title": f"“{verdict}”",
             "what": "What is measured.",
             "why": "Why it matters.",
             "verdict": verdict,
