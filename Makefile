@@ -6,7 +6,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --co
 PEERS := .venv-peers/bin
 INSTALL_PEERS := $(PEERS)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: explore page browser test test-browser screenshots check conformance conformance-page readme-table cli-page peers format venv bench clean
+.PHONY: explore page browser test test-browser screenshots check conformance conformance-page readme-table cli-page peers explorer-slow format venv bench clean
 
 explore: venv  ## the explorer: type a sentence, see its positional encoding
 	@$(BIN)/posenc explore $(ARGS)
@@ -54,6 +54,9 @@ cli-page: venv  ## docs/cli.md, out of the help of every command
 peers: .venv-peers/installed  ## the doctor on other libraries, in .venv-peers; writes docs/peers.md
 	$(PEERS)/python -m pytest -W ignore -m peers tests/peers
 	$(PEERS)/python -W ignore -m tests.peers.page
+
+explorer-slow: venv  ## a hundred clients for a minute, ten thousand malformed requests
+	$(BIN)/python -m pytest -m explorer_slow -s tests/explorer
 
 bench: venv  ## speed, as ratios within one run
 	$(BIN)/posenc bench

@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 
@@ -42,7 +43,7 @@ def test_show_csv_is_one_long_table(run):
     result = run("show", "--encoding", "ALiBi(1)", "--length", "2", "--csv")
     lines = result.stdout.splitlines()
     assert lines[0] == "panel,title,row,row_label,column,column_label,value,length"
-    assert lines[1] == "0,query at 2,0,head 0,-2.0,,-0.0078125,"
+    assert lines[1] == "0,query at 2,0,head 1,-2.0,,-0.0078125,"
 
 
 def test_show_several_side_by_side_in_a_language_of_the_readers(run):
@@ -63,6 +64,55 @@ def test_show_draws_what_was_asked_for(run, tmp_path):
     assert result.stdout == "posenc-rope-waves.png\n"
     header = (tmp_path / "posenc-rope-waves.png").read_bytes()[16:24]
     assert (int.from_bytes(header[:4]), int.from_bytes(header[4:])) == (200, 150)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("rotation", "rope"),
+        ("bias", "alibi"),
+        ("maps", "axial-sinusoidal"),
+        ("scalings", "rope"),
+        ("decay", "rope"),
+        ("learned", "learned"),
+        ("sum", "sinusoidal"),
+    ],
+)
+def test_show_of_a_kind_alone_takes_an_encoding_that_suits(run, kind, name):
+    alone = run("show", "--kind", kind, "--length", "4", "--json").stdout
+    assert (
+        alone == run("show", "--kind", kind, "--encoding", name, "--length", "4", "--json").stdout
+    )
+    assert json.loads(alone)["kind"] == kind
+
+
+@pytest.mark.parametrize("sentence", ["rope", "yarn", "config.json"])
+def test_show_says_that_a_name_is_taken_as_a_sentence(run, tmp_path, sentence):
+    (tmp_path / "config.json").write_text("{}")
+    result = run("show", sentence, "--json")
+    said = f"'{sentence}' is taken as a sentence; for the encoding: --encoding {sentence}\n"
+    assert (result.exit_code, result.stderr) == (0, said)
+    assert json.loads(result.stdout)["panels"][0]["rows"]["labels"] == [sentence]
+
+
+@pytest.mark.parametrize("sentence", ["rope is", "none.json", "RoPE"])
+def test_show_says_nothing_of_other_sentences(run, sentence):
+    assert run("show", sentence, "--json").stderr == ""
+
+
+def test_the_help_of_show_describes_what_it_prints(run):
+    """Every key of its JSON and every column of its CSV."""
+    told = set(re.findall(r"\w+", run("show", "--help").stdout))
+
+    def keys(data):
+        if isinstance(data, dict):
+            return set(data).union(*map(keys, data.values()))
+        return set().union(*map(keys, data)) if isinstance(data, list) else set()
+
+    for kind in ("heatmap", "decay", "rotation"):
+        made = run("show", "a b", "--encoding", "rope", "--kind", kind, "--json")
+        assert keys(json.loads(made.stdout)) <= told
+    assert set(run("show", "a", "--csv").stdout.splitlines()[0].split(",")) <= told
 
 
 def test_show_loads_a_file_and_reads_a_config(run, tmp_path):

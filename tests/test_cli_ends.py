@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from importlib.metadata import EntryPoint, version
+from pathlib import Path
 
 import click
 import pytest
@@ -55,6 +56,7 @@ def test_every_command_has_json_and_help(name, command):
     options = {text for param in command.params for text in param.opts}
     assert "--json" in options
     assert command.help
+    assert "JSON: {" in command.help or "--json prints" in command.help  # what the object has
     assert f"## {name}\n" in PAGE.read_text(encoding="utf-8")
 
 
@@ -163,6 +165,27 @@ def test_ctrl_c_is_130_without_a_traceback():
     assert process.returncode == 130
     assert told.endswith("stopped\n")
     assert "Traceback" not in told
+
+
+def test_ctrl_c_while_a_file_runs_is_130(run, tmp_path):
+    (tmp_path / "slow.py").write_text("raise KeyboardInterrupt\n")
+    for command in ("check", "compare", "show"):
+        result = run(command, "--load", "slow.py")
+        assert (result.exit_code, result.stderr) == (130, "stopped\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_a_full_disk_is_a_sentence():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*POSENC, "explain", "rope"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "Error: No space left on device\n"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
@@ -346,6 +369,7 @@ def test_commands_and_names_are_completed():
         assert completed(command, "yar") == [("yarn", "plain")]
         assert completed(command, "conf") == [("conf", "file")]
     assert [name for name, _ in completed("check", "")] == [*pe.catalogue(), *VARIANTS]
+    assert completed("show", "--encoding", "al") == [("alibi", "plain")]
     assert completed("compare", "--lang", "zh") == [("zh-Hans", "plain"), ("zh-Hant", "plain")]
 
 

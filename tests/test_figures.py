@@ -2,6 +2,7 @@
 
 import io
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -121,7 +122,7 @@ def test_colours_of_values_are_those_of_the_map():
 def test_every_scale_of_colours_has_a_bar():
     assert len(shown("attention").axes) == 4 + 1
     assert len(pe.show("learned", "learned", dpi=60).axes) == 4 + 3
-    assert len(pe.show(["sinusoidal", "learned"], "sum", dpi=60).axes) == 6 + 2
+    assert len(pe.show(["sinusoidal", "learned"], "sum", dpi=60).axes) == 6 + 1
 
 
 def test_without_a_han_font_positions_stand_for_tokens_and_a_note_says_so(monkeypatch):
@@ -205,8 +206,95 @@ def test_wrong_pages_are_sentences(options, message):
 
 
 def test_a_page_that_is_too_small_is_a_sentence():
-    with pytest.raises(ValueError, match=r"size must leave room .* such as 14x\d; got 2x1$"):
+    with pytest.raises(ValueError, match=r"size must be at least 6.8x2.\d for .*; got 2x1$"):
         pe.show("rope", "decay", size="2x1")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_least_size_is_said_and_taken(kind):
+    with pytest.raises(ValueError, match="size must be at least") as caught:
+        shown(kind, size="1x1", lang="zh-Hans")
+    least = re.search(r"at least (\S+) for", str(caught.value))[1]
+    figure = shown(kind, size=least, lang="zh-Hans")
+    assert "x".join(f"{side:g}" for side in figure.get_size_inches()) == least
+
+
+def boxes_below(axes):
+    """Where the labels below the axes stand, from the left."""
+    figure = axes.get_figure()
+    renderer = figure.canvas.get_renderer()
+    return [text.get_window_extent(renderer) for text in axes.get_xticklabels()]
+
+
+TEN = "私 は 毎日 日本語 を 少し ずつ 勉強 し て"
+LONG = "the transformer architecture understands positional information"
+
+
+@pytest.mark.parametrize("kind", ["similarity", "waves", "bias"])
+@pytest.mark.parametrize("sentence", [CHINESE, JAPANESE, TEN, LONG, LONG * 9])
+def test_labels_never_touch_and_stand_upright_where_they_can(kind, sentence):
+    figure = shown(kind, tokens=sentence, lang="ja", dpi=100)
+    for axes in figure.axes:
+        boxes = list(pairwise(boxes_below(axes)))
+        assert all(a.x1 < b.x0 for a, b in boxes)
+        pitch = np.diff(axes.transData.transform([(0, 0), (1, 0)])[:, 0])[0]
+        if boxes and axes.get_xticklabels()[0].get_rotation() == 90:  # their height is how long
+            assert max((a.height + b.height) / 2 for a, b in boxes) > pitch - 7
+    if kind != "bias" and not sentence.startswith("the"):
+        assert figure.axes[0].get_xticklabels()[0].get_rotation() == 0
+
+
+@pytest.mark.parametrize("kind", ["attention", "learned"])
+@pytest.mark.parametrize("lang", ["en", "ja"])
+def test_titles_stay_on_their_panels(kind, lang):
+    figure = shown(kind, lang=lang, dpi=100)
+    renderer = figure.canvas.get_renderer()
+    titled = [axes for axes in figure.axes if axes.get_title(loc="left")]
+    assert titled
+    for axes in titled:
+        title = axes._left_title.get_window_extent(renderer)
+        assert title.x1 <= axes.get_window_extent().x1 + 1
+
+
+def test_the_title_of_a_lone_panel_is_that_of_the_page():
+    figure = shown("heatmap")
+    assert figure.get_suptitle() == "RoPE(64): angles by position and pair"
+    assert figure.axes[0].get_title(loc="left") == ""
+
+
+@pytest.mark.parametrize("columns", range(4, 30))
+def test_no_line_begins_with_a_comma_or_ends_with_a_bracket(columns):
+    text = "色の目盛り、共通：（値は）大きい。並べ替えて、「元に」戻す；AI、了"
+    lines = fonts.wrapped(text, columns).split("\n")
+    assert "".join(lines) == text
+    assert not any(line[0] in "、：）。」；" for line in lines)
+    assert not any(line[-1] in "（「" for line in lines)
+
+
+def drawn_colours(axes):
+    return {line.get_label(): line.get_color() for line in axes.get_lines()}
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_one_colour_for_a_name_in_all_panels(dark):
+    left, right = pe.show("rope", "scalings", dark=dark, dpi=60).axes
+    both = drawn_colours(left).items() & drawn_colours(right).items()
+    assert len(both) == len(drawn_colours(left)) == 4
+    (*_, random) = pe.show(["rope", "yarn"], "decay", length=9, dpi=60).axes
+    strokes = [line.get_linestyle() for line in random.get_lines()]
+    assert strokes == ["-", "--", "-", "--"]
+
+
+def test_wavelengths_of_dimensions_are_steps():
+    axes = pe.show(["sinusoidal", "rope"], "wavelengths", dpi=60).axes
+    drawn = [panel.get_lines()[0].get_drawstyle() for panel in axes]
+    assert drawn == ["steps-mid", "default"]
+
+
+def test_twelve_hands_all_look_different():
+    figure = shown("rotation", tokens="abcdefghijkl".replace("", " "))
+    dots = [line for line in figure.axes[0].get_lines() if line.get_marker() != "None"]
+    assert len({(dot.get_color(), dot.get_marker()) for dot in dots}) == 12
 
 
 def test_draw_takes_a_view():

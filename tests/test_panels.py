@@ -101,10 +101,11 @@ def test_json_is_plain_and_null_where_there_is_no_number():
                 "panel": "lines",
                 "title": "l",
                 "x": [0.0, 1.0],
-                "lines": [{"name": "a", "y": [1 / 3, None]}],
+                "lines": [{"name": "a", "y": [1 / 3, None], "colour": None, "dashed": False}],
                 "x_axis": {"name": "x", "labels": ["我", "AI"], "log": False},
                 "y_axis": {"name": "y", "labels": None, "log": True},
                 "marks": [{"name": "here", "x": None, "y": 2.0}],
+                "steps": False,
             },
             {
                 "panel": "dials",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import posenc as pe
-from posenc.views import KINDS, default_kind, kinds_for, view
+from posenc.views import KINDS, Image, default_kind, kinds_for, view
 
 TOKENS = ("我", "爱", "学习", "AI")
 
@@ -53,6 +53,94 @@ def test_several_are_on_one_scale():
     assert first.limit == second.limit == np.abs(second.values).max() > 1
 
 
+@pytest.mark.parametrize(
+    ("what", "kind"),
+    [
+        (["sinusoidal", "Learned(64, 64, std=3.0)"], "sum"),
+        (["axial-sinusoidal", "LearnedFourier(64, 2)", "fourier-features"], "maps"),
+        (["swin", "SwinV2Bias(8, (7, 7))"], "bias"),
+        (["alibi", "T5Bias(8, std=3.0)"], "bias"),
+        (["sinusoidal", "Learned(64, 64)"], "similarity"),
+        (["sinusoidal", "alibi"], "attention"),
+    ],
+)
+def test_several_are_on_one_scale_and_told_apart(what, kind):
+    images = [panel for panel in view(what, kind).panels if isinstance(panel, Image)]
+    assert len({image.limit for image in images}) == 1
+    assert images[0].limit >= max(np.nanmax(np.abs(image.values)) for image in images)
+    titles = [image.title for image in images if "shuffled" not in image.title]
+    assert len(set(titles)) == len(titles)
+
+
+def test_what_one_scale_hides_is_said():
+    made = view(["sinusoidal", "learned"], "heatmap", length=9)
+    largest = np.abs(made.panels[1].values).max()
+    assert made.notes[0] == f"one colour scale for all: Learned(512, 64) is at most {largest:.3g}"
+    steep = view(["ALiBi(1)", "ALiBi(8)"], "bias", length=9)
+    assert steep.notes == ("one colour scale for all: ALiBi(1) is at most 0.0312",)
+
+
+@pytest.mark.parametrize("name", ["sinusoidal", "rope"])
+def test_a_heatmap_of_channels_asked_for(name):
+    (whole,) = view(name, "heatmap", length=5, dim=16).panels
+    (some,) = view(name, "heatmap", length=5, dim=16, channels=[6, 1]).panels
+    assert np.array_equal(some.values, whole.values[:, [6, 1]])
+    assert some.columns.labels == ("6", "1")
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [("heatmap", "RoPE(64): angles by position and pair"), ("waves", "RoPE(64): waves")],
+)
+def test_the_title_says_what_is_drawn_of_one_encoding(kind, expected):
+    assert view("rope", kind).title == expected
+    assert view(["rope", "rope"], kind).title == expected.removeprefix("RoPE(64): ")
+
+
+def test_the_title_in_the_readers_language():
+    assert view("sinusoidal", lang="ja").title == "Sinusoidal(64)：位置と次元ごとの値"
+
+
+def colours_of(made):
+    """The colours that each name has, over all panels."""
+    found = {}
+    for line in (line for panel in made.panels for line in panel.lines):
+        found.setdefault(line.name, set()).add(line.colour)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("what", "kind"),
+    [
+        ("rope", "scalings"),
+        (["rope", "yarn"], "scalings"),
+        (["rope", "yarn", "xpos"], "decay"),
+        (["sinusoidal", "rope"], "wavelengths"),
+        (["sinusoidal", "rope"], "waves"),
+    ],
+)
+def test_a_colour_means_the_same_in_every_panel(what, kind):
+    made = view(what, kind, length=20)
+    assert all(len(colours) == 1 for colours in colours_of(made).values())
+    for panel in made.panels:
+        looks = [(line.colour, line.dashed) for line in panel.lines]
+        assert len(set(looks)) == len(looks)
+    if kind != "decay":
+        assert len({min(c) for c in colours_of(made).values()}) == len(colours_of(made))
+
+
+def test_of_random_products_the_deviation_is_dashed_in_its_encodings_colour():
+    equal, _, random = view(["rope", "yarn"], "decay", length=9).panels
+    assert [line.colour for line in equal.lines] == [0, 1]
+    looks = [(line.colour, line.dashed) for line in random.lines]
+    assert looks == [(0, False), (0, True), (1, False), (1, True)]
+
+
+def test_an_encoding_without_a_scaling_is_drawn_once():
+    _, waves = view(["rope", "yarn"], "scalings").panels
+    assert [line.name for line in waves.lines] == ["RoPE(64)", "YaRN(4, 4096)"]
+
+
 def test_waves_are_smooth_and_pass_through_the_positions():
     (panel,) = view("sinusoidal", "waves", length=5, dim=8, channels=[0, 3]).panels
     assert [line.name for line in panel.lines] == ["dimension 0", "dimension 3"]
@@ -66,6 +154,22 @@ def test_waves_of_a_table_are_at_whole_positions():
     table = pe.Learned(9, 4).init(np.random.default_rng(0))["table"]
     assert panel.x.tolist() == list(range(9))
     assert np.array_equal(panel.lines[0].y, table[:, 0])
+
+
+@pytest.mark.parametrize("name", ["sinusoidal", "rope"])
+@pytest.mark.parametrize("length", [4, 5, 12, 64, 500])
+def test_waves_move_within_the_length_and_none_hides_another(name, length):
+    (panel,) = view(name, "waves", length=length).panels
+    lines = np.stack([line.y for line in panel.lines])
+    assert 4 <= len(lines) <= 5
+    assert np.ptp(lines, axis=1).min() >= 0.5
+    for i in range(len(lines)):
+        for j in range(i):
+            assert np.abs(lines[i] - lines[j]).max() > 0.1
+
+
+def test_waves_of_what_does_not_move_are_drawn_all_the_same():
+    assert len(view("sinusoidal", "waves", length=1).panels[0].lines) == 5
 
 
 def test_waves_of_a_rotation_are_its_cosines():
@@ -82,6 +186,13 @@ def test_wavelengths_with_lengths_marked():
     assert by_pair.y_axis.log
     marks = [(mark.name, mark.y) for mark in by_pair.marks]
     assert marks == [("length: 4", 4.0), ("trained length: 512", 512.0)]
+    assert (by_dimension.steps, by_pair.steps) == (True, False)
+
+
+def test_wavelengths_of_one_encoding_do_not_name_it_twice():
+    made = view("sinusoidal", "wavelengths", length=9)
+    assert made.title == "Sinusoidal(64): wavelengths"
+    assert [line.name for line in made.panels[0].lines] == ["wavelength"]
 
 
 @pytest.mark.parametrize(
@@ -102,6 +213,12 @@ def test_wavelengths_of_any_rotation_are_measured(encoding, expected):
     assert np.allclose(lines, expected, rtol=1e-12, equal_nan=True)
 
 
+def test_a_line_of_fewer_pairs_ends_where_they_end():
+    short, long = view(["RoPE(4)", "RoPE(8)"], "wavelengths").panels[0].lines
+    assert np.isnan(short.y).tolist() == [False, False, True, True]
+    assert np.isfinite(long.y).all()
+
+
 def test_wavelengths_that_depend_on_the_length():
     encoding = pe.RoPE(8, scaling=pe.DynamicNTK(2.0, 100))
     (panel,) = view(encoding, "wavelengths", length=200).panels
@@ -115,6 +232,7 @@ def test_similarity():
     assert matrix.limit == pytest.approx(1.0)
     by_distance = [np.mean([expected[i + d, i] for i in range(12 - d)]) for d in range(12)]
     assert np.allclose(kernel.lines[0].y, by_distance, atol=1e-14)
+    assert (matrix.unit, kernel.y_axis.name) == ("similarity", "")  # they stand side by side
 
 
 def test_similarity_of_a_rotation_is_the_mean_cosine():
@@ -142,7 +260,7 @@ def test_rotation():
     assert np.allclose(np.exp(1j * dials.hands[..., 0]), np.exp(1j * turns), atol=1e-14)
     assert np.allclose(dials.hands[..., 1], 1.0)
     assert dials.labels == ("0 犬", "1 が", "2 人", "3 を", "4 噛", "5 む")
-    assert dials.names[1] == "pair 3: 6,283 per turn"
+    assert dials.names[1] == "pair 3: 6,283 positions per turn"
 
 
 def test_rotation_of_many_positions_shows_some_and_says_so():
@@ -150,6 +268,22 @@ def test_rotation_of_many_positions_shows_some_and_says_so():
     assert made.panels[0].labels == ("0", "14", "28", "42", "57", "71", "85", "99")
     assert made.notes == ("8 of 100 positions",)
     assert np.allclose(made.panels[0].hands[..., 1], 0.1 * math.log(4) + 1)
+
+
+def test_rotation_shows_up_to_twelve_tokens_and_pairs_that_turn():
+    (dials,) = view("rope", "rotation", tokens=list("abcdefghijkl")).panels
+    assert len(dials.labels) == 12
+    assert len(view("rope", "rotation", tokens=["a"] * 13).panels[0].labels) == 8
+    turned = 11 * frequencies(64)[[int(name.split()[1].rstrip(":")) for name in dials.names]]
+    assert len(turned) == 8
+    assert (turned > 1).sum() >= 4
+    assert (turned < 0.25).sum() == 2
+
+
+@pytest.mark.parametrize(("dim", "length"), [(2, 1), (2, 9), (8, 1), (8, 2), (16, 3), (512, 2)])
+def test_rotation_finds_pairs_of_any_width_and_length(dim, length):
+    (dials,) = view("rope", "rotation", dim=dim, length=length).panels
+    assert min(4, dim // 2) <= len(set(dials.names)) == len(dials.names) <= 8
 
 
 def test_decay_has_the_golden_numbers():
@@ -192,6 +326,7 @@ def test_decay_marks_the_sentence_and_has_a_length_of_its_own():
 def test_bias():
     curves, first, second = view("alibi", "bias", tokens="我 爱 学习 AI").panels
     assert curves.x.tolist() == list(range(-4, 5))
+    assert [line.name for line in curves.lines] == [f"head {h}" for h in range(1, 9)]
     for head, line in enumerate(curves.lines):
         assert np.allclose(line.y, -(2.0 ** -(head + 1)) * np.abs(curves.x))
     distance = np.abs(np.arange(4)[:, None] - np.arange(4))
@@ -213,7 +348,7 @@ def test_a_bias_that_looks_back_has_nothing_ahead():
 def test_bias_on_a_grid_is_a_map_of_displacements():
     made = view("SwinBias(2, (3, 3))", "bias")
     table = pe.SwinBias(2, (3, 3)).init(np.random.default_rng(0))["table"]
-    assert [panel.title for panel in made.panels] == ["head 0", "head 1"]
+    assert [panel.title for panel in made.panels] == ["head 1", "head 2"]
     assert made.panels[0].rows.labels == ("-2", "-1", "0", "1", "2")
     # the table is of query - key, so the first entry is that of the key farthest ahead
     assert np.allclose(made.panels[1].values.ravel()[::-1], table[:, 1])
@@ -280,6 +415,8 @@ def test_learned_beside_sinusoidal():
     assert np.allclose(alike.values, cosines(drawn), atol=1e-7)
     assert np.allclose(waves.values, sinusoids(6, 8), atol=1e-15)
     assert np.allclose(waves_alike.values, cosines(sinusoids(6, 8)), atol=1e-14)
+    assert alike.title == "Learned(512, 8): similarity of positions"
+    assert waves_alike.title == "Sinusoidal(8): similarity of positions"
 
 
 def test_trained_parameters_are_shown_and_not_drawn():
@@ -294,6 +431,10 @@ def test_sum():
     assert np.allclose(encoding.values, sinusoids(5, 8), atol=1e-15)
     assert np.array_equal(x.values + encoding.values, made.values)
     assert np.array_equal(x.values[0], x.values[3])
+    from posenc.views.embedding import embeddings
+
+    drawn = embeddings(("the", "dog", "bit", "the", "man"), 8)
+    assert np.allclose(x.values, drawn * math.sqrt(0.5))  # sin^2 + cos^2 = 1 in each pair
     assert not np.isclose(x.values[0], x.values[1]).any()
     assert not np.isclose(made.values[0], made.values[3]).all()
     assert (
@@ -349,7 +490,7 @@ def test_attention_of_every_encoding_of_text(name):
 
 def test_t5_leaves_dividing_to_its_weights_and_looks_back():
     made = view("t5", "attention", tokens="我 爱 学习 AI")
-    assert made.panels[2].title == "T5Bias(8), head 0"
+    assert made.panels[2].title == "T5Bias(8), head 1"
     assert not made.panels[2].values[np.triu_indices(4, 1)].any()
     both = view("T5Bias(8, bidirectional=True)", "attention", tokens="我 爱 学习 AI").panels
     assert np.abs(both[2].values - both[0].values).max() < 0.05  # its table is small at first
@@ -382,7 +523,7 @@ def test_a_config_is_shown_with_its_trained_length(tmp_path):
     config |= {"num_hidden_layers": 2, "max_position_embeddings": 128, "rope_theta": 10_000.0}
     (tmp_path / "config.json").write_text(json.dumps(config))
     made = view(tmp_path / "config.json", "wavelengths")
-    assert made.title == "RoPE(16, pairing='halves')"
+    assert made.title == "RoPE(16, pairing='halves'): wavelengths"
     assert [mark.name for mark in made.panels[0].marks] == ["trained length: 128"]
 
 
@@ -401,6 +542,14 @@ def test_a_config_is_shown_with_its_trained_length(tmp_path):
 )
 def test_each_mechanism_has_a_kind_of_its_own(encoding, kind):
     assert default_kind(encoding) == kind == view(encoding).kind
+
+
+@pytest.mark.parametrize("kind", ["heatmap", "waves", "similarity", "learned"])
+def test_a_short_table_is_shown_as_far_as_it_goes(kind):
+    panel = view(pe.Learned(5, 4), kind).panels[0]
+    assert len(panel.x if kind == "waves" else panel.values) == 5
+    both = view([pe.Sinusoidal(4), pe.Learned(5, 4)], "heatmap")
+    assert [len(panel.values) for panel in both.panels] == [5, 5]
 
 
 def test_what_has_no_kind_in_common_is_shown_as_attention():
@@ -428,16 +577,33 @@ def test_every_encoding_has_every_view_that_is_promised(name):
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (("alibi", "rotation"), {}, r"kind must be one that suits ALiBi \(bias, attention\); got"),
-        (("rope", "pie"), {}, r"kind must be one that suits RoPE \(heatmap, .*\); got kind='pie'"),
+        (
+            ("alibi", "rotation"),
+            {},
+            r"suits ALiBi \(bias, attention\); got kind='rotation', which suits rope$",
+        ),
+        (("rope", "pie"), {}, r"kind must be one that suits RoPE \(heatmap, .*\); got kind='pie'$"),
+        (("rope", "bias"), {}, "got kind='bias', which suits alibi$"),
+        (
+            ("rope", "decay"),
+            {"channels": [0]},
+            "channels must be left out for kind 'decay', which shows all; heatmap, waves, rota",
+        ),
+        (("sinusoidal", "heatmap"), {"channels": [64]}, r"channels must lie in 0 \.\. 63; got 64"),
         ((["rope", "alibi"], "decay"), {}, r"suits RoPE and ALiBi \(attention\); got kind='decay'"),
         (("rope",), {"tokens": " "}, "tokens must not be empty; got tokens=' '"),
         (("rope",), {"tokens": [1]}, "each of tokens must be a string; got 1"),
         (("axial-rope",), {"tokens": "a b"}, "it does not encode the tokens of a sentence"),
         (("rope",), {"tokens": "a b", "length": 3}, "length must be left out where there are"),
+        (("rope", "sum"), {"tokens": "a b"}, "kind must be one that suits RoPE"),
+        (("learned", "sum"), {"tokens": "a b", "length": 3}, "length must be left out where there"),
+        (("alibi", "attention"), {"tokens": "a b", "length": 3}, "length must be left out where"),
         (("rope",), {"length": 0}, "length must be a whole number of at least 1"),
         (("rope", "waves"), {"channels": [32]}, r"channels must lie in 0 \.\. 31; got 32"),
         (("rope", "waves"), {"channels": [0.5]}, "each of channels must be a whole number"),
+        (("rope", "waves"), {"channels": []}, "channels must not be empty"),
+        (("rope", "attention"), {"channels": []}, "channels must not be empty"),
+        (("rope", "decay"), {"channels": [0]}, "channels must be left out for kind 'decay', which"),
         (([],), {}, "what is shown must be 1 to 8 encodings; got 0"),
         ((["rope"] * 9,), {}, "what is shown must be 1 to 8 encodings; got 9"),
         ((7,), {}, "what is shown must be an Encoding or name one; got 7"),

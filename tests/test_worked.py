@@ -105,6 +105,17 @@ def test_the_formulas_of_sinusoidal_have_their_numbers():
     assert block_and_vector == pytest.approx([c, s, -s, c, *truth[2:4]])
 
 
+def test_the_sum_and_the_shift_say_their_own_numbers():
+    explained = pe.explain("sinusoidal", length=3)
+    embedding, encoding, total = values_in(explained["addition"].formulas[0])
+    assert (embedding, encoding) == pytest.approx((0.3, math.sin(2)))
+    assert total == pytest.approx(0.3 + math.sin(2))
+    encoding = pe.Sinusoidal(8)
+    here, there = encoding.encode([3, 4])
+    error = np.abs(encoding.shift(1) @ here - there).max()
+    assert f"differs from PE(4) by {error:.2g} at most" in explained["shift"].words
+
+
 def test_sinusoidal_in_the_layout_of_tensor2tensor():
     explained = pe.explain(pe.Sinusoidal(7, layout="concat", spacing="t2t"), position=2)
     assert columns(explained["frequencies"])["exponent"] == pytest.approx([0, 1 / 3, 2 / 3, 1])
@@ -188,11 +199,64 @@ def test_yarn_frequency_by_frequency():
     assert values_in(explained["attention-factor"].formulas[0])[-1] == pytest.approx(
         0.1 * math.log(4) + 1
     )
+    angles = columns(explained["angles"])
+    assert angles["angle"] == pytest.approx(3 * np.array(told["w′"]))
+    assert angles["cos"] == pytest.approx(np.cos(angles["angle"]))  # without the factor
+    assert angles["sin"] == pytest.approx(np.sin(angles["angle"]))
+    assert angles["factor"] == pytest.approx([0.1 * math.log(4) + 1] * 32)
+    assert maths.text(explained["formula"].formulas[0]) == "θ_(p, i) = p · w′_i"
     _, worked = explained["frequencies"].formulas
     i, _, gamma, before, factor, again, before_again, after = values_in(worked)
     assert (gamma, before) == (again, before_again)
     assert after == pytest.approx((1 - gamma) * before / factor + gamma * before)
     assert after == pytest.approx(told["w′"][i])
+
+
+def test_xpos_has_a_factor_for_each_pair():
+    told = columns(pe.explain("xpos", position=3)["angles"])
+    w, zeta = 10_000.0 ** (-np.arange(4) / 4), (np.arange(4) / 4 + 0.4) / 1.4
+    assert told["cos"] == pytest.approx(np.cos(3 * w))
+    assert told["sin"] == pytest.approx(np.sin(3 * w))
+    assert told["factor"] == pytest.approx(zeta ** (3 / 512))
+    x = np.random.RandomState(42).randn(2, 8)
+    q, k = x[:, 0::2] + 1j * x[:, 1::2]
+    for m, n, _, product, exchanged in pe.explain("xpos")["relative"].table.rows:
+        turn = np.exp(1j * (m - n) * w) * zeta ** ((m - n) / 512)
+        assert product == pytest.approx((q * k.conj() * turn).sum().real)
+        assert exchanged == pytest.approx((k * q.conj() * turn).sum().real)
+
+
+def test_a_scaling_that_depends_on_the_length_is_for_a_text_that_ends_at_the_position():
+    explained = pe.explain(pe.RoPE(8, scaling=pe.DynamicNTK(2.0, 4096)), position=8191)
+    base, factor, *_, grown = values_in(explained["frequencies"].formulas[0])
+    assert (base, factor) == (10_000, pytest.approx(3.0))
+    assert grown == pytest.approx(10_000 * 3 ** (8 / 6))
+    assert columns(explained["frequencies"])["w′"] == pytest.approx(grown ** (-np.arange(4) / 4))
+
+
+@pytest.mark.parametrize(
+    ("scaling", "formula"),
+    [
+        (pe.YaRN(4.0, 4096), "m = 0.1 · ln s + 1 = 1.1386"),
+        (pe.YaRN(4.0, 4096, attention_factor=1.25), "m = 1.25"),
+        (pe.YaRN(4.0, 4096, mscale=2.0, mscale_all_dim=1.0), "m = 1.1218"),
+    ],
+)
+def test_the_attention_factor_says_where_it_is_from(scaling, formula):
+    explained = pe.explain(pe.RoPE(8, scaling=scaling))
+    assert [maths.text(f) for f in explained["attention-factor"].formulas] == [formula]
+
+
+def test_the_formula_of_rope_turns_to_the_left():
+    (_, turn) = pe.explain("rope")["formula"].formulas
+    assert maths.text(turn) == "[x′; y′] = [cos θ −sin θ; sin θ cos θ][x; y]"
+
+
+def test_the_formula_of_rope_has_the_channels_that_turn():
+    (angle, _) = pe.explain(pe.RoPE(8, rotary_dim=4))["formula"].formulas
+    assert maths.text(angle) == "θ_(p, i) = p · 10000^(−2i/4)"
+    (angle, _) = pe.explain(pe.RoPE(8))["formula"].formulas
+    assert maths.text(angle) == "θ_(p, i) = p · 10000^(−2i/d)"
 
 
 def test_llama3_frequency_by_frequency():
@@ -247,6 +311,17 @@ def test_alibi():
     assert matrix(offset["bias-1"])[1] == pytest.approx(np.array([-0.5, 0, -1]) / 16)
 
 
+def test_the_formula_of_slopes_makes_the_slopes_or_is_left_out():
+    for encoding in (pe.ALiBi(8), pe.ALiBi(2), pe.ALiBi(12, slopes="paper")):
+        step = pe.explain(encoding)["slopes"]
+        (formula,) = step.formulas
+        assert maths.text(formula) == f"m_h = 2^(−8h/{encoding.heads})"
+        for h, slope in step.table.rows:
+            assert slope == pytest.approx(2.0 ** (-8 * h / encoding.heads))
+    assert pe.explain(pe.ALiBi(6))["slopes"].formulas == ()
+    assert pe.explain(pe.ALiBi(8, divisor=2.0))["slopes"].formulas == ()
+
+
 def test_t5_buckets():
     explained = pe.explain("t5", heads=2, length=3)
     told = columns(explained["buckets"])
@@ -263,6 +338,17 @@ def test_t5_buckets():
     assert "from 91 on all share one" in both.words
     both = columns(both)
     assert both["bucket"][both["distance"].index(-8)] == 16 + 8
+    (formula,) = explained["buckets"].formulas
+    assert maths.text(formula) == "k = min(16 + ⌊(ln(n/16))/(ln(128/16)) · 16⌋, 31)"
+
+
+@pytest.mark.parametrize("farthest", [17, 128, 10**6, 10**12])
+def test_where_the_last_bucket_begins(farthest):
+    bias = pe.T5Bias(2, max_distance=farthest)
+    words = pe.explain(bias)["buckets"].words
+    last = int(re.search(r"from (\d+) on all share one", words)[1])
+    assert bias.buckets_of(np.array([last - 1, last, farthest])).tolist()[1:] == [31, 31]
+    assert bias.buckets_of(np.array([last - 1]))[0] < 31
 
 
 def test_clipped_distances():
@@ -359,6 +445,24 @@ def test_pages_are_well_formed(name):
     for block in explained.shown("markdown").split("\n\n"):
         if block.startswith("|"):
             assert len({len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}) == 1
+
+
+def test_tokens_are_not_read_as_markup():
+    explained = pe.explain("alibi", heads=1, tokens=["a", "[SEP]", "*b*", "\\", "x_1", "<i>", "~"])
+    latex = explained.shown("latex")
+    rows = [line.split(" & ")[0] for line in latex.splitlines() if line.endswith(r" \\")]
+    for name in (
+        "{[}SEP] 1",
+        "{*}b{*} 2",
+        r"\textbackslash{} 3",
+        r"x\_1 4",
+        r"\textasciitilde{} 6",
+    ):
+        assert name in rows
+    markdown = explained.shown("markdown")
+    for name in (r"\[SEP\] 1", r"\*b\* 2", r"\\ 3", r"x\_1 4", r"\<i\> 5", r"\~ 6"):
+        assert f"| {name} |" in markdown
+    assert "<td>&lt;i&gt; 5</td>" in explained.shown("html")
 
 
 def test_columns_stand_under_each_other_whatever_the_script():

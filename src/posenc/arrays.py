@@ -104,7 +104,8 @@ def traced(array: Array) -> bool:
 def is_plain_tensor(*arrays: Array) -> bool:
     """Whether these are PyTorch tensors with memory of their own, and nothing is being compiled."""
     torch = sys.modules.get("torch")
-    if torch is None or torch.compiler.is_compiling():
+    # while another thread imports it, its parts are not there yet
+    if torch is None or not hasattr(torch, "compiler") or torch.compiler.is_compiling():
         return False
     if torch._C._get_tracing_state() is not None:  # torch.jit.trace
         return False

@@ -8,6 +8,7 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -124,18 +125,32 @@ def spelled(expression: str, *, check: Check | None = None) -> Encoding:
     >>> spelled("AxialSinusoidal.mae(16)").layout
     'concat'
     """
-    names = {kind.__name__: kind for kind in catalogue().values()}
-    for module in (scalings, temperatures):
-        names |= {
-            name: kind for name, kind in vars(module).items() if dataclasses.is_dataclass(kind)
-        }
+    return _value(made(expression, check=check))
+
+
+def made(expression: str, *, check: Check | None = None) -> Any:
+    """What an expression spells, be it an encoding, a scaling, a temperature or a plain value.
+
+    >>> made("YaRN(4.0, 4096)").factor
+    4.0
+    """
     try:
-        value = _read(ast.parse(expression.strip(), mode="eval").body, names, check)
+        return _read(ast.parse(expression.strip(), mode="eval").body, _makers(), check)
     except SyntaxError as error:
         raise ValueError(f"expression must be Python; got {expression!r}: {error.msg}") from error
     except (RecursionError, MemoryError) as error:
         raise ValueError("expression must not be nested so deeply") from error
-    return _value(value)
+
+
+@cache  # to look through all installed packages takes longer than most of what is asked
+def _makers() -> dict[str, Any]:
+    """What an expression may name."""
+    names: dict[str, Any] = {kind.__name__: kind for kind in catalogue().values()}
+    for module in (scalings, temperatures):
+        names |= {
+            name: kind for name, kind in vars(module).items() if dataclasses.is_dataclass(kind)
+        }
+    return names
 
 
 def spelling(encoding: Any, *, plain: Callable[[Any], str] = repr) -> str:
@@ -202,6 +217,8 @@ def loaded(path: str | Path) -> dict[str, Encoding]:
     sys.modules[spec.name] = module  # where dataclasses look for the names of annotations
     try:
         spec.loader.exec_module(module)
+    except KeyboardInterrupt:  # the reader has had enough: that is no fault of the file
+        raise
     except BaseException as error:  # it may even call sys.exit
         told = f"{type(error).__name__}: {error}"
         raise ValueError(f"file must run; got {path}, which ends with {told}") from error

@@ -4,6 +4,8 @@ Exit codes are 0, 1 if a claim fails or work ends in an error, 2 for wrong usage
 The commands import what they need when they run, so that `posenc --help` is quick.
 """
 
+import errno
+
 import click
 
 import posenc
@@ -31,6 +33,11 @@ class Commands(click.Group):
             ctx.exit(130)
         except ModuleNotFoundError as error:
             raise missing(error) from error
+        except OSError as error:  # a disk that is full; click ends quietly for a closed pipe
+            if error.errno == errno.EPIPE:
+                raise
+            where = "" if error.filename is None else f": {error.filename}"
+            raise click.ClickException(f"{error.strerror or error}{where}") from error
         except ArithmeticError as error:  # a benchmark that is not timed, for it is wrong
             raise click.ClickException(str(error)) from error
 

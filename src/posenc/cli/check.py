@@ -16,7 +16,7 @@ from posenc.cli.usage import as_json, complete_name, usage
 @click.argument(
     "names",
     nargs=-1,
-    metavar="[NAME | package.module:name | config.json]...",
+    metavar="[NAME | EXPRESSION | package.module:name | config.json]...",
     shell_complete=complete_name,
 )
 @click.option("--load", "files", multiple=True, help="A Python file with encodings of your own.")

@@ -34,8 +34,9 @@ def explore(
     try:
         from posenc.explorer.serve import serve
     except ModuleNotFoundError as error:
+        library = (error.name or "").partition(".")[0]
         raise click.ClickException(
-            f'{error.name} is not installed; the explorer needs: pip install "posenc[explorer]"'
+            f'{library} is not installed; the explorer needs: pip install "posenc[explorer]"'
         ) from error
     from posenc import find
     from posenc.text import from_file

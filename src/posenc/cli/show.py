@@ -8,10 +8,9 @@ from typing import Any
 
 import click
 
-from posenc.cli.usage import as_json, usage
+from posenc.cli.usage import as_json, complete_name, in_language, usage
 
 # written down here, for a quick --help: what they are elsewhere, a test holds
-LANGUAGES = ("en", "ja", "zh-Hans", "zh-Hant")
 ENDINGS = (".png", ".svg", ".pdf")
 KINDS = [
     "heatmap",
@@ -36,15 +35,23 @@ KINDS = [
     "names",
     multiple=True,
     metavar="NAME | EXPRESSION | config.json",
-    help='What is shown, several side by side: rope, "RoPE(64, base=5e5)". [default: sinusoidal]',
+    shell_complete=complete_name,
+    help='What is shown, several side by side: rope, "RoPE(64, base=5e5)". '
+    "[default: sinusoidal, or the first that suits the kind]",
 )
 @click.option("--load", "files", multiple=True, help="A Python file with encodings of your own.")
-@click.option("--kind", type=click.Choice(KINDS), help="[default: what suits the encoding]")
+@click.option(
+    "--kind",
+    type=click.Choice(KINDS),
+    help="Of what is added or rotated: heatmap, waves, wavelengths, similarity; of what is added: "
+    "sum, and learned if it is that; of what is rotated: rotation, decay, scalings; of a bias: "
+    "bias; on a grid: maps; of any: attention. [default: what suits the encoding]",
+)
 @click.option("--dim", type=int, help="Channels of an encoding that is given by name.")
 @click.option("--length", type=int, help="Positions, where there is no sentence.")
-@click.option("--channels", help="Dimensions, pairs or heads to show: 0,1,8.")
+@click.option("--channels", help="Dimensions, pairs or heads to show, from 0: 0,1,8.")
 @click.option("--trained", type=int, help="The length of training, to be marked.")
-@click.option("--lang", type=click.Choice(LANGUAGES), default="en", show_default=True)
+@in_language
 @click.option("--dark", is_flag=True, help="Light on dark.")
 @click.option("--size", metavar="WxH", help="Inches, such as 8x4.5.")
 @click.option("--dpi", type=float, default=150, show_default=True, help="Pixels in an inch.")
@@ -75,10 +82,27 @@ def show(
     posenc show "我 爱 学习 AI"
     posenc show --encoding rope --encoding yarn --kind decay --length 1000
     posenc show "the dog bit the man" --encoding alibi --kind attention --dark --out dog.svg
+
+    --json prints {kind, title, panels, notes, columns}. A panel is one of
+
+    \b
+    {panel: "image", title, values, rows, columns, limit, colours, unit, square, ratio}
+    {panel: "lines", title, x, lines, x_axis, y_axis, marks, steps}
+    {panel: "dials", title, hands, names, labels}
+
+    values are rows of numbers, coloured from -limit to limit; a line is {name, y, colour, dashed},
+    with a y for each x and a colour counted from 0; a mark is {name, x, y}, one of them null; hands
+    are [angle, length] for each dial's name and each label; rows, columns and axes are {name,
+    labels, log}. null is what is not a finite number.
+
+    --csv prints a line for each number: panel, title, row, row_label, column, column_label, value,
+    length. Rows are an image's rows, lines or dials; columns are an image's columns, x or hands;
+    value is the number, y or the angle; length is a hand's.
     """
     if sentence is not None and not sentence.split():
         raise click.BadParameter("the sentence has no tokens", param_hint="SENTENCE")
-    what, name = _found(names, files)
+    _mistaken(sentence)
+    what, name = _found(names, files, asked["kind"])
     asked |= {"tokens": sentence, "channels": _numbers(channels)}
     if as_json or as_csv:
         if out is not None or (as_json and as_csv):
@@ -116,12 +140,28 @@ def _draw(path: Path, what: list[Any], **asked: Any) -> None:
     click.echo(path)
 
 
-def _found(names: tuple[str, ...], files: tuple[str, ...]) -> tuple[list[Any], str]:
-    """What is shown, and a name for its file."""
+def _mistaken(sentence: str | None) -> None:
+    """A note where the sentence is rather the name of an encoding, or of a config.json."""
+    from posenc.encodings import names
+    from posenc.find import VARIANTS
+
+    config = sentence is not None and sentence.endswith(".json") and Path(sentence).is_file()
+    if config or sentence in (*names(), *VARIANTS):
+        said = f"{sentence!r} is taken as a sentence; for the encoding: --encoding {sentence}"
+        click.echo(said, err=True)
+
+
+def _found(
+    names: tuple[str, ...], files: tuple[str, ...], kind: str | None
+) -> tuple[list[Any], str]:
+    """What is shown, and a name for its file; where nothing is named, the first that suits."""
     from posenc.find import loaded
 
     mine = [usage(lambda file=file: loaded(file)) for file in files]
-    names = names or (() if mine else ("sinusoidal",))
+    if not (names or mine):
+        from posenc.views.kinds import suiting
+
+        names = ("sinusoidal" if kind is None else suiting(kind),)
     what = [*names, *(encoding for found in mine for encoding in found.values())]
     named = [*map(_plain, names), *(_plain(name) for found in mine for name in found)]
     return what, "-".join(named)[:80]

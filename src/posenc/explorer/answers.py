@@ -5,7 +5,10 @@ import json
 import subprocess
 import sys
 import typing
-from functools import lru_cache
+from collections.abc import Hashable
+from contextlib import suppress
+from importlib import import_module
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -13,7 +16,7 @@ import numpy as np
 from posenc import colours
 from posenc.encodings import catalogue
 from posenc.explorer import limits
-from posenc.explorer.asked import Asked, encoding_of
+from posenc.explorer.asked import Asked, encoding_of, scaling_of
 from posenc.explorer.once import Once
 from posenc.explorer.parameters import Refused
 from posenc.find import VARIANTS, example, spelling
@@ -21,16 +24,31 @@ from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores
 from posenc.messages import Translate, translator
 from posenc.messages import catalogue as messages_in
 from posenc.views import Image, View, view
+from posenc.views.attention import MOST_TOKENS
 from posenc.views.averaging import boxes
 from posenc.views.kinds import default_kind, kinds_for
+
+WHOLE = 2**24
+"""Rows and columns of an image that is not averaged."""
 
 INLINE = 4_096
 """Cells of an image that come within the JSON; more come as an array of their own."""
 
 CHECK_SECONDS = 55.0
 
-VIEWS = Once(4)
+WRONG = (ValueError, TypeError, IndexError, ArithmeticError)
+"""What the library raises, with a sentence, where it is asked for what it cannot do."""
+
+
+def _bytes(made: View) -> int:
+    return sum(panel.values.nbytes for panel in made.panels if isinstance(panel, Image))
+
+
+VIEWS = Once(32, size=_bytes, room=2**28)
 """The last views: a page asks for the JSON of one and then for its arrays."""
+
+CHECKED = Once(128)
+"""The last verdicts: the same value and seed have the same."""
 
 
 def encodings(lang: str, loaded: dict[str, Encoding], *, tokenizer: bool = False) -> dict[str, Any]:
@@ -42,14 +60,15 @@ def encodings(lang: str, loaded: dict[str, Encoding], *, tokenizer: bool = False
         Bias: ("bias", t("added to the logits")),
         Scores: ("scores", t("makes the logits")),
     }
-    values = {name: example(kind) for name, kind in catalogue().items()}
+    named = catalogue()
+    values = {name: example(kind) for name, kind in named.items()}
     values |= {name: make(64) for name, make in VARIANTS.items()}
     told = [
         {
             "acts": acts,
             "title": title,
             "encodings": [
-                _described(name, value, name in loaded)
+                _described(name, value, titled=name in named, loaded=name in loaded)
                 for name, value in (values | loaded).items()
                 if isinstance(value, mechanism)
             ],
@@ -69,10 +88,10 @@ def encodings(lang: str, loaded: dict[str, Encoding], *, tokenizer: bool = False
     }
 
 
-def _described(name: str, value: Encoding, loaded: bool) -> dict[str, Any]:
+def _described(name: str, value: Encoding, *, titled: bool, loaded: bool) -> dict[str, Any]:
     return {
         "name": name,
-        "title": type(value).__name__ if name in catalogue() else name,
+        "title": type(value).__name__ if titled else name,
         "expression": name if loaded else spelling(value),
         "fields": [] if loaded else fields_of(value),
         "views": kinds_for(value),
@@ -129,7 +148,7 @@ def respelled(expression: str, changes: dict[str, str], loaded: dict[str, Encodi
             limits.check_arguments(type(value).__name__, {name: change})
             more = {"rotary_dim": None} if name == "dim" and "rotary_dim" in fields else {}
             value = dataclasses.replace(cast(Any, value), **{name: change} | more)
-        except (ValueError, TypeError) as error:
+        except WRONG as error:
             raise Refused(str(error), name) from error
     return spelling(value)
 
@@ -137,8 +156,7 @@ def respelled(expression: str, changes: dict[str, str], loaded: dict[str, Encodi
 def _read(field: dict[str, Any], text: str) -> Any:
     name, kind = field["name"], field["type"]
     if kind == "scaling":
-        wrapped = f"RoPE(64, scaling={text})"
-        return cast(Any, encoding_of(wrapped, {})).scaling if text else None
+        return scaling_of(text)
     if kind == "bool":
         return text == "true"
     if kind == "choice":
@@ -176,14 +194,18 @@ def seen(asked: Asked, kind: str) -> View:
         raise Refused(
             f"kind must be one that suits, {', '.join(suitable)}; got {kind[:80]!r}", "kind", 404
         )
-    if kind in ("similarity", "attention") and asked.length**2 > limits.CELLS:
-        raise Refused(
-            f"positions x positions must be at most {limits.CELLS:,}; got {asked.length}", "n", 413
-        )
+    if kind == "attention" and asked.length > MOST_TOKENS:
+        raise Refused(f"n must be at most {MOST_TOKENS} here; got {asked.length:,}", "n", 413)
+    for encoding in asked.encodings:
+        sizes, most = limits.taken(kind, encoding, asked.length)
+        if prod(sizes.values()) > most:
+            got = " x ".join(map(str, sizes.values()))
+            raise Refused(f"{' x '.join(sizes)} must be at most {most:,}; got {got}", "n", 413)
     gridded = any(encoding.axes not in (None, 1) for encoding in asked.encodings)
     labels = None if gridded else asked.labels
     length = None if labels or gridded else asked.length
-    key = (asked.encodings, kind, labels and tuple(labels), length, asked.seed, asked.lang)
+    known = tuple(map(_key, asked.encodings))
+    key = (known, kind, labels and tuple(labels), length, asked.seed, asked.lang)
 
     def make() -> View:
         return view(
@@ -197,8 +219,16 @@ def seen(asked: Asked, kind: str) -> View:
 
     try:
         return VIEWS.get(key, make)
-    except (ValueError, TypeError) as error:
+    except WRONG as error:
         raise Refused(str(error), "e") from error
+
+
+def _key(encoding: Encoding) -> Hashable:
+    """What an encoding is known by: its value, or itself where its fields are arrays or lists."""
+    try:
+        return hash(encoding), encoding
+    except TypeError:
+        return id(encoding), type(encoding)
 
 
 def view_json(made: View, rows: int, columns: int) -> dict[str, Any]:
@@ -207,7 +237,7 @@ def view_json(made: View, rows: int, columns: int) -> dict[str, Any]:
     panels: list[dict[str, Any]] = []
     for panel in made.panels:
         if isinstance(panel, Image):
-            panels.append(_image_json(panel, rows or 8_192, columns or 8_192))
+            panels.append(_image_json(panel, rows or WHOLE, columns or WHOLE))
         else:
             panels.append(panel.to_json())
     return told | {"panels": panels, "columns": made.columns}
@@ -230,7 +260,7 @@ def panel_values(made: View, values: dict[str, Any]) -> np.ndarray:
     if values["height"] and values["width"]:
         top, left = values["top"], values["left"]
         return panel.values[top : top + values["height"], left : left + values["width"]]
-    return panel.averaged(values["rows"] or 8_192, values["columns"] or 8_192).values
+    return panel.averaged(values["rows"] or WHOLE, values["columns"] or WHOLE).values
 
 
 def _panel(made: View, number: int) -> Any:
@@ -245,13 +275,16 @@ def cell(asked: Asked, place: int, other: int) -> dict[str, Any]:
     from posenc.worked.cell import convention
 
     encoding = asked.encodings[0]
-    params = encoding.init(np.random.default_rng(asked.seed))
+    if isinstance(encoding, Rotary) and not encoding.settled:  # as the heatmap shows it
+        encoding = encoding.at(asked.length)
     try:
+        params = encoding.init(np.random.default_rng(asked.seed))
         told = worked(encoding, place, other, params, lang=asked.lang).to_json()
-    except (ValueError, TypeError) as error:
+    except WRONG as error:
         raise Refused(str(error), "p") from error
     t = translator(asked.lang)
-    named = convention(encoding) | {t("first position"): 0, "dtype": "float32"}
+    first = {t("first position"): 0, "dtype": "float32"}
+    named = convention(asked.encodings[0]) | first
     return told | {"convention": [{"name": name, "value": value} for name, value in named.items()]}
 
 
@@ -259,22 +292,32 @@ def explanation(asked: Asked, position: int) -> dict[str, Any]:
     """The whole worked calculation of the first encoding."""
     from posenc.worked import explain
 
-    try:
-        labels = asked.labels
-        tokens = labels[:512] if labels else None
-        length = None if tokens else min(asked.length, 512)
-        explained = explain(
-            asked.encodings[0], position=position, tokens=tokens, length=length, lang=asked.lang
+    encoding, labels = asked.encodings[0], asked.labels
+    tokens = labels[: limits.EXPLAINED] if labels else None
+    length = None if tokens else min(asked.length, limits.EXPLAINED)
+    dim = limits.width(encoding)
+    if dim > limits.EXPLAINED and not isinstance(encoding, Rotary):  # which has no matrices
+        raise Refused(
+            f"dim of a worked calculation must be at most {limits.EXPLAINED}; got {dim}", "e", 413
         )
-    except (ValueError, TypeError) as error:
+    try:
+        explained = explain(
+            encoding, position=position, tokens=tokens, length=length, lang=asked.lang
+        )
+    except WRONG as error:
         raise Refused(str(error), "p") from error
     return explained.to_json()
 
 
-def checked(asked: Asked, files: tuple[str, ...] = ()) -> dict[str, Any]:
+def checked(asked: Asked, loaded: dict[str, Encoding]) -> dict[str, Any]:
     """The verdicts on the first encoding, their words in the reader's language."""
-    t = translator(asked.lang)
-    report = _report(asked.names[0], asked.seed, files)
+    t, name, encoding = translator(asked.lang), asked.names[0], asked.encodings[0]
+
+    def make() -> dict[str, Any]:
+        # one of the reader's own is known in this process only
+        return _here(encoding, asked.seed) if name in loaded else _elsewhere(name, asked.seed)
+
+    report = CHECKED.get((_key(encoding), asked.seed), make)
     return report | {"rows": [row | _said(row, t) for row in report["rows"]]}
 
 
@@ -290,21 +333,25 @@ def _said(row: dict[str, Any], t: Translate) -> dict[str, Any]:
     return {"title": title, "what": t(row["what"]), "why": t(row["why"]), "bound": bound}
 
 
-@lru_cache(128)
-def _report(name: str, seed: int, files: tuple[str, ...]) -> dict[str, Any]:
+def _here(encoding: Encoding, seed: int) -> dict[str, Any]:
+    from posenc.checks import check
+
+    with suppress(ImportError):
+        import_module("torch")  # now: a check has seconds, which importing it may take
+    return check(encoding, seed=seed).to_json()
+
+
+def _elsewhere(name: str, seed: int) -> dict[str, Any]:
     """The report by a process of its own: it takes seconds, imports PyTorch, and can be ended."""
-    of_one = [name] if name.endswith(")") else []
-    load = [word for file in files for word in ("--load", file)] if not of_one else []
-    command = ["check", *of_one, *load, "--seed", str(seed), "--limit", "20", "--json"]
-    done = subprocess.run(
-        [sys.executable, "-m", "posenc.cli", *command],
-        capture_output=True,
-        timeout=CHECK_SECONDS,
-        check=False,
-    )
+    command = [sys.executable, "-m", "posenc.cli", "check", name, "--seed", str(seed), "--json"]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=CHECK_SECONDS, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise Refused("the checks take too long; ask for a smaller encoding", "e", 503) from error
     if done.returncode not in (0, 1):
         raise Refused("the checks ended without a report", "e", 503)
-    return json.loads(done.stdout)["reports"][name]
+    (report,) = json.loads(done.stdout)["reports"].values()
+    return report
 
 
 def messages(lang: str) -> dict[str, Any]:
@@ -333,7 +380,7 @@ def config(given: Any) -> dict[str, Any]:
             values = {field.name: getattr(encoding, field.name) for field in fields if field.init}
             limits.check_arguments(type(encoding).__name__, values)
         expressions = [spelling(encoding) for encoding in layers]
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+    except (*WRONG, LookupError, AttributeError, RecursionError) as error:
         raise Refused(f"the config cannot be read: {error}", "config") from error
     kind = str(given.get("model_type", ""))[:80]
     return {"model_type": kind, "expressions": expressions[: limits.ENCODINGS]}

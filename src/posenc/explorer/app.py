@@ -1,11 +1,12 @@
 """The explorer as an application: addresses, errors, the page."""
 
 import json
+import math
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from starlette.applications import Starlette
@@ -88,7 +89,7 @@ ENDPOINTS = (
         "/api/v1/check",
         "What the checks find of the first encoding.",
         COMMON,
-        lambda v, own: answers.checked(asked(v, own)),
+        lambda v, own: answers.checked(asked(v, own), own),
         slow=True,
     ),
     Endpoint(
@@ -107,21 +108,34 @@ ENDPOINTS = (
 )  # fmt: skip
 
 
+Crew = tuple[Workers, Workers]
+
+
+def crew_of() -> Crew:
+    """Those who do the usual work, and one for the checks, which take seconds."""
+    return Workers(2, waiting=256, seconds=30.0), Workers(1, waiting=32, seconds=60.0)
+
+
 def answered(
     endpoint: Endpoint,
     query: dict[str, list[str]],
     named: dict[str, str],
-    own: dict[str, Encoding],
+    loaded: dict[str, Encoding],
     tokenizer: Tokenizer | None = None,
 ) -> Any:
     """What an endpoint answers: its parameters are read before any work is done."""
-    values = p.read(endpoint.parameters, query) | named
-    prefix = "set."
-    values["changes"] = {
-        key.removeprefix(prefix): texts[0] for key, texts in query.items() if key.startswith(prefix)
-    }
+    values: dict[str, Any] = p.read(endpoint.parameters, query) | named
     values["tokenizer"] = tokenizer
-    return endpoint.answer(values, own)
+    if endpoint.path == "/api/v1/spell":
+        values["changes"] = p.changes(query)
+    try:
+        return endpoint.answer(values, loaded)
+    except Exception as error:
+        own = [name for name in values.get("e") or () if name in loaded]
+        if isinstance(error, Refused) or not own:
+            raise
+        told = f"{type(error).__name__}: {error}"
+        raise Refused(f"{', '.join(own)}, which you loaded, failed: {told}", "e") from error
 
 
 def application(
@@ -129,32 +143,24 @@ def application(
     loaded: dict[str, Encoding] | None = None,
     tokenizer: Tokenizer | None = None,
     hosts: tuple[str, ...] = LOCAL,
+    crew: Crew | None = None,
 ) -> Guard:
     """The explorer, with encodings and a tokenizer that the command line has loaded."""
     own = loaded or {}
-    workers = Workers(2, waiting=256, seconds=30.0)
-    checkers = Workers(1, waiting=32, seconds=60.0)
+    workers, checkers = crew or crew_of()
 
     def route(endpoint: Endpoint) -> Route:
         async def answer(request: Request) -> Response:
             query = {key: request.query_params.getlist(key) for key in request.query_params}
             do = checkers if endpoint.slow else workers
             work = partial(answered, endpoint, query, request.path_params, own, tokenizer)
-            return _response(endpoint, await do.do(work))
+            return await do.do(lambda: _response(endpoint, work()))
 
         return Route(endpoint.path, answer, methods=["GET"])
 
     async def config(request: Request) -> Response:
-        body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > limits.CONFIG:
-                raise Refused(f"a config must have at most {limits.CONFIG:,} bytes", "config", 413)
-        try:
-            given = json.loads(body)
-        except (ValueError, RecursionError) as error:
-            raise Refused(f"a config must be JSON: {error}", "config") from error
-        return _json(await workers.do(lambda: answers.config(given)))
+        body = await _body(request, limits.CONFIG)
+        return await workers.do(lambda: _json(answers.config(_parsed(body))))
 
     async def openapi(_: Request) -> Response:
         return _json(described(ENDPOINTS))
@@ -176,6 +182,7 @@ def application(
         exception_handlers={Refused: refused, HTTPException: not_there, Exception: failed},
         lifespan=lifespan,
     )
+    app.router.redirect_slashes = False
     return Guard(app, hosts=hosts)
 
 
@@ -185,6 +192,24 @@ async def page(_: Request) -> Response:
     if not index.exists():
         return Response(MISSING, status_code=503, media_type="text/plain; charset=utf-8")
     return FileResponse(index, headers={"cache-control": "no-cache"})
+
+
+async def _body(request: Request, most: int) -> bytes:
+    told = request.headers.get("content-length", "")
+    body = bytearray()
+    too_long = told.isascii() and told.isdigit() and (len(told) > 12 or int(told) > most)
+    async for part in request.stream():
+        if too_long or len(body) + len(part) > most:
+            raise Refused(f"a config must have at most {most:,} bytes", "config", 413)
+        body += part
+    return bytes(body)
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"a config must be JSON: {error}", "config") from error
 
 
 def _response(endpoint: Endpoint, made: Any) -> Response:
@@ -199,12 +224,39 @@ def _response(endpoint: Endpoint, made: Any) -> Response:
 
 
 def _json(data: Any, status: int = 200) -> Response:
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Response(text, status_code=status, media_type="application/json")
+    try:
+        text = _dumped(data)
+    except ValueError:  # a number that JSON does not have
+        text = _dumped(_known(data))
+    # a lone surrogate is not UTF-8; replaced so, it is how JSON spells it
+    content = text.encode(errors="backslashreplace")
+    return Response(content, status_code=status, media_type="application/json")
+
+
+def _dumped(data: Any) -> str:
+    return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _known(data: Any) -> Any:
+    """The data with null for every number that is not finite."""
+    match data:
+        case dict():
+            return {key: _known(value) for key, value in cast(dict[str, Any], data).items()}
+        case list() | tuple():
+            return [_known(value) for value in cast(list[Any], data)]
+        case float():
+            return data if math.isfinite(data) else None
+        case _:
+            return data
 
 
 def _error(message: str, argument: str | None, status: int) -> Response:
-    return _json({"error": {"message": message, "argument": argument}}, status)
+    short = message if len(message) <= LONGEST else f"{message[:LONGEST]}…"
+    return _json({"error": {"message": short, "argument": argument}}, status)
+
+
+LONGEST = 1_000
+"""Characters of a message: some quote what was given."""
 
 
 async def refused(_: Request, error: Exception) -> Response:
@@ -216,7 +268,9 @@ async def refused(_: Request, error: Exception) -> Response:
 async def not_there(_: Request, error: Exception) -> Response:
     """An address or a method that there is not."""
     assert isinstance(error, HTTPException)
-    return _error(str(error.detail), None, error.status_code)
+    made = _error(str(error.detail), None, error.status_code)
+    made.headers.update(error.headers or {})
+    return made
 
 
 async def failed(_: Request, __: Exception) -> Response:

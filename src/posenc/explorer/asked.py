@@ -6,7 +6,7 @@ from typing import Any
 
 from posenc.explorer import limits
 from posenc.explorer.parameters import Refused
-from posenc.find import spelled
+from posenc.find import made, spelled
 from posenc.mechanisms import Encoding
 
 Tokenizer = Callable[[str], Iterable[Any]]
@@ -44,7 +44,7 @@ def asked(values: dict[str, Any], loaded: dict[str, Encoding]) -> Asked:
     if length > limits.POSITIONS:
         raise Refused(f"n must be at most {limits.POSITIONS:,}; got {length:,}", "n", 413)
     for encoding in encodings:
-        dim = getattr(encoding, "dim", 64)
+        dim = limits.width(encoding)
         if length * dim > limits.CELLS:
             raise Refused(
                 f"positions x dimensions must be at most {limits.CELLS:,}; got {length} x {dim}",
@@ -60,8 +60,18 @@ def encoding_of(expression: str, loaded: dict[str, Encoding]) -> Encoding:
         return loaded[expression]
     try:
         return spelled(expression, check=limits.check_arguments)
-    except (ValueError, TypeError, OverflowError) as error:
+    except (ValueError, TypeError, ArithmeticError) as error:
         raise Refused(str(error), "e") from error
+
+
+def scaling_of(expression: str) -> Any:
+    """The scaling that is spelled; nothing is none."""
+    if not expression.strip():
+        return None
+    try:
+        return made(expression, check=limits.check_arguments)
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise Refused(str(error), "scaling") from error
 
 
 def tokens_of(values: dict[str, Any]) -> tuple[Any, ...]:
@@ -75,5 +85,7 @@ def tokens_of(values: dict[str, Any]) -> tuple[Any, ...]:
         raise Refused("there is no tokenizer: posenc explore --tokenizer FILE has one", "by")
     try:
         return tokenised(values["text"], by=by)
-    except (ValueError, TypeError, ModuleNotFoundError) as error:
+    except (ValueError, TypeError) as error:
         raise Refused(str(error), "by") from error
+    except ModuleNotFoundError as error:
+        raise Refused(str(error), "by", 503) from error

@@ -4,19 +4,26 @@ import io
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from posenc.explorer import answers
+from posenc.explorer import answers, limits
 from posenc.explorer import parameters as p
 from posenc.explorer.asked import Asked, asked
 from posenc.explorer.page import npy as array_bytes
 from posenc.explorer.parameters import Parameter, Refused
+from posenc.find import spelling
 from posenc.mechanisms import Encoding
+from posenc.views import Image
 from posenc.views.kinds import KINDS
 
 VIEW = Parameter("view", "The kind of view.", None, choices=tuple(KINDS))
+
+
+DRAWING = Lock()
+"""matplotlib's settings are those of the whole program: one picture at a time."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +52,12 @@ def picture(form: str, media: str) -> Callable[..., File]:
                 status=503,
             ) from error
         wanted, kind = _of(values, loaded)
-        figure = draw(answers.seen(wanted, kind), dark=values["theme"] == "dark", lang=wanted.lang)
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format=form)
+        made, dark, buffer = answers.seen(wanted, kind), values["theme"] == "dark", io.BytesIO()
+        try:
+            with DRAWING:
+                draw(made, dark=dark, lang=wanted.lang).savefig(buffer, format=form)
+        except ValueError as error:
+            raise Refused(str(error), "view") from error
         return File(f"posenc-{kind}.{form}", buffer.getvalue(), media)
 
     return export
@@ -56,7 +66,15 @@ def picture(form: str, media: str) -> Callable[..., File]:
 def csv(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
     """The numbers of the view as a table."""
     wanted, kind = _of(values, loaded)
-    text = answers.seen(wanted, kind).to_csv()
+    made = answers.seen(wanted, kind)
+    cells = sum(panel.values.size for panel in made.panels if isinstance(panel, Image))
+    if cells > limits.TABLE:
+        raise Refused(
+            f"a table must have at most {limits.TABLE:,} cells; got {cells:,} (an .npy has room)",
+            "n",
+            413,
+        )
+    text = made.to_csv()
     return File(f"posenc-{kind}.csv", text.encode(), "text/csv; charset=utf-8")
 
 
@@ -73,8 +91,8 @@ def code(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
     """Python that makes what is shown."""
     wanted, kind = _of(values, loaded)
     spelled = [
-        f"mine[{name!r}]" if name in loaded else re.sub(r"\b(?=[A-Z]\w*[.(])", "pe.", name)
-        for name in wanted.names
+        f"mine[{name!r}]" if name in loaded else _with_module(spelling(encoding))
+        for name, encoding in zip(wanted.names, wanted.encodings, strict=True)
     ]
     own = set(wanted.names) & set(loaded)
     gridded = any(encoding.axes not in (None, 1) for encoding in wanted.encodings)
@@ -93,6 +111,10 @@ def code(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
         f'figure.savefig("posenc-{kind}.png")',
     ]
     return File("posenc.py", ("\n".join(lines) + "\n").encode(), "text/x-python; charset=utf-8")
+
+
+def _with_module(expression: str) -> str:
+    return re.sub(r"\b(?=[A-Z]\w*\()", "pe.", expression)
 
 
 def _spell(values: dict[str, Any], loaded: dict[str, Encoding]) -> dict[str, str]:

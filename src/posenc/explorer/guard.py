@@ -20,18 +20,26 @@ HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
 )
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
+WATCHED = (b"host", b"origin", b"sec-fetch-site")
 
 
 class Guard:
-    """Refuses foreign hosts and origins (a page elsewhere cannot ask in our name)."""
+    """Refuses foreign hosts and origins (a page elsewhere cannot ask in our name).
+
+    A host is foreign if it is neither one of `hosts` nor the very address that was connected to: a
+    name that someone else lets point here (DNS rebinding) is neither.
+    """
 
     def __init__(self, app: App, *, hosts: tuple[str, ...] = LOCAL) -> None:
-        self.app, self.hosts = app, hosts
+        self.app, self.hosts = app, tuple(host.lower() for host in hosts)
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         """Answer, or refuse."""
-        if scope["type"] != "http":
+        if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # there are no web sockets
+            await send({"type": "websocket.close", "code": 1008})
             return
 
         async def carrying(message: MutableMapping[str, Any]) -> None:
@@ -44,25 +52,45 @@ class Guard:
             await self.app(scope, receive, carrying)
             return
         body = json.dumps({"error": {"message": refusal, "argument": None}}).encode()
-        headers = [(b"content-type", b"application/json")]
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode()),
+        ]
         await carrying({"type": "http.response.start", "status": 403, "headers": headers})
+        body = b"" if scope["method"] == "HEAD" else body
         await send({"type": "http.response.body", "body": body})
 
     def _refusal(self, scope: Scope) -> str | None:
-        headers: dict[str, str] = {}
+        found: dict[bytes, str] = {}
         for name, value in scope["headers"]:
-            if name in (b"host", b"origin", b"sec-fetch-site"):
-                headers[name.decode("latin-1")] = value.decode("latin-1")
-        host = headers.get("host", "")
-        if _name(host) not in self.hosts:
+            if name in WATCHED:
+                if name in found:
+                    return f"the header {name.decode()} must be given once"
+                found[name] = value.decode("latin-1")
+        host = found.get(b"host", "")
+        if not self._ours(_name(host), scope):
             return f"the explorer answers to {', '.join(self.hosts)}; got host {host[:80]!r}"
-        origin = headers.get("origin")
-        if origin is not None and origin != f"{scope['scheme']}://{host}":
+        origin = found.get(b"origin")
+        if origin is not None and origin.lower() != f"{scope['scheme']}://{host}".lower():
             return f"the explorer answers its own page only; got origin {origin[:80]!r}"
+        elsewhere = found.get(b"sec-fetch-site", "none").lower() in ("cross-site", "same-site")
+        if elsewhere and scope["path"] != "/":  # a link to the page may stand anywhere
+            return "the explorer answers its own page only; another one asked"
         return None
 
+    def _ours(self, name: str | None, scope: Scope) -> bool:
+        address = (scope.get("server") or ("",))[0]
+        address = f"[{address}]" if ":" in address else address
+        return bool(name) and (name in self.hosts or name == address)
 
-def _name(host: str) -> str:
-    """The host without its port."""
-    name, colon, port = host.rpartition(":")
-    return name if colon and port.isdigit() else host
+
+def _name(host: str) -> str | None:
+    """The host without its port, in small letters; None if the port is none.
+
+    >>> _name("LocalHost:8765"), _name("[::1]:80"), _name("localhost"), _name("localhost:8765x")
+    ('localhost', '[::1]', 'localhost', None)
+    """
+    name, bracket, rest = host.rpartition("]") if host.startswith("[") else ("", "", host)
+    begin, colon, port = rest.partition(":")
+    good = port.isascii() and port.isdigit() and int(port[:6]) < 65_536 and len(port) < 6
+    return (name + bracket + begin).lower() if good or not colon else None

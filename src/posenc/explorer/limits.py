@@ -1,10 +1,25 @@
 """What the explorer accepts at most. Each is checked before memory or time is spent on it."""
 
+from math import prod
 from typing import Any
+
+from posenc.mechanisms import Encoding
+from posenc.temperatures import Tempered
 
 TEXT = 2_000
 POSITIONS = 8_192
 CELLS = 2**22
+"""Of an image, and of an encoding's parameters."""
+NUMBERS = 2**24
+"""That are made at once on the way to an image: a matrix for each head, say."""
+TABLE = 2**20
+"""Of a table of text, which takes a hundred times the memory of an array."""
+EXPLAINED = 512
+"""Positions and dimensions of a worked calculation, every number of which is written out."""
+DECAY = 2**17
+"""Positions x dimensions of long-range decay, which takes 512 draws of each."""
+FINE = 1_024
+"""Positions up to which waves are drawn smoothly, with 16 points to each."""
 ENCODINGS = 4
 EXPRESSION = 2_000
 CONFIG = 256 * 1024
@@ -16,6 +31,7 @@ SIZES = {
     "axes": 4,
     "reach": 4_096,
     "buckets": 4_096,
+    "features": 4_096,
     "hidden": 1_024,
     "window": 32,
     "sections": 2_048,
@@ -36,3 +52,69 @@ def check_arguments(kind: str, arguments: dict[str, Any]) -> None:
         for entry in many:
             if most is not None and type(entry) in (int, float) and abs(entry) > most:
                 raise ValueError(f"{name} must be at most {most:,} in the explorer; got {entry}")
+    sizes = parameters(kind, arguments)
+    if prod(sizes) > CELLS:
+        raise ValueError(
+            f"the parameters of {kind} must be at most {CELLS:,} numbers in the explorer; "
+            f"got {' x '.join(f'{size:,}' for size in sizes)}"
+        )
+
+
+def parameters(kind: str, arguments: dict[str, Any]) -> tuple[int, ...]:
+    """The shape of the largest parameter of those encodings that can have a large one.
+
+    >>> parameters("Learned", {"length": 512, "dim": 64})
+    (512, 64)
+    """
+
+    def size(name: str, otherwise: int = 1) -> int:
+        value = arguments.get(name)
+        return value if type(value) is int else otherwise
+
+    match kind:
+        case "Learned":
+            return size("length"), size("dim")
+        case "Shaw":
+            return 2 * size("reach") + 1, size("dim")
+        case "TransformerXL":
+            wide = size("heads") * size("dim")
+            return wide, size("features", wide)
+        case _:
+            return ()
+
+
+def acting(encoding: Encoding) -> Encoding:
+    """The encoding itself, where a temperature is put upon it."""
+    while isinstance(encoding, Tempered):
+        encoding = encoding.encoding
+    return encoding
+
+
+def width(encoding: Encoding) -> int:
+    """Channels of a query or an embedding."""
+    dim = getattr(acting(encoding), "dim", None)
+    return dim if isinstance(dim, int) else 64
+
+
+def taken(kind: str, encoding: Encoding, length: int) -> tuple[dict[str, int], int]:
+    """The sizes whose product a view of so many positions takes, by name, and the most of it."""
+    given = acting(encoding)
+    sizes = {name: int(getattr(given, name, None) or 0) for name in ("heads", "features", "hidden")}
+    dim, heads = width(encoding), max(1, sizes["heads"])
+    taken, most = {"positions": length, "dimensions": dim}, CELLS
+    if (given.axes or 1) > 1:  # on a grid of its own size
+        taken = {}
+    elif kind in ("similarity", "learned"):
+        taken = {"positions": length, "positions again": length}
+    elif kind == "attention":
+        rows, columns = max(length, dim), max(length, 2 * dim + sizes["features"])
+        taken = {"heads": heads, "positions or dimensions": rows, "the same again": columns}
+        most = NUMBERS
+    elif kind == "bias":
+        heads = max(heads, sizes["hidden"])
+        taken, most = {"heads": heads, "positions": length, "positions again": length}, NUMBERS
+    elif kind == "waves" and length <= FINE:
+        taken, most = {"positions": length, "points between": 16, "dimensions": dim}, NUMBERS
+    elif kind == "decay":
+        most = DECAY
+    return taken, most

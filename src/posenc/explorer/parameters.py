@@ -90,6 +90,15 @@ def read(parameters: tuple[Parameter, ...], query: Mapping[str, list[str]]) -> d
     return {each.name: each.read(query.get(each.name, [])) for each in parameters}
 
 
+def changes(query: Mapping[str, list[str]]) -> dict[str, str]:
+    """What follows `set.`: fields of an encoding to be changed, each once."""
+    return {
+        name.removeprefix("set."): str(Parameter(name[:80], "").read(given))
+        for name, given in query.items()
+        if name.startswith("set.")
+    }
+
+
 TEXT = Parameter("text", "The sentence.", "", longest=limits.TEXT, example="我 爱 学习 AI")
 BY = Parameter(
     "by",

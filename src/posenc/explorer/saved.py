@@ -52,7 +52,7 @@ def responses(asked: Asked) -> dict[str, Any]:
     told: dict[str, Any] = {
         "encodings": answers.encodings(asked.lang, {}),
         "tokens": answers.tokens(asked),
-        "check": answers.checked(asked),
+        "check": answers.checked(asked, {}),
         "explain": answers.explanation(asked, 3),
     }
     told |= {f"messages?lang={lang}": answers.messages(lang) for lang in LANGUAGES}

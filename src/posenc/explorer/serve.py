@@ -1,12 +1,16 @@
 """Starting the explorer: a free port, its address, and a stop that is at once."""
 
+import errno
+import logging
+import os
 import socket
 import webbrowser
 from collections.abc import Callable
+from threading import Thread
 
 import uvicorn
 
-from posenc.explorer.app import application
+from posenc.explorer import app
 from posenc.explorer.asked import Tokenizer
 from posenc.explorer.guard import LOCAL
 from posenc.explorer.page import MISSING, STATIC
@@ -16,27 +20,49 @@ TRIES = 50
 """How many ports after the wanted one are tried."""
 
 
+IN_USE = (errno.EADDRINUSE, 10048)  # of Windows
+
+
 def listening(host: str, port: int) -> tuple[socket.socket, int]:
     """A socket on the port, or on the next one that is free; port 0 is any free one."""
+    if not host:
+        raise ValueError("host must be an address, such as 127.0.0.1; got host=''")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for candidate in [port] if port == 0 else range(port, min(port + TRIES, 65_536)):
         made = socket.socket(family, socket.SOCK_STREAM)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if os.name != "nt":  # where it would take the port from whoever has it
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             made.bind((host, candidate))
-            made.listen(128)
+            made.listen(512)
         except OSError as error:
             made.close()
             if error.errno not in IN_USE:
                 raise ValueError(
                     f"cannot listen on {host}:{candidate}: {error.strerror}"
                 ) from error
+        except (TypeError, ValueError) as error:  # no name of a host can be made of it
+            made.close()
+            raise ValueError(f"host must be an address or a name; got {host!r}") from error
         else:
             return made, int(made.getsockname()[1])
     raise ValueError(f"port must be free, or one of the next {TRIES}; got {port}")
 
 
-IN_USE = (48, 98, 10048)  # EADDRINUSE of macOS, Linux and Windows
+class Server(uvicorn.Server):
+    """uvicorn's, which tells those who still wait that it stops instead of waiting for them."""
+
+    def __init__(self, config: uvicorn.Config, crew: app.Crew) -> None:
+        super().__init__(config)
+        self._crew = crew
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop."""
+        for workers in self._crew:
+            workers.close()
+        # who sends half a request is cut off, and that is nothing to report
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+        await super().shutdown(sockets)
 
 
 def serve(
@@ -58,20 +84,22 @@ def serve(
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{taken}/{query}"
     hosts = LOCAL if host in ("127.0.0.1", "::1", "localhost") else (*LOCAL, shown, _own_name())
+    crew = app.crew_of()
     config = uvicorn.Config(
-        application(loaded=loaded, tokenizer=tokenizer, hosts=hosts),
+        app.application(loaded=loaded, tokenizer=tokenizer, hosts=hosts, crew=crew),
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=1,
         server_header=False,
+        proxy_headers=False,
         limit_concurrency=512,
+        ws="none",
     )
-    server = uvicorn.Server(config)
     say(f"posenc explorer: {address}")
-    if open_page:
-        webbrowser.open(address)
+    if open_page:  # some browsers keep who opens them waiting
+        Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     try:
-        server.run(sockets=[made])
+        Server(config, crew).run(sockets=[made])
     except KeyboardInterrupt:
         pass
     finally:

@@ -9,11 +9,12 @@ from matplotlib.axes import Axes
 from posenc import rules
 from posenc.figures import fonts
 from posenc.figures.images import colour_bar, fill, place
-from posenc.figures.layout import columns_of, given_size, heights_of, width_of
+from posenc.figures.labels import Labels, Ruler, Title
+from posenc.figures.layout import columns_of, given_size, heights_of, least_of, width_of
 from posenc.figures.lines import draw_dials, draw_lines
 from posenc.figures.page import Page, style
 from posenc.messages import translator
-from posenc.views import Image, Lines, View
+from posenc.views import Dials, Image, Lines, View
 
 
 def draw(
@@ -32,7 +33,7 @@ def draw(
     letters = fonts.Lettering(fonts.families(lang, texts))
     heights = heights_of(view)
     own = (width_of(view), sum(heights) + 0.15 * len(heights) + 0.5 + 0.2 * len(view.notes))
-    width, height = given_size(size) or own
+    width, height = given_size(size, least_of(view, own)) or own
     scale = max(0.6, min(1.0, width / own[0], height / own[1]))
     settings = style(letters.fonts, dark=dark, scale=scale)
     with rc_context(settings):
@@ -42,9 +43,10 @@ def draw(
         page = Page(settings, figsize=(width, height), dpi=dpi, layout=engine)
         page.view = view
         room = width / columns_of(view), height / own[1]
-        placed = _place(page, heights, room, letters, dark=dark)
+        placed, texts = _place(page, heights, room, letters, dark=dark)
         _frame(page, width, letters)
-        _lay_out(page, own)  # now pixels can be counted
+        ruler = Ruler(page, letters.fonts, settings["xtick.labelsize"], settings["axes.titlesize"])
+        _lay_out(page, own, ruler, texts)  # now pixels can be counted
         for axes, panel in placed:
             if isinstance(panel, Image):
                 fill(axes, panel, letters, t, dark=dark)
@@ -53,8 +55,29 @@ def draw(
     return page
 
 
-def _lay_out(page: Page, own: tuple[float, float]) -> None:
-    """Find every panel its place; what has none is a sentence, where matplotlib would warn."""
+def _lay_out(
+    page: Page,
+    own: tuple[float, float],
+    ruler: Ruler,
+    texts: list[tuple[Labels | Title, float]],
+) -> None:
+    """Find every panel its place; what has none is a sentence, where matplotlib would warn.
+
+    How much room labels and titles have is known when all is placed, and what they take of it
+    moves the rest: first by a guess, then as measured.
+    """
+    for text, guess in texts:
+        text.arrange(ruler, guess * page.dpi)
+    _find_places(page, own)
+    news = [text.arrange(ruler) for text, _ in texts]
+    if any(news):
+        _find_places(page, own)
+        for text, _ in texts:
+            text.arrange(ruler, settled=True)
+    page.set_layout_engine("none")  # once is enough, and quicker
+
+
+def _find_places(page: Page, own: tuple[float, float]) -> None:
     with warnings.catch_warnings():
         warnings.filterwarnings("error", "constrained_layout not applied")
         try:
@@ -65,7 +88,6 @@ def _lay_out(page: Page, own: tuple[float, float]) -> None:
                 f"size must leave room for what is shown, such as {own[0]:.0f}x{own[1]:.0f}; "
                 f"got {width:g}x{height:g}"
             ) from None
-    page.set_layout_engine("none")  # once is enough, and quicker
 
 
 def unwritable(lang: str) -> set[str]:
@@ -104,24 +126,39 @@ def _place(
     letters: fonts.Lettering,
     *,
     dark: bool,
-) -> list[tuple[Axes, Any]]:
-    """Axes for every panel; `room` is the width of a column and how much taller than own."""
+) -> tuple[list[tuple[Axes, Any]], list[tuple[Labels | Title, float]]]:
+    """Axes for every panel; `room` is the width of a column and how much taller than own.
+
+    Also the labels and titles, each with a guess at the inches that it has.
+    """
     columns = columns_of(page.view)
     grid = page.add_gridspec(len(heights), columns, height_ratios=heights)
     placed: list[tuple[Axes, Any]] = []
+    texts: list[tuple[Labels | Title, float]] = []
     for number, panel in enumerate(page.view.panels):
         row, column = divmod(number, columns)
         axes = page.add_subplot(grid[row, column])
         space = room[0] - 1, max(0.5, heights[row] * room[1] - 0.8)
+        labels: list[Labels] = []
         if isinstance(panel, Image):
-            place(axes, panel, letters, space)
+            labels = place(axes, panel, letters, space)
         elif isinstance(panel, Lines):
-            draw_lines(axes, panel, letters, space, dark=dark)
+            labels = draw_lines(axes, panel, letters, space, dark=dark)
         else:
             draw_dials(axes, panel, letters, dark=dark)
+        square = isinstance(panel, Image) and panel.square
+        guess = max(0.5, min(space) if square else space[0])
+        texts += [(one, guess) for one in labels]
+        if not _titled(page.view):
+            texts.append(
+                (
+                    Title(axes, panel.title, letters, pad=14 if isinstance(panel, Dials) else None),
+                    guess,
+                )
+            )
         placed.append((axes, panel))
     _scales(page, placed, letters, dark=dark)
-    return placed
+    return placed, texts
 
 
 def _scales(
@@ -142,12 +179,16 @@ def _scales(
             colour_bar(page, placed[block[0]][1], axes, letters, shrink, dark=dark)
 
 
+def _titled(view: View) -> bool:
+    """Whether the page's title names its only panel."""
+    return len(view.panels) == 1 and view.title.startswith(view.panels[0].title)
+
+
 def _frame(page: Page, width: float, letters: fonts.Lettering) -> None:
-    """The title, unless the only panel has it, and the notes."""
+    """The title and the notes."""
     view = page.view
-    if [panel.title for panel in view.panels] != [view.title]:
-        title = fonts.wrapped(view.title, int(11 * width))
-        page.suptitle(letters.text(title), x=0.01, ha="left")
+    title = fonts.wrapped(view.title, int(11 * width))
+    page.suptitle(letters.text(title), x=0.01, ha="left")
     if view.notes:
         notes = "\n".join(fonts.wrapped(note, int(15 * width)) for note in view.notes)
         page.supxlabel(letters.text(notes), fontsize="small", x=0.01, ha="left")

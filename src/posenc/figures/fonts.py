@@ -6,6 +6,7 @@ the reader's language decides the font.
 
 import re
 import unicodedata
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +24,10 @@ REGIONS = {
     "zh-Hans": r"\bSC\b|WenQuanYi|PingFang|Heiti|YaHei|SimHei",
     "zh-Hant": r"\bTC\b|JhengHei",
 }
+NO_BEGINNING = frozenset(" ：。，、；！？）」』】・ー…")
+NO_END = frozenset("（「『【")
+"""What may not begin or end a line."""
+
 KANA = re.compile(r"[\u3041-\u30ff]")
 
 
@@ -114,24 +119,6 @@ class Lettering:
         return said
 
 
-def wrapped(text: str, columns: int) -> str:
-    """Lines of at most so many columns; a Han character takes two, and may end a line anywhere.
-
-    >>> wrapped("one two three", 8)
-    'one two\\nthree'
-    """
-    lines, line = [""], 0
-    for word in _pieces(text):
-        wide = breadth(word)
-        if line and line + wide > columns:
-            lines[-1] = lines[-1].rstrip()
-            lines.append("")
-            line = 0
-        lines[-1] += word
-        line += wide
-    return "\n".join(lines).rstrip()
-
-
 def breadth(text: str) -> int:
     """How many letters a text is wide: a Han character counts for two.
 
@@ -141,14 +128,36 @@ def breadth(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
+def wrapped(text: str, room: float, measure: Callable[[str], float] = breadth) -> str:
+    """Lines within the room; a Han character may end a line, a comma never begins one.
+
+    >>> wrapped("one two three", 8)
+    'one two\\nthree'
+    >>> wrapped("打乱后再还原：相差", 12)
+    '打乱后再还\\n原：相差'
+    """
+    lines = [""]
+    for word in _pieces(text):
+        if lines[-1] and measure((lines[-1] + word).rstrip()) > room:
+            lines[-1] = lines[-1].rstrip()
+            lines.append("")
+        lines[-1] += word
+    return "\n".join(lines).rstrip()
+
+
 def _pieces(text: str) -> list[str]:
-    """Words with the space behind them; characters that are wide, one by one."""
-    pieces = [""]
+    """Words with the space behind them; wide characters one by one, with what may not leave them.
+
+    >>> _pieces("one 位置、（二）")
+    ['one ', '位', '置、', '（二）']
+    """
+    pieces: list[str] = []
     for character in text:
-        broad = unicodedata.east_asian_width(character) in "WF"
-        if pieces[-1] and (broad or pieces[-1][-1] == " "):
-            pieces.append("")
-        pieces[-1] += character
-        if broad:
-            pieces.append("")
+        last = pieces[-1][-1] if pieces else " "
+        # a line may end behind a space, and beside anything wide
+        apart = last == " " or breadth(last + character) > 2
+        if pieces and (last in NO_END or character in NO_BEGINNING or not apart):
+            pieces[-1] += character
+        else:
+            pieces.append(character)
     return pieces

@@ -10,7 +10,8 @@ from matplotlib.colors import Colormap, ListedColormap, Normalize
 from matplotlib.ticker import MaxNLocator
 
 from posenc import colours
-from posenc.figures.fonts import Lettering, breadth, wrapped
+from posenc.figures.fonts import Lettering
+from posenc.figures.labels import Labels
 from posenc.messages import Translate
 from posenc.views import Axis, Image
 
@@ -18,17 +19,20 @@ LINE = 0.17
 """Inches that a label takes."""
 
 
-def place(axes: Axes, image: Image, letters: Lettering, room: tuple[float, float]) -> None:
-    """Everything but the cells: how many of those fit is known when all is laid out."""
+def place(axes: Axes, image: Image, letters: Lettering, room: tuple[float, float]) -> list[Labels]:
+    """Everything but the cells: how many of those fit is known when all is laid out.
+
+    Labels of rows and columns are returned: what fits of them is known then too.
+    """
     rows, columns = _extent(image)
-    axes.set_title(letters.text(wrapped(image.title, int(13 * room[0]))), loc="left")
     axes.set_xlim(-0.5, columns - 0.5)
     axes.set_ylim(rows - 0.5, -0.5)
     axes.set_aspect("equal" if image.square else "auto")
-    _ticks(axes.yaxis, image.rows, letters, int(room[1] / LINE), beside=True)
-    _ticks(axes.xaxis, image.columns, letters, int(room[0] / LINE), beside=False)
     for spine in axes.spines.values():
         spine.set_visible(False)
+    beside = _ticks(axes, image.rows, letters, int(room[1] / LINE), beside=True)
+    below = _ticks(axes, image.columns, letters, int(room[0] / LINE), beside=False)
+    return beside + below
 
 
 def fill(axes: Axes, image: Image, letters: Lettering, t: Translate, *, dark: bool) -> None:
@@ -76,29 +80,13 @@ def colour_bar(
         bar.set_ticks(quarters, labels=["−π", "−π/2", "0", "π/2", "π"])
 
 
-def label_ticks(
-    axis: Any, labels: tuple[str, ...], letters: Lettering, most: int, *, beside: bool
-) -> None:
-    """Labels of positions, as many as fit: below, on end if they are long; or beside, numbered."""
-    named = range(0, len(labels), max(1, -(-len(labels) // max(1, most))))
-    shown = {i: letters.label(labels[i]) for i in named}
-    if beside:
-        numbers = all(label.lstrip("-").isdigit() for label in labels)
-        texts = [shown[i] if numbers else f"{shown[i]}  {i}".strip() for i in named]
-    else:
-        texts = [shown[i] or str(i) for i in named]
-    axis.set_ticks(list(named), texts)
-    axis.set_tick_params(length=0)
-    if not beside and max(map(breadth, texts)) > 4 and len(texts) > 4:
-        axis.set_tick_params(rotation=90)
-
-
-def _ticks(axis: Any, what: Axis, letters: Lettering, most: int, *, beside: bool) -> None:
+def _ticks(axes: Axes, what: Axis, letters: Lettering, most: int, *, beside: bool) -> list[Labels]:
+    axis: Any = axes.yaxis if beside else axes.xaxis
     axis.set_label_text(letters.text(what.name))
-    if what.labels is None:
-        axis.set_major_locator(MaxNLocator(nbins=min(9, max(2, most)), integer=True, min_n_ticks=1))
-    else:
-        label_ticks(axis, what.labels, letters, most, beside=beside)
+    if what.labels is not None:
+        return [Labels(axes, what.labels, letters, beside=beside)]
+    axis.set_major_locator(MaxNLocator(nbins=min(9, max(2, most)), integer=True, min_n_ticks=1))
+    return []
 
 
 def _extent(image: Image) -> tuple[int, int]:

@@ -1,8 +1,10 @@
 """How much room panels want, and where they stand on the page."""
 
+import math
 from typing import Any
 
 from posenc import rules
+from posenc.figures.fonts import breadth
 from posenc.figures.lines import DIALS_IN_A_ROW, legend_rows
 from posenc.views import Dials, Image, Panel, View
 
@@ -51,11 +53,23 @@ def _is_square(panel: Panel) -> bool:
 
 
 def _square(panel: Any) -> float:
-    """Inches of a side of a square image: a third of an inch for each cell, within bounds."""
-    return min(max(2.2, 0.36 * max(panel.values.shape)), 5.0)
+    """Inches of a side of a square image: cells as wide as their labels, within bounds."""
+    longest = max(map(breadth, panel.columns.labels or ("",)))
+    cell = min(max(0.36, 0.12 + 0.07 * longest), 0.6)
+    return min(max(2.2, cell * max(panel.values.shape)), 5.0)
 
 
-def given_size(size: Any) -> tuple[float, float] | None:
+def least_of(view: View, own: tuple[float, float]) -> tuple[float, float]:
+    """Inches of the smallest page that can be read, for what would take its `own` size.
+
+    Squares shrink by the shorter side, and with them the room for their labels.
+    """
+    part = 0.7 if any(map(_is_square, view.panels)) else 0.5
+    width, height = (math.ceil(10 * part * side) / 10 for side in own)
+    return width, height
+
+
+def given_size(size: Any, least: tuple[float, float] = (1.0, 1.0)) -> tuple[float, float] | None:
     """Inches (width, height), out of a pair or of text such as 8x4.5.
 
     >>> given_size("8x4.5")
@@ -72,4 +86,9 @@ def given_size(size: Any) -> tuple[float, float] | None:
         ) from None
     for side in (width, height):
         rules.real("each side of size", side, least=1, most=100)
+    if width < least[0] or height < least[1]:
+        raise ValueError(
+            f"size must be at least {least[0]:g}x{least[1]:g} for what is shown; "
+            f"got {width:g}x{height:g}"
+        )
     return width, height

@@ -10,8 +10,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 from matplotlib.transforms import ScaledTranslation
 
 from posenc import colours
-from posenc.figures.fonts import Lettering, breadth, wrapped
-from posenc.figures.images import LINE, label_ticks
+from posenc.figures.fonts import Lettering, breadth
+from posenc.figures.labels import Labels
 from posenc.figures.page import PAPER
 from posenc.views import Dials, Lines
 
@@ -21,16 +21,22 @@ STROKES = ("-", "--", ":", "-.")
 
 def draw_lines(
     axes: Axes, panel: Lines, letters: Lettering, room: tuple[float, float], *, dark: bool
-) -> None:
+) -> list[Labels]:
     """Lines in colours that all can tell apart, marks as rules; their names beside or below."""
-    axes.set_title(letters.text(wrapped(panel.title, int(13 * room[0]))), loc="left")
-    palette = colours.lines(dark=dark)
     for number, line in enumerate(panel.lines):
-        # with more lines than colours the strokes differ; a lone point needs a dot to be seen
-        stroke, colour = STROKES[number // len(palette) % 4], palette[number % len(palette)]
+        colour, stroke = look(number if line.colour is None else line.colour, dark=dark)
+        # a lone point needs a dot to be seen
         dot = "o" if np.isfinite(line.y).sum() == 1 else None
         y = np.where(np.isfinite(line.y), line.y, np.nan)
-        axes.plot(panel.x, y, stroke, color=colour, marker=dot, label=letters.text(line.name))
+        axes.plot(
+            panel.x,
+            y,
+            "--" if line.dashed else stroke,
+            color=colour,
+            marker=dot,
+            drawstyle="steps-mid" if panel.steps else "default",
+            label=letters.text(line.name),
+        )
     ink = PAPER["dark" if dark else "light"][1]
     for number, mark in enumerate(panel.marks):
         rule = axes.axhline if mark.x is None else axes.axvline
@@ -54,11 +60,22 @@ def draw_lines(
     axes.margins(x=0.02)
     axes.set_xlabel(letters.text(panel.x_axis.name))
     axes.set_ylabel(letters.text(panel.y_axis.name))
-    if panel.x_axis.labels is not None:
-        label_ticks(axes.xaxis, panel.x_axis.labels, letters, int(room[0] / LINE), beside=False)
-    elif not panel.x_axis.log:
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
     _legend(axes, room)
+    if panel.x_axis.labels is not None:
+        return [Labels(axes, panel.x_axis.labels, letters, beside=False)]
+    if not panel.x_axis.log:
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
+    return []
+
+
+def look(number: int, *, dark: bool) -> tuple[str, str]:
+    """The colour and the stroke of a line's number: with more than there are colours, both.
+
+    >>> look(0, dark=False) == look(8, dark=False), look(0, dark=False)[0] == look(8, dark=False)[0]
+    (False, True)
+    """
+    palette = colours.lines(dark=dark)
+    return palette[number % len(palette)], STROKES[number // len(palette) % len(STROKES)]
 
 
 def _plain(value: float, _: Any) -> str:
@@ -95,7 +112,6 @@ def legend_rows(names: list[str], wide: float) -> int:
 def draw_dials(axes: Axes, panel: Dials, letters: Lettering, *, dark: bool) -> None:
     """Circles in rows, with a hand of its own colour for each position."""
     _, ink, guide = PAPER["dark" if dark else "light"]
-    palette = colours.lines(dark=dark)
     longest = max(1.0, float(panel.hands[..., 1].max()))
     for dial, name in enumerate(panel.names):
         x, y = 2.9 * (dial % DIALS_IN_A_ROW), -2.9 * (dial // DIALS_IN_A_ROW)
@@ -104,14 +120,15 @@ def draw_dials(axes: Axes, panel: Dials, letters: Lettering, *, dark: bool) -> N
         for hand, (angle, length) in enumerate(panel.hands[dial]):
             reach = length / longest
             ends = [x + reach * math.cos(angle)], [y + reach * math.sin(angle)]
-            colour = palette[hand % len(palette)]
-            axes.plot([x, *ends[0]], [y, *ends[1]], color=colour, linewidth=1.6)
+            colour, stroke = look(hand, dark=dark)
+            axes.plot([x, *ends[0]], [y, *ends[1]], stroke, color=colour, linewidth=1.6)
             label = letters.text(panel.labels[hand]) if dial == 0 else None
-            axes.plot(*ends, "o", color=colour, markersize=4.5, label=label)
+            # the second of a colour has a square at the end of its hand
+            dot = "o" if stroke == STROKES[0] else "s"
+            axes.plot(*ends, dot, color=colour, markersize=4.5, label=label)
         axes.text(
             x, y - 1.18, letters.text(name), ha="center", va="top", fontsize="small", color=ink
         )
-    axes.set_title(letters.text(panel.title), loc="left")
     axes.set_aspect("equal")
     axes.margins(0.02)
     axes.axis("off")

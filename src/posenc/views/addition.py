@@ -9,7 +9,7 @@ from posenc.views.scene import Scene
 
 
 def addition(scene: Scene) -> View:
-    """Embedding + encoding = input: three images on one scale.
+    """Embedding + encoding = input: three images of each encoding, all on one scale.
 
     The embeddings stand for learned ones: random, but the same for the same token, and as large as
     the encoding is on average, so that both can be seen.
@@ -22,27 +22,26 @@ def addition(scene: Scene) -> View:
     t = scene.t
     tokens = scene.sentence()
     positions = np.arange(len(tokens))
-    found: list[tuple[str, np.ndarray, float]] = []
+    found: list[tuple[str, np.ndarray]] = []
     for subject in scene.subjects:
         assert isinstance(subject.acting, Additive)
         encoding = subject.encoded(positions)
         x = embeddings(tokens, subject.dim) * np.sqrt(np.mean(encoding**2))
         made = np.asarray(subject.acting.add(x, subject.points(positions), subject.params))
         label = "" if len(scene.subjects) == 1 else f"{subject.name}: "
-        limit = common_limit([x, encoding, made])
         found += [
-            (label + t("embedding"), x, limit),
-            (label + t("+ encoding"), encoding, limit),
-            (label + t("= input"), made, limit),
+            (label + t("embedding"), x),
+            (label + t("+ encoding"), encoding),
+            (label + t("= input"), made),
         ]
     # a column for each subject
     found = [found[i] for part in range(3) for i in range(part, len(found), 3)]
+    limit = common_limit([values for _, values in found])
     rows, columns = Axis(t("position"), tokens), Axis(t("dimension"))
     panels = tuple(
         Image(title, values, rows, columns, limit, "diverging", t("value"))
-        for title, values, limit in found
+        for title, values in found
     )
-    name = scene.subjects[0].name
-    title = name if len(scene.subjects) == 1 else t("embedding + encoding = input")
+    title = scene.title(t("embedding + encoding = input"))
     note = t("embeddings are made from each token's text, not learned")
     return View("sum", title, panels, scene.notes(note), columns=min(4, len(scene.subjects)))

@@ -49,7 +49,8 @@ def attention(scene: Scene) -> View:
         t("embeddings are made from each token's text, not learned"),
     )
     columns = 2 if len(found) <= 4 else 4
-    return View("attention", t("attention"), panels, scene.notes(*notes), columns=columns)
+    title = scene.title(t("attention"))
+    return View("attention", title, panels, scene.notes(*notes), columns=columns)
 
 
 def weights(subject: Subject | None, tokens: tuple[str, ...], *, dim: int, seed: int) -> np.ndarray:
@@ -88,7 +89,7 @@ def _compared(scene: Scene) -> list[tuple[str, Subject | None, int]]:
     for subject in scene.subjects:
         name = subject.name
         if subject.heads > 1:
-            name += ", " + t("head {head}", head=_head(scene, subject))
+            name += ", " + t("head {head}", head=_head(scene, subject) + 1)
         rows.append((name, subject, subject.dim))
     return rows
 

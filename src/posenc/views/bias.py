@@ -1,9 +1,11 @@
 """Bias: what is added to the logits, for each head, by distance and as a matrix."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from posenc.positions import grid
-from posenc.views.panels import Axis, Image, Line, Lines, Panel, View, common_limit
+from posenc.views.panels import Axis, Image, Line, Lines, Panel, View, common_limit, largest
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 
@@ -12,7 +14,7 @@ def bias(scene: Scene) -> View:
     """Curves of each head over the distance query - key, and matrices of queries and keys.
 
     On a grid: a map of displacements for each head. A bias that looks back only has no values
-    ahead.
+    ahead. Heads are called 1, 2, … as papers do.
 
     >>> from posenc.views import view
     >>> view("ALiBi(1)", "bias", length=3).panels[0].lines[0].y.round(4).tolist()
@@ -27,12 +29,16 @@ def bias(scene: Scene) -> View:
     limit = common_limit([values for _, _, values in matrices])
     for subject, head, values in matrices:
         panels.append(_matrix(scene, subject, head, values, limit))
-    for subject in scene.subjects:
-        if subject not in plain:
-            panels += _displacements(scene, subject)
-    title = scene.subjects[0].name if len(scene.subjects) == 1 else t("bias by distance")
+    on_grid = [subject for subject in scene.subjects if subject not in plain]
+    maps = [image for subject in on_grid for image in _displacements(scene, subject)]
+    limit = common_limit([image.values for image in maps])
+    panels += [replace(image, limit=limit) for image in maps]
     columns = 3 if len(plain) == 1 else min(4, len(scene.subjects)) if plain else 4
-    return View("bias", title, tuple(panels), scene.notes(), columns=columns)
+    sizes: dict[str, float] = {}
+    for subject, _, values in matrices:
+        sizes[subject.name] = max(sizes.get(subject.name, 0.0), largest(values))
+    notes = scene.notes(*scene.one_scale(sizes))
+    return View("bias", scene.title(t("bias by distance")), tuple(panels), notes, columns=columns)
 
 
 def _heads(scene: Scene, count: int, most: int) -> list[int]:
@@ -46,7 +52,7 @@ def _curves(scene: Scene, subject: Subject) -> Lines:
     reach = max(scene.count(32, most=2**14), 2)
     keys = np.arange(2 * reach + 1)
     made = subject.biases(np.array([reach]), keys)[:, 0, ::-1]
-    lines = tuple(Line(t("head {head}", head=h), made[h]) for h in _heads(scene, len(made), 8))
+    lines = tuple(Line(t("head {head}", head=h + 1), made[h]) for h in _heads(scene, len(made), 8))
     x_axis = Axis(t("distance (query − key)"))
     title = t("query at {position}", position=reach)
     title = title if len(scene.subjects) == 1 else f"{subject.name}, {title}"
@@ -64,7 +70,7 @@ def _matrices(scene: Scene, subject: Subject) -> list[tuple[int, np.ndarray]]:
 def _matrix(scene: Scene, subject: Subject, head: int, values: np.ndarray, limit: float) -> Image:
     t = scene.t
     rows, columns = Axis(t("query"), scene.tokens), Axis(t("key"), scene.tokens)
-    title = t("head {head}", head=head)
+    title = t("head {head}", head=head + 1)
     title = title if len(scene.subjects) == 1 else f"{subject.name}, {title}"
     return Image(title, values, rows, columns, limit, "diverging", t("bias"), square=True)
 
@@ -79,12 +85,13 @@ def _displacements(scene: Scene, subject: Subject) -> list[Image]:
     query = np.full((1, keys.shape[1]), reach)
     made = subject.biases(query, keys)[:, 0].reshape(-1, side, side)
     shown = _heads(scene, len(made), 4)
+    label = "" if len(scene.subjects) == 1 else f"{subject.name}, "
     limit = common_limit([made[head] for head in shown])
     labels = tuple(str(d) for d in range(-reach, reach + 1))
     rows, columns = Axis(t("rows away"), labels), Axis(t("columns away"), labels)
     return [
         Image(
-            t("head {head}", head=head),
+            label + t("head {head}", head=head + 1),
             made[head],
             rows,
             columns,

@@ -22,9 +22,11 @@ def decay(scene: Scene) -> View:
     distance = Axis(t("distance"))
     marks = _sentence(scene)
     zero = np.zeros(1)
-    equal = [Line(s.name, s.aligned(distances, zero)[:, 0]) for s in scene.subjects]
-    bounds = [Line(s.name, bound(s, distances)) for s in scene.subjects]
-    drawn = [line for s in scene.subjects for line in _random(scene, s, distances)]
+    equal = [
+        Line(s.name, s.aligned(distances, zero)[:, 0], i) for i, s in enumerate(scene.subjects)
+    ]
+    bounds = [Line(s.name, bound(s, distances), i) for i, s in enumerate(scene.subjects)]
+    drawn = [line for i in range(len(scene.subjects)) for line in _random(scene, i, distances)]
     product = Axis(t("mean product"))
     panels = (
         Lines(t("equal q and k"), distances, tuple(equal), distance, product, marks),
@@ -38,8 +40,7 @@ def decay(scene: Scene) -> View:
         ),
         Lines(t("random q and k"), distances, tuple(drawn), distance, Axis(t("q · k / √d"))),
     )
-    several = len(scene.subjects) > 1
-    title = t("long-range decay") if several else scene.subjects[0].name
+    title = scene.title(t("long-range decay"))
     note = t("{count} random pairs of q and k, seed {seed}", count=SAMPLES, seed=scene.seed)
     return View("decay", title, panels, scene.notes(note), columns=3)
 
@@ -55,9 +56,10 @@ def bound(subject: Subject, distances: np.ndarray) -> np.ndarray:
     return np.abs(np.cumsum(turned, axis=-1)).mean(axis=-1)
 
 
-def _random(scene: Scene, subject: Subject, distances: np.ndarray) -> list[Line]:
-    """Mean and standard deviation of the logits of random queries and keys."""
+def _random(scene: Scene, number: int, distances: np.ndarray) -> list[Line]:
+    """Mean and standard deviation, dashed, of the logits of random queries and keys."""
     t = scene.t
+    subject = scene.subjects[number]
     drawn = np.random.default_rng(scene.seed).normal(size=(SAMPLES, 2, 1, subject.dim))
     totals, squares = np.zeros(len(distances)), np.zeros(len(distances))
     some = max(1, 2**21 // (len(distances) * subject.dim))  # at a time, to bound the memory
@@ -70,7 +72,10 @@ def _random(scene: Scene, subject: Subject, distances: np.ndarray) -> list[Line]
     mean = totals / SAMPLES
     spread = np.sqrt(squares / SAMPLES - mean**2)
     label = "" if len(scene.subjects) == 1 else f"{subject.name}, "
-    return [Line(label + t("mean"), mean), Line(label + t("standard deviation"), spread)]
+    return [
+        Line(label + t("mean"), mean, number),
+        Line(label + t("standard deviation"), spread, number, dashed=True),
+    ]
 
 
 def _sentence(scene: Scene) -> tuple[Mark, ...]:

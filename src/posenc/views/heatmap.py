@@ -1,11 +1,12 @@
 """Heatmap and waves: what each position is given, row by row and channel by channel."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from posenc.mechanisms import Additive
-from posenc.views.panels import Axis, Image, Line, Lines, View, common_limit
+from posenc.views.panels import Axis, Image, Line, Lines, View, common_limit, largest
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 
@@ -26,13 +27,26 @@ def heatmap(scene: Scene) -> View:
     limit = common_limit(list(added.values()))
     rows = scene.position_axis()
     panels = [
-        Image(s.name, added[s], rows, Axis(t("dimension")), limit, "diverging", t("value"))
-        if s in added
-        else angles(scene, s, positions)
+        asked(
+            scene,
+            Image(s.name, added[s], rows, Axis(t("dimension")), limit, "diverging", t("value"))
+            if s in added
+            else angles(scene, s, positions),
+        )
         for s in scene.subjects
     ]
-    title = panels[0].title if len(panels) == 1 else t("values by position and dimension")
-    return View("heatmap", title, tuple(panels), scene.notes(), columns=min(2, len(panels)))
+    said = t("values by position and dimension") if added else t("angles by position and pair")
+    notes = scene.notes(*scene.one_scale({s.name: largest(values) for s, values in added.items()}))
+    return View("heatmap", scene.title(said), tuple(panels), notes, columns=min(2, len(panels)))
+
+
+def asked(scene: Scene, image: Image) -> Image:
+    """The image, of its columns only those asked for."""
+    if scene.channels is None:
+        return image
+    shown = scene.chosen(image.values.shape[1], 1)
+    columns = replace(image.columns, labels=tuple(map(str, shown)))
+    return replace(image, values=image.values[:, shown], columns=columns)
 
 
 def angles(scene: Scene, subject: Subject, positions: np.ndarray) -> Image:
@@ -50,8 +64,9 @@ def waves(scene: Scene) -> View:
     """
     t = scene.t
     panels = tuple(_waves(scene, subject) for subject in scene.subjects)
-    title = panels[0].title if len(panels) == 1 else t("waves")
-    return View("waves", title, panels, scene.notes(), columns=min(2, len(panels)))
+    return View(
+        "waves", scene.title(t("waves")), panels, scene.notes(), columns=min(2, len(panels))
+    )
 
 
 def _waves(scene: Scene, subject: Subject) -> Lines:
@@ -63,10 +78,30 @@ def _waves(scene: Scene, subject: Subject) -> Lines:
             t("pair {pair}", pair=i) if rotary else t("dimension {dimension}", dimension=i),
             values[:, i],
         )
-        for i in scene.chosen(values.shape[1], 5)
+        for i in (moving(values, 5) if scene.channels is None else scene.chosen(values.shape[1], 5))
     )
     y_axis = Axis(t("cosine") if rotary else t("value"))
     return Lines(subject.name, x, lines, scene.position_axis(), y_axis)
+
+
+def moving(values: np.ndarray, most: int) -> list[int]:
+    """A few channels (position, channel) that move within these positions, so that none hides.
+
+    They go through half of the largest value at least: a slower wave is a level line. Sines, which
+    begin at 0, are taken before cosines, which are as fast.
+
+    >>> from posenc import Sinusoidal
+    >>> moving(Sinusoidal(64).encode(range(5)), 5), moving(Sinusoidal(64).encode(range(64)), 5)
+    ([0, 4, 8, 10, 14], [0, 8, 16, 24, 32])
+    """
+    limit = largest(values)
+    found = np.flatnonzero(np.ptp(values, axis=0) >= max(limit / 2, 1e-12))
+    sines = found[np.abs(values[0, found]) <= 1e-9 * limit]
+    found = sines if len(sines) > 1 else found
+    if not len(found):
+        found = np.arange(values.shape[1])
+    picked = np.rint(np.linspace(0, len(found) - 1, min(most, len(found)))).astype(int)
+    return [int(channel) for channel in found[picked]]
 
 
 def _smooth(subject: Subject, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,10 +1,12 @@
 """The kinds of view by name, what each suits, and `view`, which makes one."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from posenc import rules
+from posenc.encodings import BUILTIN
+from posenc.find import example
 from posenc.mechanisms import Additive, Bias, Encoding, Params, Rotary
 from posenc.messages import later, translator
 from posenc.temperatures import Tempered
@@ -16,7 +18,7 @@ from posenc.views.gathering import gathered
 from posenc.views.heatmap import heatmap, waves
 from posenc.views.learned import is_learned, learned
 from posenc.views.maps import maps
-from posenc.views.panels import View
+from posenc.views.panels import View, coloured
 from posenc.views.rotation import rotation
 from posenc.views.scaling import scalings
 from posenc.views.scene import Scene, checked_tokens
@@ -31,6 +33,8 @@ class Kind:
     make: Callable[[Scene], View]
     suits: Callable[[Encoding], bool]
     about: str
+    channels: bool = False
+    """Whether a reader may choose its dimensions, pairs or heads."""
 
 
 def _plain(encoding: Encoding) -> bool:
@@ -43,18 +47,20 @@ def _rows(encoding: Encoding) -> bool:
 
 KINDS: dict[str, Kind] = {
     "heatmap": Kind(
-        heatmap, lambda e: _rows(e) and _plain(e), later("values by position and dimension")
+        heatmap, lambda e: _rows(e) and _plain(e), later("values by position and dimension"), True
     ),
-    "waves": Kind(waves, lambda e: _rows(e) and _plain(e), later("waves")),
+    "waves": Kind(waves, lambda e: _rows(e) and _plain(e), later("waves"), True),
     "wavelengths": Kind(wavelengths, has_waves, later("wavelengths")),
     "similarity": Kind(similarity, _rows, later("similarity of positions")),
     "rotation": Kind(
-        rotation, lambda e: isinstance(e, Rotary) and _plain(e), later("rotation of pairs")
+        rotation, lambda e: isinstance(e, Rotary) and _plain(e), later("rotation of pairs"), True
     ),
     "decay": Kind(decay, lambda e: isinstance(e, Rotary) and _plain(e), later("long-range decay")),
-    "bias": Kind(bias, lambda e: isinstance(e, Bias), later("bias by distance")),
+    "bias": Kind(bias, lambda e: isinstance(e, Bias), later("bias by distance"), True),
     "scalings": Kind(scalings, lambda e: hasattr(e, "scaling"), later("scalings")),
-    "maps": Kind(maps, lambda e: _rows(e) and (e.axes or 1) > 1, later("channels over a picture")),
+    "maps": Kind(
+        maps, lambda e: _rows(e) and (e.axes or 1) > 1, later("channels over a picture"), True
+    ),
     "learned": Kind(
         learned, lambda e: is_learned(e) and _plain(e), later("learned and sinusoidal")
     ),
@@ -63,7 +69,7 @@ KINDS: dict[str, Kind] = {
         lambda e: isinstance(e, Additive) and _plain(e),
         later("embedding + encoding = input"),
     ),
-    "attention": Kind(attention, _plain, later("attention")),
+    "attention": Kind(attention, _plain, later("attention"), True),
 }
 
 
@@ -76,6 +82,15 @@ def kinds_for(*encodings: Encoding) -> list[str]:
     """
     acting = [e.encoding if isinstance(e, Tempered) else e for e in encodings]
     return [name for name, kind in KINDS.items() if all(map(kind.suits, acting))]
+
+
+def suiting(kind: str) -> str:
+    """The name of the first encoding of ours that this kind suits.
+
+    >>> suiting("rotation"), suiting("maps"), suiting("attention")
+    ('rope', 'axial-sinusoidal', 'sinusoidal')
+    """
+    return next(name for name, one in BUILTIN if kind in kinds_for(example(one)))
 
 
 def default_kind(*encodings: Encoding) -> str:
@@ -112,8 +127,9 @@ def view(
 
     `what` is an Encoding, a name or an expression, the path of a config.json, or a list of those.
     `tokens` is a sentence, or tokens; else there are `length` positions (on a grid, length x
-    length). `channels` are the dimensions, pairs or heads to show; `dim` is for names; `trained`
-    is the length of training, to be marked. Parameters are drawn with `seed`, unless given.
+    length). `channels` are the dimensions, pairs or heads to show, the first is 0; `dim` is for
+    names; `trained` is the length of training, to be marked. Parameters are drawn with `seed`,
+    unless given.
 
     >>> view("rope", tokens="犬 が 人 を 噛む").kind
     'rotation'
@@ -131,16 +147,36 @@ def view(
     encodings = [subject.encoding for subject in subjects]
     kind = kind or default_kind(*encodings)
     _check(kind, encodings, words)
+    if words is not None and length not in (None, len(words)) and kind != "decay":
+        raise ValueError(
+            f"length must be left out where there are tokens, {len(words)} of them; "
+            f"got length={length}"
+        )
     scene = Scene(
         subjects,
         t,
         words,
         length,
-        None if channels is None else tuple(rules.whole("each of channels", c) for c in channels),
+        _checked_channels(channels, kind),
         seed,
         drawn=params is None and any(subject.params for subject in subjects),
     )
-    return KINDS[kind].make(scene)
+    made = KINDS[kind].make(scene)
+    return replace(made, panels=coloured(made.panels))
+
+
+def _checked_channels(channels: Sequence[int] | None, kind: str) -> tuple[int, ...] | None:
+    if channels is None:
+        return None
+    if not KINDS[kind].channels:
+        choosing = ", ".join(name for name, one in KINDS.items() if one.channels)
+        raise ValueError(
+            f"channels must be left out for kind {kind!r}, which shows all; {choosing} take them"
+        )
+    chosen = tuple(rules.whole("each of channels", channel) for channel in channels)
+    if not chosen:
+        raise ValueError("channels must not be empty; leave them out to see a few")
+    return chosen
 
 
 def _check(kind: str, encodings: Sequence[Encoding], words: Sequence[str] | None) -> None:
@@ -155,4 +191,7 @@ def _check(kind: str, encodings: Sequence[Encoding], words: Sequence[str] | None
     if kind not in suitable:
         names = " and ".join(dict.fromkeys(type(encoding).__name__ for encoding in encodings))
         choices = ", ".join(suitable) or "none"
-        raise ValueError(f"kind must be one that suits {names} ({choices}); got kind={kind!r}")
+        suited = f", which suits {suiting(kind)}" if kind in KINDS else ""
+        raise ValueError(
+            f"kind must be one that suits {names} ({choices}); got kind={kind!r}{suited}"
+        )

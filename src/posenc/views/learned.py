@@ -27,9 +27,10 @@ def learned(scene: Scene) -> View:
     for subject in (*scene.subjects, Subject(Sinusoidal(scene.subjects[0].dim))):
         values = subject.encoded(positions)
         limit = common_limit([values])
+        alike = t("{encoding}: {what}", encoding=subject.name, what=t("similarity of positions"))
         rows, columns = scene.position_axis(), Axis(t("dimension"))
         panels += [
             Image(subject.name, values, rows, columns, limit, "diverging", t("value")),
-            square(scene, t("similarity of positions"), matrix(subject, positions), 1.0),
+            square(scene, alike, matrix(subject, positions), 1.0),
         ]
     return View("learned", t("learned and sinusoidal"), tuple(panels), scene.notes(), columns=2)

@@ -27,8 +27,13 @@ def maps(scene: Scene) -> View:
     A third axis, such as time, stays at 0; channels that follow it alone are not shown.
     """
     t = scene.t
-    panels = tuple(image for subject in scene.subjects for image in _maps(scene, subject))
-    title = scene.subjects[0].name if len(scene.subjects) == 1 else t("channels over a picture")
+    found = [(subject, _values(scene, subject)) for subject in scene.subjects]
+    added = [values for subject, values in found if isinstance(subject.acting, Additive)]
+    limit = common_limit(added)
+    panels = tuple(
+        image for subject, values in found for image in _maps(scene, subject, values, limit)
+    )
+    title = scene.title(t("channels over a picture"))
     notes = [
         t("coordinates from 0 to 1")
         for subject in scene.subjects
@@ -37,16 +42,22 @@ def maps(scene: Scene) -> View:
     return View("maps", title, panels, scene.notes(*dict.fromkeys(notes)), columns=4)
 
 
-def _maps(scene: Scene, subject: Subject) -> list[Image]:
-    t = scene.t
+def _values(scene: Scene, subject: Subject) -> np.ndarray:
+    """What is added, or the angles: (row, column, channel)."""
     points, side = scene.plane(subject, 16)
     adjust = COORDINATES.get(type(subject.acting))
     points = adjust(points, side) if adjust else points
     added = isinstance(subject.acting, Additive)
     values = subject.encoded(points) if added else np.angle(subject.turned(points))
-    values = values.reshape(side, side, -1)
-    limit = common_limit([values]) if added else math.pi
-    shown = _varying(scene, values, limit)
+    return values.reshape(side, side, -1)
+
+
+def _maps(scene: Scene, subject: Subject, values: np.ndarray, limit: float) -> list[Image]:
+    """A few channels; `limit` is the end of the scale of what is added."""
+    t = scene.t
+    added = isinstance(subject.acting, Additive)
+    limit = limit if added else math.pi
+    shown = _varying(scene, values, common_limit([values]) if added else math.pi)
     label = "" if len(scene.subjects) == 1 else f"{subject.name}, "
     return [
         Image(

@@ -85,10 +85,21 @@ class Image:
 
 @dataclass(frozen=True)
 class Line:
-    """A line: its name and a y for each x of its panel."""
+    """A line: its name and a y for each x of its panel.
+
+    `colour` is a number, the same for what is the same in all panels of a view, from 0; where there
+    is none, lines have colours in turn.
+    """
 
     name: str
     y: np.ndarray
+    colour: int | None = None
+    dashed: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """The line as plain data; what is not finite is null."""
+        y = finite(self.y)
+        return {"name": self.name, "y": y, "colour": self.colour, "dashed": self.dashed}
 
 
 @dataclass(frozen=True)
@@ -102,7 +113,10 @@ class Mark:
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines over one x; where y is not finite a line has a gap."""
+    """Lines over one x; where y is not finite a line has a gap.
+
+    `steps` says that there is nothing between one x and the next: y is drawn level around each.
+    """
 
     title: str
     x: np.ndarray
@@ -110,6 +124,7 @@ class Lines:
     x_axis: Axis
     y_axis: Axis
     marks: tuple[Mark, ...] = ()
+    steps: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """The lines as plain data; what is not finite is null."""
@@ -117,10 +132,11 @@ class Lines:
             "panel": "lines",
             "title": self.title,
             "x": finite(self.x),
-            "lines": [{"name": line.name, "y": finite(line.y)} for line in self.lines],
+            "lines": [line.to_json() for line in self.lines],
             "x_axis": self.x_axis.to_json(),
             "y_axis": self.y_axis.to_json(),
             "marks": [{"name": mark.name, "x": mark.x, "y": mark.y} for mark in self.marks],
+            "steps": self.steps,
         }
 
 
@@ -177,6 +193,29 @@ class View:
         return csv_of(self)
 
 
+def coloured(panels: Sequence[Panel]) -> tuple[Panel, ...]:
+    """The panels, lines of one name in one colour throughout, unless they have theirs already.
+
+    >>> x, y = np.zeros(1), Axis("")
+    >>> first = Lines("", x, (Line("a", x), Line("b", x)), y, y)
+    >>> second = Lines("", x, (Line("b", x), Line("c", x)), y, y)
+    >>> [[line.colour for line in panel.lines] for panel in coloured([first, second])]
+    [[0, 1], [1, 2]]
+    """
+    colours: dict[tuple[str, int], int] = {}
+    return tuple(_coloured(p, colours) if isinstance(p, Lines) else p for p in panels)
+
+
+def _coloured(panel: Lines, colours: dict[tuple[str, int], int]) -> Lines:
+    names = [line.name for line in panel.lines]
+    lines = list(panel.lines)
+    for i, line in enumerate(lines):
+        if line.colour is None:  # the second of a name is another line than the first
+            key = line.name, names[:i].count(line.name)
+            lines[i] = replace(line, colour=colours.setdefault(key, len(colours)))
+    return replace(panel, lines=tuple(lines))
+
+
 def finite(values: np.ndarray) -> list[Any]:
     """Nested lists of floats, with None where JSON has no number."""
     values = np.asarray(values, dtype=np.float64)
@@ -189,5 +228,9 @@ def finite(values: np.ndarray) -> list[Any]:
 
 def common_limit(arrays: Sequence[np.ndarray]) -> float:
     """The end of one colour scale for all of these: their largest absolute value, or 1."""
-    sizes = [np.abs(array[np.isfinite(array)]).max(initial=0.0) for array in arrays]
-    return float(max(sizes, default=0.0)) or 1.0
+    return max(map(largest, arrays), default=0.0) or 1.0
+
+
+def largest(array: np.ndarray) -> float:
+    """The largest absolute value, of those that are finite."""
+    return float(np.abs(array[np.isfinite(array)]).max(initial=0.0))

@@ -7,8 +7,11 @@ from posenc.views.scene import Scene, number
 from posenc.views.subject import Subject
 from posenc.views.wavelengths import waves_of
 
-MOST_HANDS = 8
-"""As many as there are colours to tell them apart."""
+MOST_HANDS, SOME_HANDS = 12, 8
+"""Every position is shown up to so many; else some, as many as there are colours."""
+
+SEEN = 0.25
+"""Radians that a pair must turn within the positions to be seen turning."""
 
 
 def rotation(scene: Scene) -> View:
@@ -20,24 +23,43 @@ def rotation(scene: Scene) -> View:
     """
     t = scene.t
     panels = tuple(_dials(scene, subject) for subject in scene.subjects)
-    title = panels[0].title if len(panels) == 1 else t("rotation of pairs")
-    count = scene.count(MOST_HANDS)
-    notes = (
-        () if count <= MOST_HANDS else (t("{shown} of {count} positions", shown=8, count=count),)
-    )
-    return View("rotation", title, panels, scene.notes(*notes))
+    count = scene.count(SOME_HANDS)
+    said = t("{shown} of {count} positions", shown=SOME_HANDS, count=count)
+    notes = () if count <= MOST_HANDS else (said,)
+    return View("rotation", scene.title(t("rotation of pairs")), panels, scene.notes(*notes))
+
+
+def turning(periods: np.ndarray, count: int, most: int) -> list[int]:
+    """Pairs that turn visibly within so many positions, and at most two that are too slow.
+
+    >>> from posenc import RoPE
+    >>> turning(RoPE(64).wavelengths(), 4, 8)
+    [0, 2, 3, 5, 6, 8, 20, 31]
+    """
+    seen = 2 * np.pi * (count - 1) / periods >= SEEN
+    fast, slow = np.flatnonzero(seen), np.flatnonzero(~seen)
+    slow = slow[[len(slow) // 2, -1]] if len(slow) > 1 and len(fast) > 1 else slow
+    wanted = most - min(len(slow), most // 2)
+    fast = fast[np.rint(np.linspace(0, len(fast) - 1, min(wanted, len(fast)))).astype(int)]
+    return sorted({int(pair) for pair in (*fast, *slow[: most - len(fast)])})
 
 
 def _dials(scene: Scene, subject: Subject) -> Dials:
     t = scene.t
-    count = scene.count(MOST_HANDS)
-    shown = np.unique(np.rint(np.linspace(0, count - 1, min(count, MOST_HANDS))).astype(int))
+    count = scene.count(SOME_HANDS)
+    some = count if count <= MOST_HANDS else SOME_HANDS
+    shown = np.rint(np.linspace(0, count - 1, some)).astype(int)
     turned = subject.turned(np.arange(count))[shown]
-    pairs = scene.chosen(turned.shape[1], 8)
     periods = np.min([period for _, period in waves_of(scene, subject)], axis=0)
+    pairs = turning(periods, count, 8) if scene.channels is None else scene.chosen(len(periods), 8)
     hands = np.stack([np.angle(turned), np.abs(turned)], axis=-1)[:, pairs].swapaxes(0, 1)
     names = tuple(
-        t("pair {pair}: {period} per turn", pair=i, period=number(float(periods[i]))) for i in pairs
+        t(
+            "pair {pair}: {period} positions per turn",
+            pair=i,
+            period=number(float(periods[i])),
+        )
+        for i in pairs
     )
     tokens = scene.tokens
     labels = tuple(f"{p}" if tokens is None else f"{p} {tokens[p]}" for p in shown.tolist())

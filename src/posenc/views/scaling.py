@@ -20,7 +20,7 @@ def scalings(scene: Scene) -> View:
     """
     t = scene.t
     subjects = scene.subjects
-    if len(subjects) == 1 and getattr(subjects[0].acting, "scaling", None) is None:
+    if len(subjects) == 1 and not _is_scaled(subjects[0]):
         subjects = _usual(subjects[0])
     before = [(_plain(x).name, waves_of(scene, _plain(x))[0][1]) for x in subjects]
     after = [(_scaling_name(x), waves_of(scene, x)[0][1]) for x in subjects]
@@ -32,15 +32,18 @@ def scalings(scene: Scene) -> View:
     wide = replace(scene, subjects=subjects)
     moved = over_index(t("frequency after / before"), pair, ratios, wide)
     moved = replace(moved, marks=(), y_axis=Axis(t("ratio")))
+    scaled = [found for found, x in zip(after, subjects, strict=True) if _is_scaled(x)]
     originals = list({name: (name, y) for name, y in before}.values())
-    waves = over_index(t("wavelength of each pair"), pair, originals + after, wide)
-    title = originals[0][0] if len(originals) == 1 else t("scalings")
-    return View("scalings", title, (moved, waves), columns=2)
+    waves = over_index(t("wavelength of each pair"), pair, [*originals, *scaled], wide)
+    return View("scalings", scene.title(t("scalings")), (moved, waves), columns=2)
 
 
 def _scaling_name(subject: Subject) -> str:
-    scaling = getattr(subject.acting, "scaling", None)
-    return subject.name if scaling is None else short(scaling)
+    return short(cast(Any, subject.acting).scaling) if _is_scaled(subject) else subject.name
+
+
+def _is_scaled(subject: Subject) -> bool:
+    return getattr(subject.acting, "scaling", None) is not None
 
 
 def _plain(subject: Subject) -> Subject:

@@ -13,6 +13,9 @@ from posenc.text import tokens as tokenised
 from posenc.views.panels import Axis
 from posenc.views.subject import Subject
 
+HARDLY = 0.2
+"""The part of a colour scale within which colours can hardly be told apart."""
+
 
 @dataclass(frozen=True)
 class Scene:
@@ -29,13 +32,10 @@ class Scene:
 
     def count(self, otherwise: int, *, most: int = 2**16) -> int:
         """How many positions: as many as there are tokens, or the length that was asked for."""
-        if self.tokens is not None and self.length not in (None, len(self.tokens)):
-            raise ValueError(
-                f"length must be left out where there are tokens, {len(self.tokens)} of them; "
-                f"got length={self.length}"
-            )
         wanted = self.length if self.tokens is None else len(self.tokens)
-        return rules.whole("length", otherwise if wanted is None else wanted, least=1, most=most)
+        if wanted is None:  # no more than the shortest table has rows for
+            wanted = min([otherwise, *(s.rows for s in self.subjects if s.rows is not None)])
+        return rules.whole("length", wanted, least=1, most=most)
 
     def positions(self, otherwise: int, *, most: int = 2**16) -> np.ndarray:
         """The positions 0, 1, … of the tokens."""
@@ -45,6 +45,26 @@ class Scene:
         """Positions along a side, named by their tokens."""
         t = self.t
         return Axis(t("position"), self.tokens)
+
+    def title(self, what: str) -> str:
+        """A page's title: what is drawn, and of which encoding if there is one."""
+        t = self.t
+        first, *others = self.subjects
+        return what if others else t("{encoding}: {what}", encoding=first.name, what=what)
+
+    def one_scale(self, sizes: dict[str, float]) -> list[str]:
+        """A note for each whose largest value can hardly be seen on the scale of all of them."""
+        t = self.t
+        limit = max(sizes.values(), default=0.0)
+        return [
+            t(
+                "one colour scale for all: {encoding} is at most {size}",
+                encoding=name,
+                size=number(size),
+            )
+            for name, size in sizes.items()
+            if size < HARDLY * limit
+        ]
 
     def sentence(self) -> tuple[str, ...]:
         """The tokens, or an example where a sentence is needed and none was given."""

@@ -29,7 +29,7 @@ def similarity(scene: Scene) -> View:
     around = [(subject.name, _around_the_middle(scene, subject)) for subject in on_grid]
     limit = common_limit([values for _, values in around])
     panels += [_map(scene, name, values, limit) for name, values in around]
-    title = scene.subjects[0].name if single else t("similarity of positions")
+    title = scene.title(t("similarity of positions"))
     return View("similarity", title, tuple(panels), scene.notes(), columns=min(4, len(panels)))
 
 
@@ -61,8 +61,9 @@ def _kernels(scene: Scene, matrices: list[tuple[str, np.ndarray]]) -> Lines:
     t = scene.t
     lines = tuple(Line(name, by_distance(values)) for name, values in matrices)
     x = np.arange(len(lines[0].y))
-    title = t("mean over each distance")
-    return Lines(title, x, lines, Axis(t("distance")), Axis(t("similarity")))
+    title = t("mean similarity over each distance")
+    # no name beside y: that of the colours stands there
+    return Lines(title, x, lines, Axis(t("distance")), Axis(""))
 
 
 def _around_the_middle(scene: Scene, subject: Subject) -> np.ndarray:

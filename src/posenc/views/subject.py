@@ -46,6 +46,12 @@ class Subject:
             return 2 * self.turned(np.arange(1)).shape[-1]
         return dim or 64
 
+    @property
+    def rows(self) -> int | None:
+        """Rows of the table that it adds, where it has one: no position beyond has an encoding."""
+        rows = getattr(self.acting, "length", None)
+        return rows if isinstance(self.acting, Additive) and isinstance(rows, int) else None
+
     def points(self, positions: np.ndarray) -> np.ndarray:
         """Positions as the encoding takes them: with an axis for their one number, if it wants."""
         lone = self.acting.axes == 1 and positions.ndim == 1

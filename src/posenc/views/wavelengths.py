@@ -1,6 +1,7 @@
 """Wavelengths: how many positions a turn takes, in each dimension or pair."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -34,10 +35,19 @@ def wavelengths(scene: Scene) -> View:
         "pair": (t("wavelength of each pair"), t("pair")),
         "dimension": (t("wavelength of each dimension"), t("dimension")),
     }
-    panels = tuple(over_index(*said[axis], found, scene) for axis, found in lines.items())
-    several = len(scene.subjects) > 1
-    title = t("wavelengths") if several else scene.subjects[0].name
-    return View("wavelengths", title, panels, scene.notes(), columns=len(panels))
+    if len(scene.subjects) == 1:  # the title names it
+        lines = {
+            axis: [(t("wavelength"), found[0][1])] if len(found) == 1 else found
+            for axis, found in lines.items()
+        }
+    panels = tuple(
+        # both dimensions of a pair have its wavelength: there is no slope between them
+        replace(over_index(*said[axis], found, scene), steps=axis == "dimension")
+        for axis, found in lines.items()
+    )
+    return View(
+        "wavelengths", scene.title(t("wavelengths")), panels, scene.notes(), columns=len(panels)
+    )
 
 
 def waves_of(scene: Scene, subject: Subject) -> list[tuple[str, np.ndarray]]:

@@ -1,5 +1,6 @@
 """Encodings that add a bias to the logits, worked: slopes, buckets, clipped distances, others."""
 
+from bisect import bisect_left
 from collections.abc import Iterator
 
 import numpy as np
@@ -53,8 +54,10 @@ def t5(encoding: T5Bias, asked: Question) -> Iterator[Step]:
     away = np.array([d for d in FAR if d < 2 * encoding.max_distance])
     distances = np.concatenate([-away[:0:-1], away]) if both else away
     buckets = encoding.buckets_of(distances)
-    every = np.arange(encoding.max_distance + 1)
-    last = int(every[encoding.buckets_of(every) == side - 1][0])
+    # buckets never fall with the distance, and max_distance is in the last one
+    last = bisect_left(
+        range(encoding.max_distance), side - 1, key=lambda n: int(encoding.buckets_of(np.array(n)))
+    )
     steps = frac(_log("n", near), _log(encoding.max_distance, near))
     yield Step(
         "buckets",

@@ -64,9 +64,10 @@ def number_of_columns(encoding: Encoding, length: int) -> int:
 def convention(encoding: Encoding) -> dict[str, Any]:
     """What must be said beside a number: which of the usual conventions it follows."""
     plain = (str, bool, float)
+    fields = dataclasses.fields(encoding) if dataclasses.is_dataclass(encoding) else ()
     return {
         field.name: getattr(encoding, field.name)
-        for field in dataclasses.fields(encoding)  # pyright: ignore[reportArgumentType]
+        for field in fields
         if field.init and isinstance(getattr(encoding, field.name), plain) and field.name != "std"
     }
 
@@ -78,8 +79,12 @@ def _value(encoding: Encoding, place: int, other: int, params: Params | None, dt
             return float(encoding.encode(positions, params, dtype=dtype)[0, _in(encoding, other)])
         case Rotary():
             cos, sin = encoding.cos_sin(_point(encoding, place), dtype=dtype)
-            pair = _in(encoding, other) // 2 % cos.shape[-1]
-            return float((cos if other % 2 == 0 else sin)[0, pair])
+            if other >= 2 * cos.shape[-1]:
+                raise ValueError(
+                    f"dimension must be 0 .. {2 * cos.shape[-1] - 1}, those that are rotated; "
+                    f"got {other}"
+                )
+            return float((cos if other % 2 == 0 else sin)[0, other // 2])
         case Bias():
             q, k = (_point(encoding, p) for p in (place, other))
             made = np.asarray(encoding.bias(q, k, params))

@@ -43,9 +43,9 @@ def markdown(explained: Explanation) -> str:
         ]
         columns, rows, note = _cells(step, explained)
         if columns:
-            lines = [columns, ["---:"] * len(columns), *rows]
-            barred = [[cell.replace("|", r"\|") for cell in line] for line in lines]
-            blocks.append("\n".join(f"| {' | '.join(line)} |" for line in barred))
+            head, *below = ([_plain_markdown(cell) for cell in line] for line in (columns, *rows))
+            lines = [head, ["---:"] * len(columns), *below]
+            blocks.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
         blocks += [note] if note else []
     return "\n\n".join(blocks) + "\n"
 
@@ -175,5 +175,16 @@ def _html_row(tag: str, cells: list[str]) -> str:
     return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
 
+def _plain_markdown(words: str) -> str:
+    return re.sub(r"([\\`*_$<>\[\]|~])", r"\\\1", " ".join(words.split()))
+
+
+LATEX = {
+    **{character: rf"\{character}" for character in "#$%&_{}"},
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "[": "{[}", "*": "{*}",  # which a row of a table must not begin with: they would belong to \\\\
+}  # fmt: skip
+
+
 def _plain_latex(words: str) -> str:
-    return re.sub(r"([#$%&_{}])", r"\\\1", words.replace("\\", "/")).replace("^", r"\^{}")
+    return "".join(LATEX.get(character, character) for character in words)

@@ -23,13 +23,14 @@ def rope(encoding: RoPE, asked: Question) -> Iterator[Step]:
     t = asked.t
     encoding = encoding.at(asked.position + 1)
     cos, sin = (row(wave, " ", "θ") for wave in ("cos", "sin"))
-    scaled_angle = row("p", " · ", index("w′", "i"))
-    angle = row("p", " · ", power(encoding.base, row("−", frac(row(2, "i"), "d"))))
+    turning = "d" if encoding.rotary_dim == encoding.dim else int(encoding.rotary_dim or 0)
+    own = power(encoding.base, row("−", frac(row(2, "i"), turning)))
+    angle = row("p", " · ", own if encoding.scaling is None else index("w′", "i"))
     yield Step(
         "formula",
         t("Pair i of a query or a key at position p turns by an angle; nothing is added."),
         (
-            equation(index("θ", "p", "i"), angle if encoding.scaling is None else scaled_angle),
+            equation(index("θ", "p", "i"), angle),
             equation(
                 matrix(("x′",), ("y′",)),
                 row(
@@ -103,11 +104,9 @@ def rotary(encoding: Rotary, asked: Question) -> Iterator[Step]:
     turned = encoding.rotate(q, _at(encoding, asked.position))
     before, after = (_pairs(encoding, x, len(cos)) for x in (q, turned))
     channels = _pairs(encoding, np.arange(dim)[None], len(cos))
+    factors = _factors(encoding, cos, sin)
     point = _at(encoding, asked.position)[0]
     where = str(point if encoding.axes is None else tuple(point.tolist()))
-    angles = _angles(encoding, asked, cos, sin)
-    scaled_up = not encoding.traits.norm_preserving
-    factors = [np.hypot(cos, sin)] if scaled_up else []
     yield Step(
         "pairs",
         t("The query is grouped into pairs of channels."),
@@ -123,8 +122,13 @@ def rotary(encoding: Rotary, asked: Question) -> Iterator[Step]:
         "angles",
         t("The angle of each pair at position {position}.", position=where),
         table=table(
-            ("i", t("angle"), "cos", "sin", *([t("factor")] if scaled_up else [])),
-            *zip(range(len(cos)), angles, np.cos(angles), np.sin(angles), *factors, strict=True),
+            ("i", t("angle"), "cos", "sin", *([] if factors is None else [t("factor")])),
+            *zip(
+                range(len(cos)),
+                _angles(encoding, asked, cos, sin),
+                *((cos, sin) if factors is None else (cos / factors, sin / factors, factors)),
+                strict=True,
+            ),
         ),
     )
     formulas: list[Maths] = [
@@ -211,6 +215,11 @@ def _pairs(encoding: Rotary, x: np.ndarray, pairs: int) -> np.ndarray:
     turning = x[..., :width] if encoding.rotated == "leading" else x[..., x.shape[-1] - width :]
     neighbours = encoding.pairing == "interleaved"
     return turning.reshape(pairs, 2) if neighbours else turning.reshape(2, pairs).T
+
+
+def _factors(encoding: Rotary, cos: np.ndarray, sin: np.ndarray) -> np.ndarray | None:
+    """What each pair is multiplied by while it turns, if it is; cosines and sines have it."""
+    return None if encoding.traits.norm_preserving else np.maximum(np.hypot(cos, sin), 1e-300)
 
 
 def _angles(encoding: Rotary, asked: Question, cos: np.ndarray, sin: np.ndarray) -> np.ndarray:

@@ -1,0 +1,133 @@
+"""A client of the explorer within the process: it can send what no proper client would."""
+
+import asyncio
+import io
+import json
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, unquote_to_bytes, urlencode
+
+import numpy as np
+
+from posenc.explorer.app import Crew, application, crew_of
+from posenc.explorer.guard import LOCAL
+from posenc.explorer.work import Workers
+
+HOST = (b"host", b"127.0.0.1:8765")
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def npy(self) -> np.ndarray:
+        return np.load(io.BytesIO(self.body), allow_pickle=False)
+
+    @property
+    def message(self) -> str:
+        assert set(self.json) == {"error"}
+        assert set(self.json["error"]) == {"message", "argument"}
+        return self.json["error"]["message"]
+
+    @property
+    def argument(self) -> str | None:
+        return self.json["error"]["argument"]
+
+
+class Client:
+    """Asks an application that runs in an event loop of its own."""
+
+    def __init__(
+        self, *, loaded: Any = None, hosts: tuple[str, ...] = LOCAL, crew: Crew | None = None
+    ) -> None:
+        self.crew = crew or crew_of()
+        self.app = application(loaded=loaded, hosts=hosts, crew=self.crew)
+        self.loop = asyncio.new_event_loop()
+
+    def get(self, path: str, *pairs: tuple[str, Any], **query: Any) -> Answer:
+        query_string = urlencode([*pairs, *query.items()], doseq=True, quote_via=quote).encode()
+        return self.ask("GET", path.encode(), query_string)
+
+    def post(self, path: str, body: bytes | str | dict[str, Any]) -> Answer:
+        data = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else None
+        data = json.dumps(body).encode() if data is None else data
+        return self.ask("POST", path.encode(), body=data)
+
+    def ask(
+        self,
+        method: str,
+        path: bytes,
+        query: bytes = b"",
+        *,
+        headers: tuple[tuple[bytes, bytes], ...] = (HOST,),
+        body: bytes = b"",
+        server: tuple[str, int] = ("127.0.0.1", 8765),
+    ) -> Answer:
+        return self.loop.run_until_complete(
+            self.asked(method, path, query, headers=headers, body=body, server=server)
+        )
+
+    async def asked(
+        self,
+        method: str,
+        path: bytes,
+        query: bytes = b"",
+        *,
+        headers: tuple[tuple[bytes, bytes], ...] = (HOST,),
+        body: bytes = b"",
+        server: tuple[str, int] = ("127.0.0.1", 8765),
+    ) -> Answer:
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": method,
+            "scheme": "http",
+            "path": unquote_to_bytes(path).decode(errors="replace"),
+            "raw_path": path,
+            "query_string": query,
+            "root_path": "",
+            "headers": list(headers),
+            "client": ("127.0.0.1", 50_000),
+            "server": server,
+        }
+        sent: list[dict[str, Any]] = []
+        parts = [body[:1000], body[1000:]]
+
+        async def receive() -> dict[str, Any]:
+            if not parts:
+                await asyncio.Event().wait()  # nobody hangs up
+            part = parts.pop(0)
+            return {"type": "http.request", "body": part, "more_body": bool(parts)}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        try:
+            await self.app(scope, receive, send)
+        except Exception:  # Starlette raises it again after it has answered
+            if not sent:
+                raise
+        headers_sent = {k.decode(): v.decode("latin-1") for k, v in sent[0]["headers"]}
+        whole = b"".join(message.get("body", b"") for message in sent[1:])
+        return Answer(sent[0]["status"], headers_sent, whole)
+
+    def close(self) -> None:
+        for workers in self.crew:
+            workers.close()
+        self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+        self.loop.close()
+
+
+def small_crew(*, threads: int = 1, waiting: int = 2, seconds: float = 0.2) -> Crew:
+    return (
+        Workers(threads, waiting=waiting, seconds=seconds),
+        Workers(1, waiting=1, seconds=seconds),
+    )

@@ -1,0 +1,191 @@
+"""What is too large is refused before memory is taken, with the limit in the message."""
+
+import time
+import tracemalloc
+
+import pytest
+
+from posenc.explorer import limits
+from posenc.find import spelled
+
+EXPRESSION_OF_2000 = "RoPE(64)" + " " * 1_992
+
+
+def test_every_limit_at_its_edge(client):
+    for accepted, refused, status, message in [
+        ({"text": "x" * 2_000}, {"text": "x" * 2_001}, 413, "text must have at most 2,000"),
+        ({"n": 8_192}, {"n": 8_193}, 400, "n must be 0 .. 8,192; got 8,193"),
+        ({"n": 0}, {"n": -1}, 400, "n must be 0 .. 8,192; got -1"),
+        ({"seed": 2**24}, {"seed": 2**24 + 1}, 400, "seed must be 0 .. 16,777,216"),
+        ({"e": EXPRESSION_OF_2000}, {"e": EXPRESSION_OF_2000 + " "}, 413, "at most 2,000"),
+        ({"e": ["NoPE()"] * 4}, {"e": ["NoPE()"] * 5}, 400, "at most 4 times; got 5"),
+        ({"e": "Sinusoidal(4096)"}, {"e": "Sinusoidal(4098)"}, 400, "at most 4,096"),
+        ({"e": "ALiBi(64)"}, {"e": "ALiBi(65)"}, 400, "heads must be at most 64"),
+        ({"e": "Learned(8192, 512)"}, {"e": "Learned(8193, 512)"}, 400, "at most 8,192"),
+        ({"e": "Learned(8192, 512)"}, {"e": "Learned(8192, 514)"}, 400, "at most 4,194,304"),
+        ({"e": "Sinusoidal(512)", "n": 8_192}, {"e": "Sinusoidal(514)", "n": 8_192}, 413, "x 514"),
+    ]:
+        assert client.get("/api/v1/tokens", **accepted).status == 200, accepted
+        answer = client.get("/api/v1/tokens", **refused)
+        assert answer.status == status, refused
+        assert message in answer.message
+        assert answer.argument in ("n", "e", "text", "seed")
+
+
+@pytest.mark.parametrize(
+    ("kind", "accepted", "refused"),
+    [
+        ("similarity", {"n": 2_048}, {"n": 2_049}),
+        ("attention", {"n": 512}, {"n": 513}),
+        ("bias", {"e": "ALiBi(64)", "n": 512}, {"e": "ALiBi(64)", "n": 513}),
+        ("bias", {"e": "FIRE(8, hidden=64)", "n": 512}, {"e": "FIRE(8, hidden=64)", "n": 513}),
+        ("learned", {"e": "Learned(4096, 8)", "n": 2_048}, {"e": "Learned(4096, 8)", "n": 2_049}),
+        ("decay", {"e": "RoPE(64)", "n": 2_048}, {"e": "RoPE(64)", "n": 2_049}),
+        ("waves", {"e": "Sinusoidal(1024)", "n": 1_024}, {"e": "Sinusoidal(1026)", "n": 1_024}),
+    ],
+)
+def test_every_view_at_its_edge(client, kind, accepted, refused):
+    """The largest that is accepted is made, within the time limit."""
+    answer = client.get(f"/api/v1/view/{kind}", **refused)
+    assert answer.status == 413
+    assert "must be at most" in answer.message
+    assert answer.argument == "n"
+    assert client.get(f"/api/v1/view/{kind}", **accepted).status == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("view/heatmap", {"e": "Sinusoidal(4096)", "n": 8_192}),
+        ("view/heatmap", {"e": "Sinusoidal(1000000000)"}),
+        ("view/heatmap", {"e": "Learned(1000000000, 64)"}),
+        ("view/heatmap", {"e": "Learned(8192, 4096)"}),
+        ("view/bias", {"e": "ClippedBias(64, 1000000000)"}),
+        ("view/bias", {"e": "T5Bias(64, buckets=1000000000)"}),
+        ("view/bias", {"e": "SwinBias(64, (100000, 100000))"}),
+        ("view/bias", {"e": "ALiBi(64)", "n": 4_096}),
+        ("view/bias", {"e": "FIRE(64, hidden=1024)", "n": 4_096}),
+        ("view/attention", {"e": "TransformerXL(64, 4096)"}),
+        ("view/attention", {"e": "TransformerXL(8, 64, features=1000000000)"}),
+        ("view/attention", {"e": "Shaw(4096, 4096)"}),
+        ("view/attention", {"e": "Sinusoidal(4096)"}),
+        ("view/heatmap", {"e": "Tempered(RoPE(4096), LogN(512))", "n": 8_192}),
+        ("view/similarity", {"e": "RoPE(8)", "n": 8_192}),
+        ("view/maps", {"e": "LearnedFourier(64, 2, features=1000000000)"}),
+        ("view/maps", {"e": "AxialRoPE.split(1000000000)"}),
+        ("view/maps", {"e": "AxialRoPE.mrope(64, sections=(1000000000, 1, 1))"}),
+        ("view/heatmap", {"e": "RoPE(64, rotary_dim=1000000000)"}),
+        ("explain", {"e": "Sinusoidal(4096)"}),
+        ("export/csv", {"e": "Sinusoidal(512)", "n": 8_192, "view": "heatmap"}),
+    ],
+)
+def test_a_refusal_takes_no_memory_and_no_time(client, path, asked):
+    if path == "export/csv":
+        client.get("/api/v1/export/npy", **asked)  # the view itself is allowed
+    client.get("/api/v1/tokens")
+    tracemalloc.start()
+    start = time.perf_counter()
+    answer = client.get(f"/api/v1/{path}", **asked)
+    spent, (_, peak) = time.perf_counter() - start, tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert answer.status in (400, 413)
+    assert "at most" in answer.message
+    assert any(character.isdigit() for character in answer.message)
+    assert peak < 4_000_000
+    assert spent < 2
+
+
+def test_a_config_is_refused_by_its_length_before_it_is_read(client):
+    body = b"[" * (limits.CONFIG + 1)
+    answer = client.post("/api/v1/config", body)
+    assert answer.status == 413
+    assert "at most 262,144 bytes" in answer.message
+    full = client.post("/api/v1/config", b" " * (limits.CONFIG - 2) + b"{}")
+    assert full.status == 400
+    assert "model_type" in full.message
+    headers = ((b"host", b"localhost"), (b"content-length", b"9" * 30))
+    assert client.ask("POST", b"/api/v1/config", headers=headers).status == 413
+
+
+def test_layers_without_number_are_refused(client):
+    config = {"model_type": "llama", "num_hidden_layers": 10**9}
+    answer = client.post("/api/v1/config", config)
+    assert answer.status == 400
+    assert "num_hidden_layers" in answer.message
+
+
+def test_what_the_explorer_lists_is_within_its_limits(client):
+    told = client.get("/api/v1/encodings").json
+    assert told["limits"] == {
+        "text": limits.TEXT,
+        "positions": limits.POSITIONS,
+        "cells": limits.CELLS,
+        "encodings": limits.ENCODINGS,
+    }
+    for row in (row for group in told["groups"] for row in group["encodings"]):
+        spelled(row["expression"], check=limits.check_arguments)
+
+
+@pytest.mark.parametrize("name", ["text", "by", "n", "seed", "lang"])
+def test_a_parameter_that_comes_twice_is_refused(client, name):
+    answer = client.get("/api/v1/tokens", (name, "1"), (name, "1"))
+    assert answer.status == 400
+    assert answer.message == f"{name} must be given once; got it 2 times"
+    assert answer.argument == name
+
+
+def test_a_field_that_comes_twice_is_refused(client):
+    answer = client.get("/api/v1/spell", ("e", "RoPE(8)"), ("set.dim", "4"), ("set.dim", "8"))
+    assert answer.status == 400
+    assert "set.dim must be given once" in answer.message
+
+
+def test_an_unknown_parameter_is_ignored(client):
+    plain = client.get("/api/v1/view/heatmap", e="Sinusoidal(8)")
+    more = client.get("/api/v1/view/heatmap", e="Sinusoidal(8)", v=1, hide="tour", x="\0", load="a")
+    assert plain == more
+
+
+@pytest.mark.parametrize(
+    ("asked", "argument"),
+    [
+        ({"n": "8.0"}, "n"),
+        ({"n": "1e3"}, "n"),
+        ({"n": "٣"}, "n"),
+        ({"n": "1_000"}, "n"),
+        ({"n": " 8"}, "n"),
+        ({"n": "--8"}, "n"),
+        ({"n": ""}, "n"),
+        ({"n": "9" * 1_000}, "n"),
+        ({"by": "word"}, "by"),
+        ({"lang": "fr"}, "lang"),
+        ({"e": ""}, "e"),
+        ({"e": "8"}, "e"),
+    ],
+)
+def test_a_wrong_value_is_a_sentence(client, asked, argument):
+    answer = client.get("/api/v1/tokens", **asked)
+    assert answer.status == 400
+    assert answer.argument == argument
+    assert "must" in answer.message
+
+
+def test_a_panel_that_there_is_not_is_a_sentence(client):
+    beyond = client.get("/api/v1/view/heatmap.npy", panel=1)
+    assert beyond.status == 400
+    assert beyond.message == "panel must be 0 .. 0; got 1"
+    lines = client.get("/api/v1/view/waves.npy")
+    assert lines.message == "panel must be that of an image"
+
+
+def test_a_kind_that_does_not_suit_is_not_there(client):
+    for kind in ("bias", "nothing", "%00", "..", "heatmap.npy.npy"):
+        answer = client.get(f"/api/v1/view/{kind}", e="Sinusoidal(8)")
+        assert answer.status == 404, kind
+        assert answer.message
+
+
+def test_a_long_message_is_cut(client):
+    answer = client.get("/api/v1/tokens", e="'" + "x" * 1_900 + "'")
+    assert answer.status == 400
+    assert len(answer.message) < 1_010

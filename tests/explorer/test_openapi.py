@@ -1,0 +1,124 @@
+"""The description, and requests that schemathesis makes out of it."""
+
+import json
+import warnings
+
+import jsonschema_rs
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from posenc.explorer.app import ENDPOINTS
+from posenc.explorer.openapi import ERROR
+from tests.explorer.asking import HOST, Client
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of the libraries that it imports
+    import requests
+    import schemathesis
+    from schemathesis import GenerationMode
+
+SLOW = ("/api/v1/export/png", "/api/v1/export/svg", "/api/v1/check")
+"""Left to the tests of numbers: a picture or a verdict takes seconds."""
+
+
+@pytest.fixture(scope="module")
+def described(client):
+    return client.get("/api/v1/openapi.json").json
+
+
+def test_every_address_is_described(described):
+    assert described["openapi"].startswith("3.1")
+    assert set(described["paths"]) == {each.path for each in ENDPOINTS} | {"/api/v1/config"}
+    for path, operations in described["paths"].items():
+        (operation,) = operations.values()
+        assert operation["summary"], path
+        assert {"200", "400", "403", "413", "503"} <= set(operation["responses"])
+
+
+def test_defaults_and_examples_are_what_is_described(described):
+    for operations in described["paths"].values():
+        for operation in operations.values():
+            for parameter in operation.get("parameters", ()):
+                schema = parameter["schema"]
+                for value in (schema.get("default"), parameter.get("example")):
+                    if value is not None:
+                        assert jsonschema_rs.is_valid(schema, value), parameter["name"]
+
+
+def operations(described):
+    loaded = schemathesis.openapi.from_dict(described)
+    for result in loaded.get_all_operations():
+        yield result.ok()
+
+
+def sent(client: Client, case):
+    """The case, sent as it is, and what came back."""
+    request = case.as_transport_kwargs(base_url="http://127.0.0.1:8765")
+    made = requests.Request(
+        request["method"], request["url"], params=request.get("params"),
+        json=request.get("json"), data=request.get("data"),
+    ).prepare()  # fmt: skip
+    path, _, query = made.path_url.partition("?")
+    body = made.body or b""
+    body = body.encode() if isinstance(body, str) else body
+    headers = (HOST, (b"content-type", b"application/json"))
+    return client.ask(
+        made.method, path.encode("latin-1"), query.encode("latin-1"), headers=headers, body=body
+    )
+
+
+def conforms(answer, operation):
+    """One of the statuses, in the form, that the description has for it."""
+    assert answer.status < 500, answer.body
+    responses = operation.definition.raw["responses"]
+    assert str(answer.status) in responses, (answer.status, answer.body[:200])
+    (media,) = responses[str(answer.status)]["content"]
+    assert answer.headers["content-type"].split(";")[0] == media
+    if answer.status >= 400:
+        assert jsonschema_rs.is_valid(ERROR, answer.json)
+    elif media == "application/json":
+        schema = responses["200"]["content"][media].get("schema", {})
+        jsonschema_rs.validate(schema, json.loads(answer.body))
+
+
+def asked(client, operation, strategy, examples):
+    """How many requests were drawn and answered as they should be."""
+    count = 0
+
+    @given(strategy)
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    def ask(case):
+        nonlocal count
+        count += 1
+        conforms(sent(client, case), operation)
+
+    ask()
+    return count
+
+
+def run(client, described, examples):
+    count = 0
+    for operation in operations(described):
+        if operation.path not in SLOW:
+            for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
+                strategy = operation.as_strategy(generation_mode=mode)
+                count += asked(client, operation, strategy, examples)
+    return count
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_schemathesis_asks_is_answered_as_described(client, described):
+    assert run(client, described, 5) > 100
+
+
+@pytest.mark.explorer_slow
+@pytest.mark.filterwarnings("ignore")
+def test_much_that_schemathesis_asks_is_answered_as_described(client, described):
+    print(f"\nschemathesis: {run(client, described, 150)} requests")

@@ -1,0 +1,240 @@
+"""Work is bounded: threads, those who wait, time; and nothing that goes wrong stays."""
+
+import asyncio
+import sys
+import threading
+import time
+
+import pytest
+
+import posenc as pe
+from posenc.explorer.once import Once
+from posenc.explorer.parameters import Refused
+from posenc.explorer.work import Workers
+from tests.explorer.asking import Client, small_crew
+
+
+def running(name="posenc-worker"):
+    return [thread for thread in threading.enumerate() if thread.name == name]
+
+
+def wait_until(condition, seconds=5.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def release():
+    """Set, it ends all that waits for it."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+def test_no_more_threads_than_allowed_and_none_is_left():
+    before = len(running())
+    most, lock, now = 0, threading.Lock(), 0
+
+    def work():
+        nonlocal most, now
+        with lock:
+            now += 1
+            most = max(most, now)
+        time.sleep(0.005)
+        with lock:
+            now -= 1
+        return 7
+
+    async def many():
+        workers = Workers(3, waiting=100, seconds=5.0)
+        made = await asyncio.gather(*(workers.do(work) for _ in range(100)))
+        assert len(running()) - before == 3
+        workers.close()
+        return made
+
+    assert asyncio.run(many()) == [7] * 100
+    assert most == 3
+    wait_until(lambda: len(running()) == before)
+
+
+def test_who_comes_behind_too_many_is_told(release):
+    async def many():
+        workers = Workers(1, waiting=2, seconds=5.0)
+        first = [asyncio.create_task(workers.do(release.wait)) for _ in range(3)]
+        await asyncio.sleep(0.05)
+        with pytest.raises(Refused, match="busy") as refusal:
+            await workers.do(lambda: 1)
+        assert refusal.value.status == 503
+        release.set()
+        await asyncio.gather(*first)
+        assert await workers.do(lambda: 2) == 2
+        workers.close()
+
+    asyncio.run(many())
+
+
+def test_what_takes_too_long_is_refused_and_others_go_on(release):
+    before = len(running())
+
+    async def slow():
+        workers = Workers(1, waiting=8, seconds=0.1)
+        start = time.monotonic()
+        with pytest.raises(Refused, match=r"takes longer than 0\.1 seconds") as refusal:
+            await workers.do(release.wait)
+        assert refusal.value.status == 503
+        assert time.monotonic() - start < 2
+        assert await workers.do(lambda: "still here") == "still here"
+        with pytest.raises(
+            Refused, match="longer"
+        ):  # no more threads are left behind than there are
+            await workers.do(release.wait)
+        assert len(running()) - before <= 2
+        with pytest.raises(Refused, match="busy"):
+            await workers.do(lambda: 1)
+        release.set()
+        await asyncio.sleep(0.1)
+        assert await workers.do(lambda: "again") == "again"
+        workers.close()
+
+    asyncio.run(slow())
+    wait_until(lambda: len(running()) == before)
+
+
+def test_the_time_in_the_queue_is_not_that_of_the_work():
+    async def many():
+        workers = Workers(1, waiting=50, seconds=0.5)
+        made = await asyncio.gather(*(workers.do(lambda: time.sleep(0.07)) for _ in range(12)))
+        workers.close()
+        return made
+
+    assert asyncio.run(many()) == [None] * 12
+
+
+def test_closing_tells_those_who_wait(release):
+    async def stop():
+        workers = Workers(1, waiting=5, seconds=30.0)
+        tasks = [asyncio.create_task(workers.do(release.wait)) for _ in range(3)]
+        await asyncio.sleep(0.05)
+        workers.close()
+        told = await asyncio.gather(*tasks, return_exceptions=True)
+        assert [str(error) for error in told] == ["the explorer is stopping"] * 3
+        with pytest.raises(Refused, match="stopping"):
+            await workers.do(lambda: 1)
+
+    asyncio.run(stop())
+
+
+@pytest.mark.parametrize("error", [ValueError("x"), StopIteration(), KeyboardInterrupt()])
+def test_whatever_is_raised_arrives_and_the_thread_lives(error):
+    def work():
+        raise error
+
+    async def fail():
+        workers = Workers(1, waiting=1, seconds=5.0)
+        with pytest.raises((ValueError, RuntimeError)):
+            await workers.do(work)
+        with pytest.raises(RuntimeError, match="SystemExit"):
+            await workers.do(sys.exit)
+        assert await workers.do(lambda: 3) == 3
+        workers.close()
+
+    asyncio.run(fail())
+
+
+def test_memory_that_there_is_not_is_a_sentence():
+    def work():
+        raise MemoryError
+
+    async def fail():
+        workers = Workers(1, waiting=1, seconds=5.0)
+        with pytest.raises(Refused, match="memory"):
+            await workers.do(work)
+        workers.close()
+
+    asyncio.run(fail())
+
+
+class Sleeping(pe.Additive):
+    """An encoding of someone's own that may hang, fail, or hold a list."""
+
+    dim = 8
+
+    def __init__(self, wait=lambda: None):
+        self.wait = wait
+
+    def encode(self, positions, params=None, *, dtype=None):
+        self.wait()
+        return pe.Sinusoidal(8).encode(positions, dtype=dtype)
+
+
+def test_a_slow_request_is_503_and_the_next_is_answered(release):
+    client = Client(loaded={"mine": Sleeping(release.wait)}, crew=small_crew(seconds=0.3))
+    answer = client.get("/api/v1/view/heatmap", e="mine")
+    assert answer.status == 503
+    assert answer.message == "this takes longer than 0.3 seconds; ask for less"
+    assert client.get("/api/v1/tokens", text="a b").status == 200
+    release.set()
+    client.close()
+
+
+@pytest.mark.parametrize("path", ["view/heatmap", "cell", "explain", "check", "export/csv"])
+def test_an_encoding_that_fails_is_a_sentence(path):
+    def fail():
+        raise KeyError("oops")
+
+    client = Client(loaded={"mine": Sleeping(fail), "fine": Sleeping()})
+    answer = client.get(f"/api/v1/{path}", e="mine")
+    if path == "check":
+        assert answer.json["ok"] is False
+    else:
+        assert answer.status == 400
+        assert answer.message == "mine, which you loaded, failed: KeyError: 'oops'"
+    assert client.get(f"/api/v1/{path}", e="fine").status == 200
+    client.close()
+
+
+def test_loaded_encodings_are_listed_by_name_and_only_by_name():
+    client = Client(loaded={"mine": Sleeping()})
+    groups = client.get("/api/v1/encodings").json["groups"]
+    (row,) = [r for group in groups for r in group["encodings"] if r["loaded"]]
+    assert (row["name"], row["expression"], row["fields"]) == ("mine", "mine", [])
+    assert client.get("/api/v1/view/heatmap", e="Sleeping()").status == 400
+    assert client.get("/api/v1/spell", e="mine", **{"set.dim": 4}).status == 400
+    code = client.get("/api/v1/export/py", e="mine").body.decode()
+    assert "mine['mine']" in code
+    client.close()
+
+
+def test_once_makes_once_though_many_ask():
+    made, once = [], Once(4)
+
+    def make():
+        time.sleep(0.02)
+        made.append(1)
+        return 1
+
+    threads = [threading.Thread(target=lambda: once.get("a", make)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert made == [1]
+
+
+def test_once_keeps_the_last_within_its_room():
+    once = Once(3, size=len, room=10)
+    for key in "abc":
+        once.get(key, lambda: "xxxx")
+    assert once.get("c", lambda: "new") == "xxxx"
+    assert once.get("a", lambda: "new") == "new"  # there was no room for three
+    assert once.get("large", lambda: "x" * 11) == "x" * 11
+    assert once.get("large", lambda: "made anew") == "made anew"
+
+
+def test_once_keeps_no_failure():
+    once = Once(3)
+    with pytest.raises(ZeroDivisionError):
+        once.get("a", lambda: 1 / 0)
+    assert once.get("a", lambda: 2) == 2
