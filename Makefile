@@ -6,7 +6,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --co
 PEERS := .venv-peers/bin
 INSTALL_PEERS := $(PEERS)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: explore page test check conformance conformance-page readme-table cli-page peers explorer-slow format venv bench clean
+.PHONY: explore page browser test test-browser screenshots check conformance conformance-page readme-table cli-page peers explorer-slow format venv bench clean
 
 explore: venv  ## the explorer: type a sentence, see its positional encoding
 	@$(BIN)/posenc explore $(ARGS)
@@ -14,8 +14,21 @@ explore: venv  ## the explorer: type a sentence, see its positional encoding
 page: venv  ## the explorer's page, built anew (an install builds it too)
 	$(BIN)/python hatch_build.py --always
 
-test: venv  ## every test, doctest and README example
+test: venv browser  ## every test, doctest and README example
 	$(BIN)/python -m pytest --numprocesses 2
+
+test-browser: venv browser  ## the explorer in a real browser, alone, with its speeds printed
+	$(BIN)/python -m pytest -m browser tests/browser
+
+screenshots: venv browser  ## pictures of every view in four languages, to be looked at; says where they are
+	$(BIN)/python -m tests.browser.screenshots
+
+# Playwright has no browser for every system, so the tests take the system's.
+browser: venv  ## a browser for the tests, and fonts for what it shows
+	@if $(BIN)/python -m tests.browser.chromium; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -q && apt-get install -qy --no-install-recommends chromium-headless-shell fonts-noto-cjk; \
+	else exit 1; fi
 
 check: venv  ## format, lint, types
 	$(BIN)/ruff format --check .

@@ -94,16 +94,19 @@ def code(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
         f"mine[{name!r}]" if name in loaded else _with_module(spelling(encoding))
         for name, encoding in zip(wanted.names, wanted.encodings, strict=True)
     ]
-    labels, own = wanted.labels, set(wanted.names) & set(loaded)
-    shown = "tokens=tokens" if labels else "length=length"
+    own = set(wanted.names) & set(loaded)
+    gridded = any(encoding.axes not in (None, 1) for encoding in wanted.encodings)
+    labels = None if gridded else wanted.labels
+    shown = "" if gridded else "tokens=tokens, " if labels else "length=length, "
     lines = [
         "import posenc as pe",
         *(["from posenc.find import loaded"] if own else []),
         "",
         *(['mine = loaded("mine.py")  # your file'] if own else []),
         f"encodings = [{', '.join(spelled)}]",
-        f"tokens = {labels!r}" if labels else f"length = {wanted.length}",
-        f"figure = pe.show(encodings, {kind!r}, {shown}, seed={wanted.seed}, "
+        *([f"tokens = {labels!r}"] if labels else []),
+        *([f"length = {wanted.length}"] if shown.startswith("length") else []),
+        f"figure = pe.show(encodings, {kind!r}, {shown}seed={wanted.seed}, "
         f"lang={wanted.lang!r}, dark={values['theme'] == 'dark'})",
         f'figure.savefig("posenc-{kind}.png")',
     ]

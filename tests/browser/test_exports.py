@@ -1,0 +1,173 @@
+"""What is taken away is what the library makes, byte for byte."""
+
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image as Picture
+
+import posenc as pe
+from posenc.views import Image, view
+from tests.browser.places import EXPRESSIONS, TOUR_OF_VIEWS
+from tests.browser.visit import Visit
+
+TOKENS = ["the", "dog", "bit", "the", "man"]
+FORMS = ("PNG", "SVG", "CSV", "NumPy", "Python", "HTML")
+PLACES = [(name, kind) for name, kinds in TOUR_OF_VIEWS.items() for kind in kinds]
+
+
+def taken(visit: Visit, form: str, folder: Path) -> Path:
+    """The file that the export menu gives, by a click."""
+    menu = visit.page.locator("header details")
+    if menu.get_attribute("open") is None:
+        menu.locator("summary").click()
+    with visit.page.expect_download(timeout=60_000) as waiting:
+        menu.locator("a", has_text=form).click()
+    download = waiting.value
+    assert download.failure() is None
+    file = folder / download.suggested_filename
+    download.save_as(file)
+    return file
+
+
+def shown_by_the_library(name: str, kind: str, **options) -> pe.views.View:
+    flat = name not in ("AxialSinusoidal",)
+    return view(EXPRESSIONS[name], kind, tokens=TOKENS if flat else None, **options)
+
+
+def pixels(data: bytes) -> np.ndarray:
+    return np.asarray(Picture.open(io.BytesIO(data)).convert("RGBA"))
+
+
+def plain(svg: str) -> str:
+    """An SVG without what differs from one drawing to the next: its date and drawn ids."""
+    svg = re.sub(r"<dc:date>.*?</dc:date>", "", svg)
+    names = dict.fromkeys(re.findall(r'(?<=["#])[mpch][0-9a-f]{10}', svg))
+    for place, name in enumerate(names):
+        svg = svg.replace(name, f"id{place}")
+    return svg
+
+
+@pytest.mark.parametrize("lang", ["en", "ja"])
+def test_files_of_the_heatmap_are_the_librarys(visit: Visit, tmp_path: Path, lang: str) -> None:
+    visit.open(text=" ".join(TOKENS), lang=lang, theme="dark" if lang == "ja" else "light")
+    files = {
+        suffix: taken(visit, form, tmp_path)
+        for form, suffix in [("PNG", "png"), ("SVG", "svg"), ("CSV", "csv"), (".npy", "npy")]
+    }
+    expected = view("Sinusoidal(64)", "heatmap", tokens=TOKENS, lang=lang)
+    image = expected.panels[0]
+    assert isinstance(image, Image)
+    buffer = io.BytesIO()
+    np.save(buffer, np.asarray(image.values, np.float64))
+    assert files["npy"].read_bytes() == buffer.getvalue()
+    values = pe.Sinusoidal(64).encode(np.arange(5), dtype=np.float64)
+    np.testing.assert_array_equal(np.load(files["npy"]), values)
+    assert files["csv"].read_bytes().decode() == expected.to_csv()
+
+    figure = pe.show("Sinusoidal(64)", "heatmap", tokens=TOKENS, lang=lang, dark=lang == "ja")
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="png")
+    np.testing.assert_array_equal(pixels(files["png"].read_bytes()), pixels(drawn.getvalue()))
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="svg")
+    assert plain(files["svg"].read_text()) == plain(drawn.getvalue().decode())
+
+
+@pytest.mark.parametrize(("name", "kind"), PLACES)
+def test_numbers_of_every_view_are_the_librarys(
+    visit: Visit, address: str, name: str, kind: str
+) -> None:
+    """The menu's links, followed without a page: every view has its table and its arrays."""
+    query = {"text": " ".join(TOKENS), "by": "words", "e": EXPRESSIONS[name], "view": kind}
+    expected = shown_by_the_library(name, kind)
+
+    def asked(form: str, **more: int):
+        return visit.context.request.get(f"{address}api/v1/export/{form}", params=query | more)
+
+    assert asked("csv").text() == expected.to_csv()
+    for place, panel in enumerate(expected.panels):
+        if isinstance(panel, Image):
+            values = np.load(io.BytesIO(asked("npy", panel=place).body()))
+            np.testing.assert_array_equal(values, np.asarray(panel.values, np.float64))
+
+
+@pytest.mark.parametrize(("name", "kind"), PLACES)
+def test_the_python_code_makes_the_same_numbers(
+    visit: Visit, address: str, name: str, kind: str
+) -> None:
+    query = {"text": " ".join(TOKENS), "by": "words", "e": EXPRESSIONS[name], "view": kind}
+    answer = visit.context.request.get(f"{address}api/v1/export/py", params=query | {"lang": "ja"})
+    code = answer.text()
+    assert "savefig" in code
+    scope: dict = {}
+    exec(compile(re.sub(r".*savefig.*", "", code), "posenc.py", "exec"), scope)
+    assert scope["figure"].view.to_csv() == shown_by_the_library(name, kind, lang="ja").to_csv()
+
+
+def test_every_link_of_the_menu_gives_a_file_in_every_view(visit: Visit, address: str) -> None:
+    visit.open(text=" ".join(TOKENS))
+    wrong: list[str] = []
+    for name, kinds in TOUR_OF_VIEWS.items():
+        visit.choose(name)
+        for kind in kinds:
+            visit.show(kind)
+            links = visit.page.locator("header details a").evaluate_all(
+                "all => all.map(a => a.href)"
+            )
+            for link in links:
+                if not re.search("export/(csv|npy|py)", link):
+                    continue  # taken elsewhere: they are slow
+                answer = visit.context.request.get(link)
+                if not answer.ok:
+                    wrong.append(f"{name} {kind}: {link.split('export/')[1][:3]} {answer.text()}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_waves_that_are_shown_are_the_waves_that_are_exported(visit: Visit, tmp_path) -> None:
+    visit.open(text=" ".join(TOKENS), view="waves", p=1, d=7)
+    legend = visit.page.locator("#large .legend bdi").all_inner_texts()
+    assert any("7" in name for name in legend), legend
+    table = taken(visit, "CSV", tmp_path).read_text()
+    assert all(name in table for name in legend), (legend, table[:200])
+
+
+def test_code_of_an_averaged_comparison_draws_what_is_shown(visit: Visit, tmp_path: Path) -> None:
+    state = {"e": ["Sinusoidal(64)", "Sinusoidal(64,base=500.0)"], "n": 700, "text": "a b"}
+    visit.open(**state)
+    code = taken(visit, "Python", tmp_path).read_text()
+    scope: dict = {}
+    exec(compile(re.sub(r".*savefig.*", "", code), "posenc.py", "exec"), scope)
+    for place, encoding in enumerate((pe.Sinusoidal(64), pe.Sinusoidal(64, base=500.0))):
+        values = scope["figure"].view.panels[place].values
+        np.testing.assert_array_equal(values, encoding.encode(np.arange(700), dtype=np.float64))
+
+
+@pytest.mark.parametrize("lang", ["en", "zh-Hant"])
+def test_the_html_file_works_from_disk_and_asks_nobody(
+    visiting, address: str, tmp_path: Path, lang: str
+) -> None:
+    visit: Visit = visiting(address).open(text="學習 AI 很 快樂", by="words", lang=lang, p=1, d=3)
+    seen = visit.pixels()
+    file = taken(visit, "html" if lang != "en" else "HTML", tmp_path)
+    reading: Visit = visiting(address, offline=True)
+    reading.page.goto(file.as_uri())
+    reading.drawn()
+    assert reading.requests == [file.as_uri()]
+    np.testing.assert_array_equal(reading.pixels(), seen)
+    assert reading.page.locator("html").get_attribute("lang") == lang
+    assert reading.page.locator("#sentence").input_value() == "學習 AI 很 快樂"
+    assert reading.cell == visit.cell
+    reading.picture.focus()
+    reading.page.keyboard.press("ArrowRight")
+    visit.picture.focus()
+    visit.page.keyboard.press("ArrowRight")
+    visit.page.wait_for_timeout(500)
+    assert reading.cell == visit.cell
+    steps = "[aria-labelledby=cell-title] dl"
+    assert reading.page.locator(steps).inner_text() == visit.page.locator(steps).inner_text()
+    for kind in ("waves", "similarity", "attention"):
+        reading.show(kind)
+    assert len(reading.requests) == 1

@@ -1,0 +1,144 @@
+"""Narrow and wide, light and dark, still and moving, averaged and whole."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.browser.places import EXPRESSIONS, TOUR_OF_VIEWS
+from tests.browser.visit import Visit
+
+# What stands out of the page to the right, or is cut off by its own box without a way to scroll.
+CUT = """
+() => {
+  const page = document.documentElement;
+  const wide = page.clientWidth;
+  const found = [];
+  if (page.scrollWidth > wide) found.push(`scrolls sideways: ${page.scrollWidth} > ${wide}`);
+  const scrolls = (e) =>
+    e && (/auto|scroll/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
+  const skipped = ".unseen, .u-over, details:not([open]) > :not(summary)";
+  for (const e of document.querySelectorAll("main *, header *, aside *")) {
+    const box = e.getBoundingClientRect();
+    if (e.closest(skipped) || !e.checkVisibility() || !box.width || !box.height) continue;
+    const words = (e.textContent ?? "").trim().slice(0, 40);
+    const name = `${e.tagName}.${e.getAttribute("class") ?? ""} ${words}`;
+    if ((box.right > wide + 1 || box.left < -1) && !scrolls(e)) found.push(`out of it: ${name}`);
+    const style = getComputedStyle(e);
+    const text = [...e.childNodes].some((n) => n.nodeType === 3 && n.nodeValue.trim());
+    const clipped = /hidden|clip/.test(style.overflowX) && style.textOverflow !== "ellipsis";
+    if (text && clipped && e.scrollWidth > e.clientWidth + 1) found.push(`cut: ${name}`);
+  }
+  return found;
+}
+"""
+
+
+@pytest.mark.parametrize("width", [1440, 1024, 390])
+@pytest.mark.parametrize("lang", ["en", "ja"])
+def test_nothing_is_cut_or_scrolls_sideways(visiting, address: str, width: int, lang: str) -> None:
+    visit: Visit = visiting(address, viewport={"width": width, "height": 900})
+    found: dict[str, list[str]] = {}
+    visit.open(lang=lang)
+    if width < 761:
+        visit.page.locator("[aria-labelledby=encoding-title] summary").click()
+    for encoding, kinds in TOUR_OF_VIEWS.items():
+        visit.choose(encoding)
+        for kind in kinds:
+            visit.show(kind)
+            found[f"{encoding} {kind}"] = visit.page.evaluate(CUT)
+    for step in (1, 9):
+        visit.open(step=step, lang=lang, text="a-word-that-is-" * 20)
+        found[f"tour {step}"] = visit.page.evaluate(CUT)
+    visit.open(lang=lang, n=3000, e=[EXPRESSIONS["RoPE"], "RoPE(64,scaling=YaRN(4.0,4096))"])
+    found["two"] = visit.page.evaluate(CUT)
+    assert not {place: cut for place, cut in found.items() if cut}
+
+
+def test_an_averaged_view_says_its_ratio_and_is_scrolled_whole(visit: Visit) -> None:
+    visit.open(n=4096, e="Sinusoidal(512)", p=100, d=9)
+    shown = visit.pixels().shape
+    ratio = visit.page.locator("#large .reading").inner_text()
+    down = -(-4096 // shown[0])
+    assert f"1:{down}" in ratio
+    assert "averaged" in ratio
+    visit.page.get_by_role("button", name="1:1").click()
+    window = visit.page.locator("#large .window")
+    canvas = window.locator("canvas")
+    visit.page.wait_for_function(
+        "() => ![1, 300].includes(document.querySelector('#large .window canvas').width)"
+    )
+    window.evaluate("box => box.scrollTo(600, 20000)")
+    visit.page.wait_for_function(
+        "() => parseFloat(document.querySelector('#large .window canvas').style.top) > 15000"
+    )
+    assert canvas.evaluate("c => c.width") < 512
+    visit.page.wait_for_timeout(300)
+    assert window.evaluate("b => b.scrollHeight / 4096") == pytest.approx(14, abs=0.1)
+    visit.page.get_by_role("button", name="1:1").click()
+    visit.drawn()
+    assert visit.pixels().shape == shown
+
+
+def frame(visit: Visit) -> str:
+    return visit.page.locator("#large .dials").inner_html()
+
+
+def test_play_moves_and_stops(visit: Visit) -> None:
+    visit.open(e="RoPE(64)", view="rotation")
+    still = frame(visit)
+    visit.page.wait_for_timeout(300)
+    assert frame(visit) == still  # nothing moves by itself
+    visit.page.get_by_role("button", name="Play").click()
+    visit.page.wait_for_selector("#large .now")
+    first = frame(visit)
+    visit.page.wait_for_timeout(300)
+    assert frame(visit) != first
+    visit.page.get_by_role("button", name="Stop").click()
+    visit.page.wait_for_timeout(100)
+    still = frame(visit)
+    visit.page.wait_for_timeout(300)
+    assert frame(visit) == still
+
+
+def test_with_reduced_motion_hands_step_instead_of_gliding(visiting, address: str) -> None:
+    visit: Visit = visiting(address, reduced_motion="reduce").open(e="RoPE(64)", view="rotation")
+    visit.page.get_by_role("button", name="Play").click()
+    visit.page.wait_for_selector("#large .now")
+    seen: set[str] = set()
+    for _ in range(12):
+        seen.add(visit.page.locator("#large .now").first.evaluate("e => e.outerHTML"))
+        visit.page.wait_for_timeout(80)
+    assert len(seen) <= 4  # a second: two positions, not twelve angles
+    moving = """
+    (all) => all.map((e) => getComputedStyle(e))
+      .filter((s) => s.animationName !== "none" || parseFloat(s.transitionDuration) > 0).length
+    """
+    assert visit.page.locator(".posenc *").evaluate_all(moving) == 0
+
+
+def background(visit: Visit) -> float:
+    rgb = visit.page.locator(".posenc").evaluate("e => getComputedStyle(e).backgroundColor")
+    return float(np.mean([int(part) for part in rgb.strip("rgb()").split(",")]))
+
+
+@pytest.mark.parametrize("system", ["light", "dark"])
+def test_light_and_dark_follow_the_system_or_the_reader(
+    visiting, address: str, system: Any
+) -> None:
+    visit: Visit = visiting(address, color_scheme=system).open()
+    assert (background(visit) < 64) == (system == "dark")
+    other = "light" if system == "dark" else "dark"
+    before = visit.pixels()
+    visit.page.locator("header select").first.select_option(other)
+    visit.page.wait_for_function(
+        "(dark) => document.querySelector('.posenc').classList.contains('dark') === dark",
+        arg=other == "dark",
+    )
+    assert (background(visit) < 64) == (other == "dark")
+    visit.page.wait_for_timeout(300)
+    assert (visit.pixels() != before).any()  # zero is the colour of the page
+    visit.page.locator("header select").first.select_option("auto")
+    visit.page.emulate_media(color_scheme=other)
+    visit.page.wait_for_timeout(100)
+    assert (background(visit) < 64) == (other == "dark")

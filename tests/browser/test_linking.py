@@ -1,0 +1,254 @@
+"""One cursor: token, row, column and cell are the same place, by hover and by click."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.browser.server import explorer
+from tests.browser.visit import Visit
+
+LLAMA = {
+    "model_type": "llama",
+    "hidden_size": 4096,
+    "num_attention_heads": 32,
+    "num_hidden_layers": 32,
+    "max_position_embeddings": 131072,
+    "rope_theta": 500000.0,
+    "rope_scaling": {
+        "rope_type": "llama3",
+        "factor": 8.0,
+        "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 8192,
+    },
+}
+LLAMA_SPELLED = "RoPE(128, base=500000.0, pairing='halves', scaling=Llama3(8.0, 8192))"
+
+MINE = """
+from dataclasses import dataclass
+import numpy as np
+import posenc as pe
+
+@dataclass(frozen=True)
+class Clock(pe.Additive):
+    dim: int = 2
+    def encode(self, positions, params=None, *, dtype=None):
+        angle = np.asarray(positions)[..., None] * np.pi / 6
+        return np.concatenate([np.sin(angle), np.cos(angle)], axis=-1).astype(dtype or float)
+
+clock = Clock()
+"""
+
+
+def cell_centre(visit: Visit, row: int, column: int) -> dict[str, float]:
+    """Where a cell of the first picture is, from its left and top."""
+    box = visit.picture.bounding_box()
+    assert box is not None
+    height, width = visit.pixels().shape[:2]
+    return {"x": (column + 0.5) * box["width"] / width, "y": (row + 0.5) * box["height"] / height}
+
+
+def test_hovering_a_token_marks_its_row_and_its_cell(visit: Visit) -> None:
+    visit.open()
+    visit.page.locator(".tokens button").nth(4).hover()
+    visit.page.wait_for_selector("[aria-labelledby=cell-title] h3:has-text('man')")
+    assert visit.page.locator("#large .labels.rows .here").inner_text() == "man"
+    assert "p" not in visit.state  # looked at, not pinned
+    visit.page.mouse.move(5, 5)
+    assert "bit" in visit.cell
+
+
+def test_hovering_a_cell_marks_its_token_and_a_click_pins_it(visit: Visit) -> None:
+    visit.open()
+    visit.picture.hover(position=cell_centre(visit, 1, 20))
+    assert visit.page.locator(".tokens .here").inner_text() == "1 dog"
+    assert "dog" in visit.cell
+    assert visit.cell.endswith("20")
+    visit.picture.click(position=cell_centre(visit, 3, 33))
+    visit.page.mouse.move(5, 5)
+    assert visit.page.locator(".tokens .here").inner_text() == "3 the"
+    assert (visit.state["p"], visit.state["d"]) == (["3"], ["33"])
+    value = visit.api("cell", text="the dog bit the man", by="words", e="Sinusoidal(64)", p=3, d=33)
+    library = visit.page.locator("[aria-labelledby=cell-title] dd.value")
+    visit.page.wait_for_timeout(300)
+    assert float(library.inner_text().replace("−", "-")) == pytest.approx(value["value"], abs=1e-8)
+    assert visit.page.locator("[aria-labelledby=cell-title] math").count() >= 2
+
+
+def test_what_is_pinned_is_marked_in_all_views(visit: Visit) -> None:
+    visit.open(p=3, d=9)
+    for kind in ("similarity", "sum", "attention"):
+        visit.show(kind)
+        assert visit.page.locator("#large .labels.rows .here").first.inner_text() == "the"
+    visit.show("waves")
+    readout = visit.page.locator("#large .legend b").first
+    assert readout.inner_text()
+
+
+def test_a_token_keeps_its_colour(visit: Visit) -> None:
+    visit.open(view="similarity")
+    colour = "e => getComputedStyle(e).borderBottomColor"
+    tokens = visit.page.locator(".tokens button").evaluate_all(f"all => all.map({colour})")
+    edge = "e => getComputedStyle(e).borderRightColor"
+    rows = visit.page.locator("#large .labels.rows span").evaluate_all(f"all => all.map({edge})")
+    assert tokens == rows
+    assert len(set(tokens)) == 5
+
+
+def test_two_encodings_side_by_side_have_one_scale(visit: Visit) -> None:
+    visit.open(e=["Learned(64,64,std=0.02)", "Sinusoidal(64)"])
+    assert visit.page.locator("#large .picture").count() == 2
+    assert visit.page.locator("#large footer canvas").count() == 1
+    values = visit.api(
+        "view/heatmap",
+        text="the dog bit the man",
+        by="words",
+        e=["Learned(64,64,std=0.02)", "Sinusoidal(64)"],
+    )
+    limits = {panel["limit"] for panel in values["panels"]}
+    assert len(limits) == 1
+    # small values are pale beside large ones: the same colours mean the same numbers
+    pale, strong = (visit.pixels(place)[..., :3].astype(float).std() for place in (0, 1))
+    assert pale < strong / 5
+
+
+def test_colours_are_those_of_the_values(visit: Visit) -> None:
+    visit.open()
+    shown = visit.pixels()[..., :3]
+    image = visit.api("view/heatmap", text="the dog bit the man", by="words")["panels"][0]
+    table = np.asarray(visit.api("colours", theme="light")["diverging"])
+    places = (np.asarray(image["values"]) / image["limit"] + 1) / 2 * 255
+    expected = table[np.clip(np.round(places), 0, 255).astype(int)]
+    assert np.abs(shown.astype(int) - expected).max() <= 12  # a neighbour in the map at most
+
+
+@pytest.mark.parametrize("how", ["chosen", "dropped"])
+def test_a_config_shows_that_models_encoding(visit: Visit, tmp_path: Path, how: str) -> None:
+    visit.open()
+    give(visit, json.dumps(LLAMA), tmp_path, how)
+    visit.page.wait_for_selector("footer [role=status]")
+    visit.drawn()
+    assert visit.page.locator(".chosen .name").all_inner_texts() == [LLAMA_SPELLED]
+    assert "llama" in visit.page.locator("footer [role=status]").inner_text()
+    assert visit.state["e"] == [LLAMA_SPELLED.replace(", ", ",")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[1, 2]",
+        '{"model_type": "llama", "hidden_size": "many"}',
+        '{"model_type": "no-such"}',
+        "x" * 300_000,
+    ],
+    ids=["cut", "a list", "wrong value", "unknown model", "too large"],
+)
+def test_a_broken_config_is_a_sentence_and_the_picture_stays(
+    visiting, address: str, tmp_path: Path, text: str
+) -> None:
+    visit: Visit = visiting(address, refusals=True).open()
+    before = visit.pixels()
+    give(visit, text, tmp_path, "chosen")
+    said = visit.page.locator("footer [role=alert]")
+    said.wait_for()
+    assert len(said.inner_text()) > 15
+    assert "Traceback" not in said.inner_text()
+    np.testing.assert_array_equal(visit.pixels(), before)
+    give(visit, json.dumps(LLAMA), tmp_path, "chosen")
+    said.wait_for(state="detached")
+
+
+def give(visit: Visit, text: str, folder: Path, how: str) -> None:
+    if how == "chosen":
+        file = folder / "config.json"
+        file.write_text(text)
+        visit.page.set_input_files("input[type=file]", [])
+        visit.page.set_input_files("input[type=file]", file)
+        return
+    transfer = visit.page.evaluate_handle(
+        """(text) => {
+          const transfer = new DataTransfer();
+          transfer.items.add(new File([text], "config.json", { type: "application/json" }));
+          return transfer;
+        }""",
+        text,
+    )
+    visit.page.dispatch_event(".views", "dragover", {"dataTransfer": transfer})
+    assert visit.page.locator(".zone.over").count() == 1
+    visit.page.dispatch_event(".views", "drop", {"dataTransfer": transfer})
+
+
+def test_a_wrong_parameter_is_a_sentence_beside_it_and_the_picture_stays(
+    visiting, address: str
+) -> None:
+    visit: Visit = visiting(address, refusals=True).open()
+    before = visit.pixels()
+    dim = visit.page.locator("input[type=number][aria-label=dim]")
+    dim.fill("5000")
+    dim.press("Enter")
+    said = visit.page.locator(".fields [role=alert]")
+    said.wait_for()
+    assert "4,096" in said.inner_text()
+    np.testing.assert_array_equal(visit.pixels(), before)
+    dim.fill("32")
+    dim.press("Enter")
+    said.wait_for(state="detached")
+    visit.drawn()
+    assert visit.pixels().shape == (5, 32, 4)
+
+
+def test_a_scaling_is_chosen_and_its_fields_change(visit: Visit) -> None:
+    visit.open(e="RoPE(64)")
+    visit.page.locator(".fields select").last.select_option("YaRN")
+    visit.page.wait_for_selector(".chosen .name:has-text('YaRN')")
+    assert visit.state["e"] == ["RoPE(64,scaling=YaRN(4.0,4096))"]
+    factor = visit.page.locator(".inner input[type=number][aria-label=factor]")
+    factor.fill("16")
+    factor.press("Enter")
+    visit.page.wait_for_selector(".chosen .name:has-text('16')")
+    assert visit.state["e"] == ["RoPE(64,scaling=YaRN(16.0,4096))"]
+
+
+@pytest.fixture(scope="module")
+def with_mine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    file = tmp_path_factory.mktemp("mine") / "mine.py"
+    file.write_text(MINE)
+    with explorer("--load", str(file)) as running:
+        yield running
+
+
+def test_an_encoding_of_ones_own_is_drawn(visiting, with_mine: str) -> None:
+    visit: Visit = visiting(with_mine).open()
+    visit.choose("clock")
+    assert visit.state["e"] == ["clock"]
+    assert visit.pixels().shape == (5, 2, 4)
+    for kind in ("waves", "similarity", "attention"):
+        visit.show(kind)
+    assert visit.cell.endswith(("0", "1"))  # it has two dimensions
+
+
+def test_an_encoding_of_ones_own_is_measured(visiting, with_mine: str) -> None:
+    visit: Visit = visiting(with_mine, measuring=True, refusals=True).open(e="clock")
+    properties = visit.page.locator("[aria-labelledby=properties-title]")
+    properties.locator(".badge, .wrong").first.wait_for(timeout=60_000)
+    assert properties.locator(".badge").count() > 5, properties.inner_text()
+
+
+def test_an_encoding_of_ones_own_is_in_the_saved_page(
+    visiting, with_mine: str, tmp_path: Path
+) -> None:
+    visit: Visit = visiting(with_mine, refusals=True).open(e="clock")
+    link = visit.page.locator("header details a[href*='export/html']").get_attribute("href")
+    saved = tmp_path / "mine.html"
+    answer = visit.context.request.get(with_mine.rstrip("/") + str(link))
+    assert answer.ok, answer.text()
+    saved.write_bytes(answer.body())
+    reading: Visit = visiting(with_mine)
+    reading.page.goto(saved.as_uri())
+    reading.drawn()
+    assert reading.page.locator("[role=tab]").count() == visit.page.locator("[role=tab]").count()
+    np.testing.assert_array_equal(reading.pixels(), visit.pixels())

@@ -1,0 +1,74 @@
+"""Sentences of every kind: what a token is, nothing replaced, nothing too long or too short."""
+
+import pytest
+
+from tests.browser.visit import Visit
+
+EMOJI = "👩‍👩‍👧 naïve é 学习"
+
+
+def labels(visit: Visit) -> list[str]:
+    visit.page.wait_for_function("() => document.querySelector('.tokens')")
+    return visit.page.locator(".tokens bdi").all_inner_texts()
+
+
+@pytest.mark.parametrize("by", ["words", "spaces", "characters", "bytes", "bpe"])
+def test_every_way_of_making_tokens_is_shown(visit: Visit, by: str) -> None:
+    visit.open()
+    visit.page.locator("#sentence").fill(EMOJI)
+    visit.page.locator("[aria-labelledby=sentence-title] select").select_option(by)
+    expected = [token["label"] for token in visit.api("tokens", text=EMOJI, by=by)["tokens"]]
+    visit.page.wait_for_function(
+        "(count) => document.querySelectorAll('.tokens bdi').length === count", arg=len(expected)
+    )
+    visit.drawn()
+    assert [label.strip() for label in labels(visit)] == [label.strip() for label in expected]
+    assert "\ufffd" not in visit.page.locator("body").inner_text()
+    assert visit.pixels().shape[0] == len(expected)
+    if by == "bytes":  # a split character is shown as its bytes
+        assert "学 1/3 E5" in expected
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("AI", 1),
+        ("שלום עולם מרחבא مرحبا", 4),
+        ("e\u0301 a\u0308", 2),
+        ("", 0),
+        ("𝕏 \u202eabc\u202c <b>&amp;</b>", None),
+    ],
+    ids=["one token", "right to left", "combining", "empty", "odd"],
+)
+def test_unusual_sentences_are_drawn(visit: Visit, text: str, count: int | None) -> None:
+    visit.open(text=text, by="spaces")
+    shown = labels(visit)
+    assert count is None or len(shown) == count
+    assert visit.page.locator("#sentence").input_value() == text
+    assert visit.page.locator("b:has-text('&amp;')").count() == 0
+    for kind in ("waves", "similarity", "sum", "attention") if text else ("similarity",):
+        visit.show(kind)
+    assert "\ufffd" not in visit.page.locator("body").inner_text()
+
+
+def test_a_sentence_of_2000_characters(visit: Visit) -> None:
+    text = ("位置を知る transformer " * 200)[:2000]
+    visit.open(text=text, by="characters")
+    assert visit.pixels().shape[0] >= 400
+    tokens = len(visit.api("tokens", text=text, by="characters")["tokens"])
+    assert str(tokens) in visit.page.locator("#sentence-note").inner_text().replace(",", "")
+    more = visit.page.locator("[aria-labelledby=sentence-title] button", has_text=str(tokens))
+    more.click()
+    assert visit.page.locator(".tokens li").count() == tokens
+    visit.page.locator("#sentence").fill("short")
+    visit.page.wait_for_function("() => document.querySelectorAll('.tokens li').length === 5")
+
+
+@pytest.mark.parametrize("dim", [2, 4096])
+def test_smallest_and_largest_dimension(visit: Visit, dim: int) -> None:
+    visit.open(e=f"Sinusoidal({dim})")
+    assert visit.pixels().shape[1] >= min(dim, 512)
+    for kind in ("waves", "wavelengths", "similarity", "sum"):
+        visit.show(kind)
+    visit.open(e=f"Sinusoidal({dim})", d=dim - 1, p=4)
+    assert visit.cell.endswith(str(dim - 1))

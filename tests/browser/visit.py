@@ -1,0 +1,156 @@
+"""A visit to the page that sees what must never happen: errors, broken policies, foreign hosts."""
+
+import base64
+import json
+from typing import Any, Self
+from urllib.parse import parse_qs, unquote, urlencode, urlsplit
+
+import numpy as np
+from playwright.sync_api import BrowserContext, ConsoleMessage, Locator, Page, Request, Response
+
+WATCH = """
+addEventListener("securitypolicyviolation", (event) =>
+  console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`));
+"""
+
+PIXELS = """
+(canvas) => {
+  const { width, height } = canvas;
+  const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+  copy.drawImage(canvas, 0, 0);
+  const { data } = copy.getImageData(0, 0, width, height);
+  let text = "";
+  for (let i = 0; i < data.length; i += 32768)
+    text += String.fromCharCode(...data.subarray(i, i + 32768));
+  return [width, height, btoa(text)];
+}
+"""
+
+REPORT = {
+    "subject": "Sinusoidal(64)",
+    "ok": False,
+    "rows": [
+        {
+            "name": verdict,
+            "title": f"“{verdict}”",
+            "what": "What is measured.",
+            "why": "Why it matters.",
+            "verdict": verdict,
+            "measured": 0.25,
+            "bound": "at most 1",
+            "detail": "",
+            "seconds": 0.1,
+        }
+        for verdict in ("holds", "fails", "not claimed: holds", "not claimed: does not hold")
+    ],
+}
+"""What stands in for a report where the test is about something else: checks take seconds."""
+
+DRAWN = """
+() => {
+  const view = document.querySelector("#large .view");
+  if (!view || view.getAttribute("aria-busy") !== "false") return false;
+  const figures = [...view.querySelectorAll("figure")];
+  const finished = (figure) => {
+    const picture = figure.querySelector("canvas[aria-hidden], .uplot canvas, svg");
+    return picture && (picture.tagName !== "CANVAS" || picture.width !== 300);
+  };
+  return figures.length > 0 && figures.every(finished);
+}
+"""
+
+
+class Visit:
+    """A page of the explorer, and everything that went wrong on it."""
+
+    def __init__(self, context: BrowserContext, address: str, *, measuring: bool = False) -> None:
+        self.context, self.address = context, address
+        self.problems: list[str] = []
+        self.refusals: list[str] = []
+        self.requests: list[str] = []
+        context.add_init_script(WATCH)
+        if not measuring:
+            context.route("**/api/v1/check?*", lambda route: route.fulfill(json=REPORT))
+        context.on("request", self._asked)
+        context.on("response", self._answered)
+        context.on("requestfailed", self._failed)
+        context.on("console", self._heard)
+        context.on("weberror", lambda error: self.problems.append(f"error: {error.error}"))
+        self.page: Page = context.new_page()
+        self.page.set_default_timeout(10_000)
+
+    def _asked(self, request: Request) -> None:
+        self.requests.append(request.url)
+        if not request.url.startswith((self.address, "data:", "blob:", "file:")):
+            self.problems.append(f"a request left the machine: {request.url}")
+
+    def _answered(self, response: Response) -> None:
+        if response.status >= 400:
+            self.refusals.append(f"{response.status}: {unquote(response.url)}")
+        if response.status >= 500:
+            self.problems.append(f"{response.status}: {unquote(response.url)}")
+
+    def _failed(self, request: Request) -> None:
+        if request.failure != "net::ERR_ABORTED":  # what nobody waits for any more is given up
+            self.problems.append(f"{request.failure}: {unquote(request.url)}")
+
+    def _heard(self, message: ConsoleMessage) -> None:
+        if message.type not in ("error", "warning"):
+            return
+        if not message.text.startswith("Failed to load resource"):  # said with its reason below
+            self.problems.append(f"{message.type}: {message.text}")
+
+    def open(self, **state: Any) -> Self:
+        """Open the page in a state, and wait until its large view is drawn."""
+        query = urlencode({"v": 1} | state, doseq=True)
+        self.page.goto(f"{self.address}?{query}")
+        return self.drawn()
+
+    def drawn(self) -> Self:
+        self.page.wait_for_function(DRAWN)
+        return self
+
+    def show(self, kind: str) -> Self:
+        """Choose a view by its tab."""
+        self.page.locator(f"#tab-{kind}").click()
+        self.page.wait_for_selector(f"#large[aria-labelledby=tab-{kind}]")
+        return self.drawn()
+
+    def choose(self, title: str) -> Self:
+        """Choose an encoding from the list, by its title."""
+        self.page.locator("details fieldset").get_by_role("button", name=title, exact=True).click()
+        return self.drawn()
+
+    @property
+    def state(self) -> dict[str, list[str]]:
+        """What the address says, once it has followed."""
+        # It follows when a slider rests: a timer that is set later also ends later.
+        self.page.evaluate("new Promise((done) => setTimeout(done, 200))")
+        return parse_qs(urlsplit(self.page.url).query, keep_blank_values=True)
+
+    @property
+    def picture(self) -> Locator:
+        return self.page.locator("#large .picture").first
+
+    @property
+    def cell(self) -> str:
+        """What the panel of the cell has as its title."""
+        return self.page.locator("[aria-labelledby=cell-title] h3").inner_text()
+
+    def pixels(self, place: int = 0) -> np.ndarray:
+        """The cells of a heatmap in the large view, as red, green, blue, alpha."""
+        canvas = self.page.locator("#large .picture canvas").nth(place)
+        width, height, data = canvas.evaluate(PIXELS)
+        return np.frombuffer(base64.b64decode(data), np.uint8).reshape(height, width, 4)
+
+    def api(self, path: str, **query: Any) -> Any:
+        """An answer of the server, asked for outside the page."""
+        answer = self.context.request.get(
+            f"{self.address}api/v1/{path}?{urlencode(query, doseq=True)}"
+        )
+        assert answer.ok, answer.text()
+        return json.loads(answer.body())
+
+    def saw_nothing_wrong(self, *, refusals: bool = False) -> None:
+        assert not self.problems, "\n".join(self.problems)
+        assert refusals or not self.refusals, "\n".join(self.refusals)
