@@ -20,6 +20,7 @@ export interface Kind {
   fields: Field[];
   loaded: boolean;
   views: string[];
+  columns: number | null;
   paper?: string;
 }
 

@@ -66,8 +66,16 @@ export class Explorer {
   }
 
   exportAddress(form: string): string {
-    const query = { ...this.common(), view: this.view, p: this.state.p, d: this.state.d, theme: this.dark ? "dark" : "light" };
+    const { p, d } = this.state;
+    const channels = this.waves(this.view);
+    const query = { ...this.common(), view: this.view, p, d, channels, theme: this.dark ? "dark" : "light" };
     return address(`export/${form}`, query);
+  }
+
+  /** Which waves are shown: the first two, and the one that is pinned. */
+  waves(kind: string): string | null {
+    const { d } = this.state;
+    return kind === "waves" && d !== null ? [...new Set([0, 1, d])].join(",") : null;
   }
 
   link(keepText = false): string {
@@ -127,7 +135,8 @@ export class Explorer {
     const { acts } = this;
     if (acts === "bias" || acts === "scores") return this.count;
     const dim = Number(this.written.rotary_dim ?? this.written.dim ?? NaN);
-    return dim ? (acts === "rotary" ? Math.floor(dim / 2) : dim) : Infinity;
+    if (!dim) return this.kindOf(this.state.e[0])?.kind.columns ?? Infinity;
+    return acts === "rotary" ? Math.floor(dim / 2) : dim;
   }
 
   /** The view in the large panel: the one asked for, if it suits. */

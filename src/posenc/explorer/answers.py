@@ -23,7 +23,7 @@ from posenc.find import VARIANTS, example, spelling
 from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores
 from posenc.messages import Translate, translator
 from posenc.messages import catalogue as messages_in
-from posenc.views import Image, View, view
+from posenc.views import Dials, Image, Lines, View, view
 from posenc.views.attention import MOST_TOKENS
 from posenc.views.averaging import boxes
 from posenc.views.kinds import default_kind, kinds_for
@@ -95,6 +95,7 @@ def _described(name: str, value: Encoding, *, titled: bool, loaded: bool) -> dic
         "expression": name if loaded else spelling(value),
         "fields": [] if loaded else fields_of(value),
         "views": kinds_for(value),
+        "columns": number_of_channels(value) or None,
         "loaded": loaded,
     }
 
@@ -188,8 +189,9 @@ def first_kind(asked: Asked) -> str:
     return default_kind(*asked.encodings)
 
 
-def seen(asked: Asked, kind: str) -> View:
-    """The view that was asked for."""
+def seen(asked: Asked, kind: str, channels: str | None = None) -> View:
+    """The view that was asked for; `channels` are numbers with commas, for waves."""
+    chosen = _chosen(asked, channels) if kind == "waves" else None
     if kind not in (suitable := kinds_for(*asked.encodings)):
         raise Refused(
             f"kind must be one that suits, {', '.join(suitable)}; got {kind[:80]!r}", "kind", 404
@@ -205,7 +207,7 @@ def seen(asked: Asked, kind: str) -> View:
     labels = None if gridded else asked.labels
     length = None if labels or gridded else asked.length
     known = tuple(map(_key, asked.encodings))
-    key = (known, kind, labels and tuple(labels), length, asked.seed, asked.lang)
+    key = (known, kind, labels and tuple(labels), length, chosen, asked.seed, asked.lang)
 
     def make() -> View:
         return view(
@@ -213,6 +215,7 @@ def seen(asked: Asked, kind: str) -> View:
             kind,
             tokens=labels,
             length=length,
+            channels=chosen,
             seed=asked.seed,
             lang=asked.lang,
         )
@@ -221,6 +224,26 @@ def seen(asked: Asked, kind: str) -> View:
         return VIEWS.get(key, make)
     except WRONG as error:
         raise Refused(str(error), "e") from error
+
+
+def _chosen(asked: Asked, channels: str | None) -> tuple[int, ...] | None:
+    """Those of the channels that every encoding has; none are those that the view would take."""
+    if not channels:
+        return None
+    words = channels.split(",")
+    if not all(word.isascii() and word.isdigit() and len(word) < 9 for word in words):
+        raise Refused(f"channels must be numbers such as 0,1,7; got {channels!r}", "channels")
+    count = min(number_of_channels(encoding) for encoding in asked.encodings)
+    return tuple(dict.fromkeys(int(word) for word in words if int(word) < count)) or None
+
+
+def number_of_channels(encoding: Encoding) -> int:
+    """How many columns the picture of an encoding has: dimensions, or pairs of a rotation."""
+    if isinstance(encoding, Rotary):
+        origin = np.zeros(1) if encoding.axes is None else np.zeros((1, encoding.axes))
+        cos, _ = encoding.at(1).cos_sin(origin)
+        return int(cos.shape[-1])
+    return int(getattr(encoding, "dim", 0))
 
 
 def _key(encoding: Encoding) -> Hashable:
@@ -255,8 +278,10 @@ def _image_json(image: Image, rows: int, columns: int) -> dict[str, Any]:
 def panel_values(made: View, values: dict[str, Any]) -> np.ndarray:
     """The values of one panel of the view, averaged or cut out as was asked."""
     panel = _panel(made, values["panel"])
-    if not isinstance(panel, Image):
-        raise Refused("panel must be that of an image", "panel")
+    if isinstance(panel, Lines):  # x, then each line
+        return np.stack([panel.x, *(line.y for line in panel.lines)])
+    if isinstance(panel, Dials):
+        return panel.hands
     if values["height"] and values["width"]:
         top, left = values["top"], values["left"]
         return panel.values[top : top + values["height"], left : left + values["width"]]

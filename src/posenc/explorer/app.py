@@ -27,7 +27,7 @@ from posenc.explorer.work import Workers
 from posenc.mechanisms import Encoding
 
 COMMON = (p.TEXT, p.BY, p.ENCODINGS, p.LENGTH, p.SEED, p.LANG)
-SIZE = (p.ROWS, p.COLUMNS)
+SIZE = (p.ROWS, p.COLUMNS, p.CHANNELS)
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ class Endpoint:
 
 
 def _view(values: dict[str, Any], loaded: dict[str, Encoding]) -> Any:
-    made = answers.seen(asked(values, loaded), values["kind"])
+    made = answers.seen(asked(values, loaded), values["kind"], values["channels"])
     return answers.view_json(made, values["rows"], values["columns"])
 
 
 def _array(values: dict[str, Any], loaded: dict[str, Encoding]) -> bytes:
-    made = answers.seen(asked(values, loaded), values["kind"])
+    made = answers.seen(asked(values, loaded), values["kind"], values["channels"])
     return npy(answers.panel_values(made, values).astype(np.float32))
 
 

@@ -52,7 +52,8 @@ def picture(form: str, media: str) -> Callable[..., File]:
                 status=503,
             ) from error
         wanted, kind = _of(values, loaded)
-        made, dark, buffer = answers.seen(wanted, kind), values["theme"] == "dark", io.BytesIO()
+        made = answers.seen(wanted, kind, values["channels"])
+        dark, buffer = values["theme"] == "dark", io.BytesIO()
         try:
             with DRAWING:
                 draw(made, dark=dark, lang=wanted.lang).savefig(buffer, format=form)
@@ -66,7 +67,7 @@ def picture(form: str, media: str) -> Callable[..., File]:
 def csv(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
     """The numbers of the view as a table."""
     wanted, kind = _of(values, loaded)
-    made = answers.seen(wanted, kind)
+    made = answers.seen(wanted, kind, values["channels"])
     cells = sum(panel.values.size for panel in made.panels if isinstance(panel, Image))
     if cells > limits.TABLE:
         raise Refused(
@@ -82,7 +83,7 @@ def npy(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
     """The values of one panel, all of them in float64."""
     wanted, kind = _of(values, loaded)
     whole = values | {"rows": 0, "columns": 0, "height": 0, "width": 0}
-    array = answers.panel_values(answers.seen(wanted, kind), whole)
+    array = answers.panel_values(answers.seen(wanted, kind, values["channels"]), whole)
     data = array_bytes(np.asarray(array, dtype=np.float64))
     return File(f"posenc-{kind}.npy", data, "application/octet-stream")
 
@@ -125,13 +126,13 @@ def html(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
     """The page itself, as one file that needs no server."""
     from posenc.explorer.saved import saved
 
-    data = saved(asked(values, loaded), values)
+    data = saved(asked(values, loaded), values, loaded)
     return File("posenc.html", data, "text/html; charset=utf-8")
 
 
 def endpoints(make: Callable[..., Any], common: tuple[Parameter, ...]) -> list[Any]:
     """The addresses of all exports, and that of respelling an encoding."""
-    parameters = (*common, VIEW, p.THEME, p.PANEL)
+    parameters = (*common, VIEW, p.THEME, p.PANEL, p.CHANNELS)
     cursor = (replace(p.POSITION, default=None), replace(p.DIMENSION, default=None))
     files = (
         ("png", "A picture.", picture("png", "image/png"), "image/png"),

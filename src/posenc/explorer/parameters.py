@@ -121,6 +121,7 @@ DIMENSION = Parameter("d", "A dimension.", 0, least=0, most=limits.SIZES["dim"] 
 THEME = Parameter("theme", "Light or dark.", "light", choices=("light", "dark"))
 ROWS = Parameter("rows", "Rows of cells at most; 0 for all.", 600, least=0, most=8_192)
 COLUMNS = Parameter("columns", "Columns of cells at most; 0 for all.", 1_024, least=0, most=8_192)
+CHANNELS = Parameter("channels", "Dimensions or pairs whose waves are shown.", longest=64)
 PANEL = Parameter("panel", "Which panel of the view, from 0.", 0, least=0, most=64)
 WINDOW = tuple(
     Parameter(name, f"Of a window that is cut out: its {name}.", 0, least=0, most=8_192)

@@ -11,6 +11,7 @@ import numpy as np
 from posenc.explorer import answers
 from posenc.explorer.asked import Asked
 from posenc.explorer.page import STATIC, npy
+from posenc.mechanisms import Encoding
 from posenc.messages import LANGUAGES
 from posenc.views import Image
 from posenc.views.kinds import kinds_for
@@ -27,7 +28,7 @@ POLICY = (
 """A file from disk has its script within it, and asks nobody for anything."""
 
 
-def saved(asked: Asked, values: dict[str, Any]) -> bytes:
+def saved(asked: Asked, values: dict[str, Any], loaded: dict[str, Encoding]) -> bytes:
     """The page for what is asked, as the bytes of an HTML file."""
     kind = values["view"] or answers.first_kind(asked)
     state = {
@@ -43,16 +44,16 @@ def saved(asked: Asked, values: dict[str, Any]) -> bytes:
         "d": values["d"],
     }
     query = "?" + urlencode({k: v for k, v in state.items() if v is not None}, doseq=True)
-    data = json.dumps({"state": query, "responses": responses(asked)}, ensure_ascii=False)
+    data = json.dumps({"state": query, "responses": responses(asked, loaded)}, ensure_ascii=False)
     return _page(asked.lang, data.replace("<", "\\u003c")).encode()
 
 
-def responses(asked: Asked) -> dict[str, Any]:
+def responses(asked: Asked, loaded: dict[str, Encoding]) -> dict[str, Any]:
     """Every answer by the name that the page gives it (`savedName` in web/src/api.ts)."""
     told: dict[str, Any] = {
-        "encodings": answers.encodings(asked.lang, {}),
+        "encodings": answers.encodings(asked.lang, loaded),
         "tokens": answers.tokens(asked),
-        "check": answers.checked(asked, {}),
+        "check": answers.checked(asked, loaded),
         "explain": answers.explanation(asked, 3),
     }
     told |= {f"messages?lang={lang}": answers.messages(lang) for lang in LANGUAGES}
