@@ -175,8 +175,8 @@ def test_a_panel_that_there_is_not_is_a_sentence(client):
     beyond = client.get("/api/v1/view/heatmap.npy", panel=1)
     assert beyond.status == 400
     assert beyond.message == "panel must be 0 .. 0; got 1"
-    lines = client.get("/api/v1/view/waves.npy")
-    assert lines.message == "panel must be that of an image"
+    lines = client.get("/api/v1/view/waves.npy", panel=1)
+    assert lines.message == "panel must be 0 .. 0; got 1"
 
 
 def test_a_kind_that_does_not_suit_is_not_there(client):

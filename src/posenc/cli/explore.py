@@ -2,6 +2,7 @@
 
 from __future__ import annotations  # names of posenc are not looked up before a command runs
 
+import json
 from typing import Any
 
 import click
@@ -17,6 +18,7 @@ from posenc.messages import LANGUAGES
 @click.option("--load", "files", multiple=True, help="A Python file with encodings of your own.")
 @click.option("--tokenizer", help="A tokenizer.json of your own, for the page's tokens.")
 @click.option("--lang", type=click.Choice(LANGUAGES), help="The page's language. [the browser's]")
+@click.option("--json", "as_json", is_flag=True, help="Print the address as one JSON object.")
 def explore(
     port: int,
     host: str,
@@ -24,12 +26,15 @@ def explore(
     files: tuple[str, ...],
     tokenizer: str | None,
     lang: str | None,
+    as_json: bool,
 ) -> None:
     """Open the explorer: type a sentence, see its positional encoding.
 
     \b
     posenc explore
     posenc explore --load mine.py --lang ja
+
+    JSON: {"address"}, before it serves; Ctrl-C stops it.
     """
     try:
         from posenc.explorer.serve import serve
@@ -56,6 +61,15 @@ def explore(
             tokenizer=own,
             query=query if lang else "",
             open_page=not no_open,
-            say=click.echo,
+            say=_say_json if as_json else click.echo,
         )
     )
+
+
+def _say_json(message: str) -> None:
+    """The address as data; what else is said is for people."""
+    address = message.removeprefix("posenc explorer: ")
+    if address == message:
+        click.echo(message, err=True)
+    else:
+        click.echo(json.dumps({"address": address}))
