@@ -45,10 +45,10 @@ class Client:
     """Asks an application that runs in an event loop of its own."""
 
     def __init__(
-        self, *, loaded: Any = None, hosts: tuple[str, ...] = LOCAL, crew: Crew | None = None
+        self, *, hosts: tuple[str, ...] = LOCAL, crew: Crew | None = None, **own: Any
     ) -> None:
         self.crew = crew or crew_of()
-        self.app = application(loaded=loaded, hosts=hosts, crew=self.crew)
+        self.app = application(hosts=hosts, crew=self.crew, **own)
         self.loop = asyncio.new_event_loop()
 
     def get(self, path: str, *pairs: tuple[str, Any], **query: Any) -> Answer:

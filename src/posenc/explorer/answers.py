@@ -2,12 +2,8 @@
 
 import dataclasses
 import json
-import subprocess
-import sys
 import typing
 from collections.abc import Hashable
-from contextlib import suppress
-from importlib import import_module
 from math import prod
 from typing import Any, cast
 
@@ -21,8 +17,8 @@ from posenc.explorer.once import Once
 from posenc.explorer.parameters import Refused
 from posenc.find import VARIANTS, example, spelling
 from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores
-from posenc.messages import Translate, translator
 from posenc.messages import catalogue as messages_in
+from posenc.messages import translator
 from posenc.views import Dials, Image, Lines, View, view
 from posenc.views.attention import MOST_TOKENS
 from posenc.views.averaging import boxes
@@ -34,8 +30,6 @@ WHOLE = 2**24
 INLINE = 4_096
 """Cells of an image that come within the JSON; more come as an array of their own."""
 
-CHECK_SECONDS = 55.0
-
 WRONG = (ValueError, TypeError, IndexError, ArithmeticError)
 """What the library raises, with a sentence, where it is asked for what it cannot do."""
 
@@ -46,9 +40,6 @@ def _bytes(made: View) -> int:
 
 VIEWS = Once(32, size=_bytes, room=2**28)
 """The last views: a page asks for the JSON of one and then for its arrays."""
-
-CHECKED = Once(128)
-"""The last verdicts: the same value and seed have the same."""
 
 
 def encodings(lang: str, loaded: dict[str, Encoding], *, tokenizer: bool = False) -> dict[str, Any]:
@@ -206,7 +197,7 @@ def seen(asked: Asked, kind: str, channels: str | None = None) -> View:
     gridded = any(encoding.axes not in (None, 1) for encoding in asked.encodings)
     labels = None if gridded else asked.labels
     length = None if labels or gridded else asked.length
-    known = tuple(map(_key, asked.encodings))
+    known = tuple(map(key_of, asked.encodings))
     key = (known, kind, labels and tuple(labels), length, chosen, asked.seed, asked.lang)
 
     def make() -> View:
@@ -246,7 +237,7 @@ def number_of_channels(encoding: Encoding) -> int:
     return int(getattr(encoding, "dim", 0))
 
 
-def _key(encoding: Encoding) -> Hashable:
+def key_of(encoding: Encoding) -> Hashable:
     """What an encoding is known by: its value, or itself where its fields are arrays or lists."""
     try:
         return hash(encoding), encoding
@@ -334,51 +325,6 @@ def explanation(asked: Asked, position: int) -> dict[str, Any]:
     return explained.to_json()
 
 
-def checked(asked: Asked, loaded: dict[str, Encoding]) -> dict[str, Any]:
-    """The verdicts on the first encoding, their words in the reader's language."""
-    t, name, encoding = translator(asked.lang), asked.names[0], asked.encodings[0]
-
-    def make() -> dict[str, Any]:
-        # one of the reader's own is known in this process only
-        return _here(encoding, asked.seed) if name in loaded else _elsewhere(name, asked.seed)
-
-    report = CHECKED.get((_key(encoding), asked.seed), make)
-    return report | {"rows": [row | _said(row, t) for row in report["rows"]]}
-
-
-def _said(row: dict[str, Any], t: Translate) -> dict[str, Any]:
-    """What a row of the report says, translated; details are numbers with few words."""
-    bound = row["bound"]
-    side, _, number = (bound or "").rpartition(" ")
-    if side == "at most":
-        bound = t("at most {bound}", bound=number)
-    elif side == "at least":
-        bound = t("at least {bound}", bound=number)
-    title = t(row["name"].replace("_", " "))
-    return {"title": title, "what": t(row["what"]), "why": t(row["why"]), "bound": bound}
-
-
-def _here(encoding: Encoding, seed: int) -> dict[str, Any]:
-    from posenc.checks import check
-
-    with suppress(ImportError):
-        import_module("torch")  # now: a check has seconds, which importing it may take
-    return check(encoding, seed=seed).to_json()
-
-
-def _elsewhere(name: str, seed: int) -> dict[str, Any]:
-    """The report by a process of its own: it takes seconds, imports PyTorch, and can be ended."""
-    command = [sys.executable, "-m", "posenc.cli", "check", name, "--seed", str(seed), "--json"]
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=CHECK_SECONDS, check=False)
-    except subprocess.TimeoutExpired as error:
-        raise Refused("the checks take too long; ask for a smaller encoding", "e", 503) from error
-    if done.returncode not in (0, 1):
-        raise Refused("the checks ended without a report", "e", 503)
-    (report,) = json.loads(done.stdout)["reports"].values()
-    return report
-
-
 def messages(lang: str) -> dict[str, Any]:
     """The page's words in a language."""
     return {"lang": lang, "messages": messages_in(lang)}
@@ -391,10 +337,14 @@ def colour_maps(theme: str) -> dict[str, Any]:
     return maps | {"lines": colours.lines(dark=dark)}
 
 
-def config(given: Any) -> dict[str, Any]:
+def config(body: bytes | str) -> dict[str, Any]:
     """The encodings of a model's config.json, which is data and nothing else."""
     from posenc.interop import read_config
 
+    try:
+        given = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"a config must be JSON: {error}", "config") from error
     if not isinstance(given, dict):
         raise Refused("a config must be a JSON object", "config")
     try:

@@ -16,7 +16,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from posenc.explorer import answers, exports, limits
+from posenc.explorer import answers, exports, limits, verdicts
 from posenc.explorer import parameters as p
 from posenc.explorer.asked import Tokenizer, asked
 from posenc.explorer.guard import LOCAL, Guard
@@ -89,7 +89,7 @@ ENDPOINTS = (
         "/api/v1/check",
         "What the checks find of the first encoding.",
         COMMON,
-        lambda v, own: answers.checked(asked(v, own), own),
+        lambda v, own: verdicts.checked(asked(v, own), own),
         slow=True,
     ),
     Endpoint(
@@ -160,7 +160,7 @@ def application(
 
     async def config(request: Request) -> Response:
         body = await _body(request, limits.CONFIG)
-        return await workers.do(lambda: _json(answers.config(_parsed(body))))
+        return await workers.do(lambda: _json(answers.config(body)))
 
     async def openapi(_: Request) -> Response:
         return _json(described(ENDPOINTS))
@@ -203,13 +203,6 @@ async def _body(request: Request, most: int) -> bytes:
             raise Refused(f"a config must have at most {most:,} bytes", "config", 413)
         body += part
     return bytes(body)
-
-
-def _parsed(body: bytes) -> Any:
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise Refused(f"a config must be JSON: {error}", "config") from error
 
 
 def _response(endpoint: Endpoint, made: Any) -> Response:

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from posenc.explorer import answers
+from posenc.explorer import answers, verdicts
 from posenc.explorer.asked import Asked
 from posenc.explorer.page import STATIC, npy
 from posenc.mechanisms import Encoding
@@ -53,7 +53,7 @@ def responses(asked: Asked, loaded: dict[str, Encoding]) -> dict[str, Any]:
     told: dict[str, Any] = {
         "encodings": answers.encodings(asked.lang, loaded),
         "tokens": answers.tokens(asked),
-        "check": answers.checked(asked, loaded),
+        "check": verdicts.checked(asked, loaded),
         "explain": answers.explanation(asked, 3),
     }
     told |= {f"messages?lang={lang}": answers.messages(lang) for lang in LANGUAGES}

@@ -60,7 +60,7 @@ def answer(path: str, body: str | None, own: dict[str, Encoding]) -> tuple[int, 
         if place == "config":
             from posenc.explorer.answers import config
 
-            return _json(200, config(json.loads(body or "null")))
+            return _json(200, config(body or ""))
         for endpoint in ENDPOINTS:
             pattern = re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", endpoint.path.removeprefix("/api/v1/"))
             if match := re.fullmatch(pattern, place):
