@@ -3,7 +3,9 @@
 Run by every build of the package; `python hatch_build.py` builds the page alone (`make page`).
 """
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +15,7 @@ from typing import Any
 ROOT = Path(__file__).parent
 WEB = ROOT / "web"
 STATIC = ROOT / "src" / "posenc" / "explorer" / "static"
+LOCALE = ROOT / "src" / "posenc" / "locale"
 NODE = (20, 0)
 
 try:
@@ -49,11 +52,28 @@ def newest(folder: Path) -> float:
     return max((path.stat().st_mtime for path in files), default=0.0)
 
 
+def check_messages() -> None:
+    """A message of the page that a language lacks ends the build."""
+    call = re.compile(r'\bt\(\s*("(?:[^"\\]|\\.)*")')
+    sources = [path for path in (WEB / "src").iterdir() if path.suffix in (".ts", ".svelte")]
+    said = {m for path in sources for m in call.findall(path.read_text(encoding="utf-8"))}
+    for path in sorted(LOCALE.glob("*.po")):
+        known = {
+            json.loads(line[6:])
+            for line in path.read_text(encoding="utf-8").splitlines()
+            if line.startswith("msgid ")
+        }
+        missing = sorted(message for message in map(json.loads, said) if message not in known)
+        if missing:
+            sys.exit(f"{path.name} lacks messages of the page: {missing}")
+
+
 def build(*, always: bool = False) -> None:
     """Build the page, unless nothing has changed since the last time."""
     index = STATIC / "index.html"
     if not always and index.exists() and index.stat().st_mtime > newest(WEB):
         return
+    check_messages()
     npm = node_on_this_machine() or npm_of_the_wheel()
     environment = os.environ | {"POSENC_STATIC": str(STATIC)}
     if len(npm) == 2:  # scripts must find that node too

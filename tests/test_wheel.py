@@ -1,5 +1,6 @@
 """The built package: what people install has the page, the catalogues and the tokeniser in it."""
 
+import importlib
 import re
 import subprocess
 import sys
@@ -9,6 +10,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+
+
+def test_a_missing_message_ends_the_build(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(ROOT)
+    build = importlib.import_module("hatch_build")
+    build.check_messages()
+    for path in build.LOCALE.glob("*.po"):
+        kept = path.read_text(encoding="utf-8").replace('msgid "Tour"', 'msgid "Other"')
+        (tmp_path / path.name).write_text(kept, encoding="utf-8")
+    monkeypatch.setattr(build, "LOCALE", tmp_path)
+    with pytest.raises(SystemExit, match=r"ja.po lacks messages of the page: \['Tour'\]"):
+        build.check_messages()
 
 
 @pytest.fixture(scope="module")
