@@ -384,3 +384,16 @@ class Nothing:
 
 def test_rotary_oracle_is_not_ours():
     assert not any(name.startswith("posenc") for name in vars(rotary))
+
+
+@pytest.mark.parametrize("pairing", ["interleaved", "halves"])
+@pytest.mark.parametrize("rotated", ["leading", "trailing"])
+def test_the_cell_of_a_channel_is_that_of_its_pair(client, pairing, rotated):
+    e = f"RoPE(12, rotary_dim=8, pairing={pairing!r}, rotated={rotated!r})"
+    first, w = 4 if rotated == "trailing" else 0, 10_000.0 ** (-np.arange(4) / 4)
+    for channel in range(8):
+        second, pair = divmod(channel, 4) if pairing == "halves" else divmod(channel, 2)[::-1]
+        told = client.get("/api/v1/cell", e=e, p=3, d=first + channel).json
+        assert told["truth"] == pytest.approx((np.cos, np.sin)[second](3 * w[pair]))
+        assert f"i = {pair} at" in told["steps"][0]["words"]
+    assert client.get("/api/v1/cell", e=e, p=3, d=first + 8 if first == 0 else 3).status == 400

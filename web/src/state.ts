@@ -115,7 +115,7 @@ export function toQuery(state: State, { lang, keepText = false }: { lang: Lang; 
   for (const key of ["n", "seed"] as const) if (state[key]) query.set(key, String(state[key]));
   if (state.view) query.set("view", state.view);
   for (const key of ["p", "d", "k", "step"] as const) if (state[key] !== null) query.set(key, String(state[key]));
-  if (state.lang !== lang) query.set("lang", state.lang);
+  if (keepText || state.lang !== lang) query.set("lang", state.lang);
   if (state.theme !== "auto") query.set("theme", state.theme);
   if (state.hide.length) query.set("hide", state.hide.join(","));
   // these are as legal in a query as what they would be escaped to, and can be read

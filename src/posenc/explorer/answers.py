@@ -5,6 +5,7 @@ import json
 import typing
 from collections.abc import Hashable
 from math import prod
+from types import UnionType
 from typing import Any, cast
 
 import numpy as np
@@ -108,13 +109,15 @@ def fields_of(value: Any) -> list[dict[str, Any]]:
         if not field.init:
             continue
         hint, now = hints[field.name], getattr(value, field.name)
+        if field.name == "rotary_dim" and now == getattr(value, "dim", None):
+            now = None  # all channels turn, whatever dim becomes
         row: dict[str, Any] = {"name": field.name, "value": now}
         choices = typing.get_args(hint)
         if typing.get_origin(hint) is typing.Literal:
             row |= {"type": "choice", "choices": list(choices)}
         elif hint is bool:
             row |= {"type": "bool"}
-        elif hint is int or (type(now) is int and int in choices):
+        elif hint is int or (typing.get_origin(hint) is UnionType and int in choices):
             step = 2 if field.name in ("dim", "rotary_dim", "buckets") else 1
             most = limits.SIZES.get(field.name, 2**20)
             row |= {"type": "int", "least": step, "most": most, "step": step}

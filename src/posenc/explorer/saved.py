@@ -53,9 +53,10 @@ def responses(asked: Asked, loaded: dict[str, Encoding]) -> dict[str, Any]:
     told: dict[str, Any] = {
         "encodings": answers.encodings(asked.lang, loaded),
         "tokens": answers.tokens(asked),
-        "check": verdicts.checked(asked, loaded),
         "explain": answers.explanation(asked, 3),
     }
+    if len(asked.encodings) == 1:  # the page's name for it does not say whose it is
+        told["check"] = verdicts.checked(asked, loaded)
     told |= {f"messages?lang={lang}": answers.messages(lang) for lang in LANGUAGES}
     told |= {f"colours?theme={theme}": answers.colour_maps(theme) for theme in ("light", "dark")}
     for kind in kinds_for(*asked.encodings):

@@ -79,12 +79,8 @@ def _value(encoding: Encoding, place: int, other: int, params: Params | None, dt
             return float(encoding.encode(positions, params, dtype=dtype)[0, _in(encoding, other)])
         case Rotary():
             cos, sin = encoding.cos_sin(_point(encoding, place), dtype=dtype)
-            if other >= 2 * cos.shape[-1]:
-                raise ValueError(
-                    f"dimension must be 0 .. {2 * cos.shape[-1] - 1}, those that are rotated; "
-                    f"got {other}"
-                )
-            return float((cos if other % 2 == 0 else sin)[0, other // 2])
+            pair, wave = turned_by(encoding, other)
+            return float((cos if wave == "cos" else sin)[0, pair])
         case Bias():
             q, k = (_point(encoding, p) for p in (place, other))
             made = np.asarray(encoding.bias(q, k, params))
@@ -119,6 +115,22 @@ class Place:
     column: int
     truth: float
     t: Translate
+
+
+def turned_by(encoding: Rotary, channel: int) -> tuple[int, str]:
+    """The pair that a channel belongs to, and whether it is the first of it (cos) or not (sin)."""
+    pairs = encoding.at(1).cos_sin(_point(encoding, 0))[0].shape[-1]
+    dim = int(getattr(encoding, "dim", 2 * pairs))
+    first = dim - 2 * pairs if encoding.rotated == "trailing" else 0
+    if not first <= channel < first + 2 * pairs:
+        raise ValueError(
+            f"dimension must be {first} .. {first + 2 * pairs - 1}, those that are rotated; "
+            f"got {channel}"
+        )
+    channel -= first
+    if encoding.pairing == "halves":
+        return channel % pairs, ("cos", "sin")[channel // pairs]
+    return channel // 2, ("cos", "sin")[channel % 2]
 
 
 @singledispatch
@@ -168,8 +180,8 @@ def _(_encoding: Learned, at: Place) -> list[Step]:
 
 @formulas.register
 def _(encoding: RoPE, at: Place) -> list[Step]:
-    t, p, pair = at.t, at.row, at.column // 2
-    wave, factor = ("cos", "sin")[at.column % 2], encoding.attention_factor
+    t, p, factor = at.t, at.row, encoding.attention_factor
+    pair, wave = turned_by(encoding, at.column)
     w = float(encoding.frequencies()[pair])
     scaled = row(factor, " · ") if factor != 1 else row()
     angle = equation(index("θ", p, pair), row(p, " · ", w), p * w)
