@@ -374,6 +374,13 @@ def test_scores_by_their_logits():
     )
 
 
+def test_products_are_divided_only_where_the_encoding_divides():
+    unscaled = pe.Tempered(pe.T5Bias(1, scaled=False), pe.Llama4Temperature())
+    q, k = np.random.default_rng(0).normal(size=(2, 1, 3, 8))
+    told = pe.explain(unscaled, length=3)
+    assert matrix(told["products"]) == pytest.approx(q[0] @ k[0].T)
+
+
 @dataclass(frozen=True)
 class Clock(pe.Additive):
     dim: int = 2

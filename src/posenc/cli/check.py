@@ -9,17 +9,12 @@ from contextlib import redirect_stdout
 import click
 
 import posenc
-from posenc.cli.usage import as_json, complete_name, usage
+from posenc.cli.usage import as_json, from_files, of_encodings, usage
 
 
 @click.command()
-@click.argument(
-    "names",
-    nargs=-1,
-    metavar="[NAME | EXPRESSION | package.module:name | config.json]...",
-    shell_complete=complete_name,
-)
-@click.option("--load", "files", multiple=True, help="A Python file with encodings of your own.")
+@of_encodings
+@from_files
 @click.option("--all", "every", is_flag=True, help="Every encoding that has a name.")
 @click.option("--seed", default=0, show_default=True, help="For what is drawn.")
 @click.option("--limit", default=20.0, show_default=True, help="Seconds for each check.")

@@ -9,19 +9,14 @@ from contextlib import redirect_stdout
 
 import click
 
-from posenc.cli.usage import as_json, complete_name, in_language, usage
+from posenc.cli.usage import as_json, from_files, in_language, of_encodings, usage
 
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
 @click.command()
-@click.argument(
-    "names",
-    nargs=-1,
-    metavar="[NAME | EXPRESSION | config.json]...",
-    shell_complete=complete_name,
-)
-@click.option("--load", "files", multiple=True, help="A Python file with encodings of your own.")
+@of_encodings
+@from_files
 @click.option("--dim", type=int, help="Channels of those given by name.")
 @click.option("--heads", type=int, help="Heads of those given by name.")
 @click.option("--length", type=int, help="Length of those given by name.")

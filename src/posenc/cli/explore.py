@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from posenc.cli.usage import usage
+from posenc.cli.usage import from_files, usage
 from posenc.messages import LANGUAGES
 
 
@@ -15,7 +15,7 @@ from posenc.messages import LANGUAGES
 @click.option("--port", default=8765, show_default=True, help="Where; the next free one if taken.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Who can reach it.")
 @click.option("--no-open", is_flag=True, help="Only print the address; open no browser.")
-@click.option("--load", "files", multiple=True, help="A Python file with encodings of your own.")
+@from_files
 @click.option("--tokenizer", help="A tokenizer.json of your own, for the page's tokens.")
 @click.option("--lang", type=click.Choice(LANGUAGES), help="The page's language. [the browser's]")
 @click.option("--json", "as_json", is_flag=True, help="Print the address as one JSON object.")

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from posenc.cli.usage import as_json, complete_name, in_language, usage
+from posenc.cli.usage import as_json, complete_name, from_files, in_language, usage
 
 # written down here, for a quick --help: what they are elsewhere, a test holds
 ENDINGS = (".png", ".svg", ".pdf")
@@ -39,7 +39,7 @@ KINDS = [
     help='What is shown, several side by side: rope, "RoPE(64, base=5e5)". '
     "[default: sinusoidal, or the first that suits the kind]",
 )
-@click.option("--load", "files", multiple=True, help="A Python file with encodings of your own.")
+@from_files
 @click.option(
     "--kind",
     type=click.Choice(KINDS),

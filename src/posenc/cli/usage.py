@@ -30,6 +30,18 @@ def complete_name(
     return items or [CompletionItem(incomplete, type="file")]
 
 
+of_encodings = click.argument(
+    "names",
+    nargs=-1,
+    metavar="[NAME | EXPRESSION | package.module:name | config.json]...",
+    shell_complete=complete_name,
+)
+
+from_files = click.option(
+    "--load", "files", multiple=True, help="A Python file with encodings of your own."
+)
+
+
 def usage(work: Callable[[], Any]) -> Any:
     """Run `work`; what the library says of a wrong argument is a usage error."""
     try:
