@@ -60,19 +60,9 @@ class Client:
         data = json.dumps(body).encode() if data is None else data
         return self.ask("POST", path.encode(), body=data)
 
-    def ask(
-        self,
-        method: str,
-        path: bytes,
-        query: bytes = b"",
-        *,
-        headers: tuple[tuple[bytes, bytes], ...] = (HOST,),
-        body: bytes = b"",
-        server: tuple[str, int] = ("127.0.0.1", 8765),
-    ) -> Answer:
-        return self.loop.run_until_complete(
-            self.asked(method, path, query, headers=headers, body=body, server=server)
-        )
+    def ask(self, method: str, path: bytes, query: bytes = b"", **rest: Any) -> Answer:
+        """What `asked` answers, waited for."""
+        return self.loop.run_until_complete(self.asked(method, path, query, **rest))
 
     async def asked(
         self,
