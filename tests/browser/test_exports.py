@@ -171,3 +171,24 @@ def test_the_html_file_works_from_disk_and_asks_nobody(
     for kind in ("waves", "similarity", "attention"):
         reading.show(kind)
     assert len(reading.requests) == 1
+
+
+def test_the_html_file_has_the_cells_and_properties_of_each_encoding(
+    visiting, address: str, tmp_path: Path
+) -> None:
+    two = ["Sinusoidal(8)", "Learned(16, 8)"]
+    visit: Visit = visiting(address).open(e=two, view="heatmap", p=1, d=3)
+    file = taken(visit, "HTML", tmp_path)
+    reading: Visit = visiting(address, offline=True)
+    reading.page.goto(file.as_uri())
+    reading.drawn()
+    badges: list[list[str]] = []
+    for place, e in enumerate(two):
+        reading.page.locator(".chosen .name").nth(place).click()
+        reading.page.wait_for_timeout(1_200)  # properties are asked for when sliders rest
+        value = reading.page.locator("[aria-labelledby=cell-title] .value").inner_text()
+        expected = visit.api("cell", e=e, p=1, d=3)["value"]
+        assert float(value.replace("\N{MINUS SIGN}", "-")) == pytest.approx(expected, abs=1e-7)
+        properties = reading.page.locator("[aria-labelledby=properties-title]")
+        badges.append(properties.locator(".badge").all_inner_texts())
+    assert badges[0] and badges[1] and badges[0] != badges[1]

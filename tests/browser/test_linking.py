@@ -115,6 +115,36 @@ def test_two_encodings_side_by_side_have_one_scale(visit: Visit) -> None:
     assert pale < strong / 5
 
 
+def test_the_cell_is_that_of_the_picture_under_the_pointer(visit: Visit) -> None:
+    visit.open(e=["Sinusoidal(8)", "Sinusoidal(8, base=2.0)"], view="heatmap", p=3, d=4)
+    cell = visit.page.locator("[aria-labelledby=cell-title]")
+
+    def library() -> float:
+        visit.page.wait_for_selector("[aria-labelledby=cell-title][aria-busy=false]")
+        return float(cell.locator(".value").inner_text().replace("\N{MINUS SIGN}", "-"))
+
+    def expected(place: int) -> float:
+        query = {"e": visit.state["e"][place], "p": 3, "d": 4}
+        return float(visit.api("cell", **query)["value"])
+
+    first, second = visit.page.locator("#large .picture").all()
+    assert expected(0) != expected(1)
+    assert library() == pytest.approx(expected(0), abs=1e-7)
+    at = cell_centre(visit, 3, 4)
+    second.hover(position=at)  # pyright: ignore[reportArgumentType]
+    cell.get_by_text("base=2.0").first.wait_for()
+    visit.page.wait_for_timeout(200)
+    assert library() == pytest.approx(expected(1), abs=1e-7)
+    assert "a" not in visit.state  # looked at, not chosen
+    second.click(position=at)  # pyright: ignore[reportArgumentType]
+    visit.page.mouse.move(5, 5)
+    assert visit.state["a"] == ["1"]
+    assert visit.page.locator(".chosen .name[aria-pressed=true]").inner_text().endswith("base=2.0)")
+    visit.page.reload()
+    visit.drawn()
+    assert library() == pytest.approx(expected(1), abs=1e-7)
+
+
 def test_colours_are_those_of_the_values(visit: Visit) -> None:
     visit.open()
     shown = visit.pixels()[..., :3]

@@ -79,13 +79,16 @@ export function overHttp(base: string): Transport {
 }
 
 /** Parameters that are the same for everything on a saved page, or only say how large to draw. */
-const FIXED = ["text", "by", "e", "n", "seed", "lang", "rows", "columns", "channels"];
+const FIXED = ["text", "by", "n", "seed", "lang", "rows", "columns", "channels"];
+/** Answers about one encoding, of which a saved page may have several. */
+const OF_ONE = ["cell", "check"];
 
 /** The name of an answer on a saved page: the path with what is left of its query, sorted. */
 export function savedName(path: string): string {
   const [place = "", query] = path.split("?");
   const pairs = new URLSearchParams(query);
   if (place !== "messages") FIXED.forEach((name) => pairs.delete(name));
+  if (!OF_ONE.includes(place)) pairs.delete("e");
   pairs.sort();
   return pairs.size ? `${place}?${pairs}` : place;
 }

@@ -18,9 +18,7 @@ const FIRST_VIEWS: Record<Acts, ViewKind> = { additive: "heatmap", rotary: "rota
 export class Explorer {
   state: State;
   /** Where the pointer is; null where it is not over a view. */
-  hover = $state.raw<Partial<Cursor> | null>(null);
-  /** The encoding whose parameters are shown: one of `state.e`. */
-  active = $state(0);
+  hover = $state.raw<(Partial<Cursor> & { of?: number }) | null>(null);
   dark = $state(false);
   /** Why the large view could not be drawn: said beside the control that caused it. */
   refused = $state.raw<Refused | null>(null);
@@ -49,6 +47,14 @@ export class Explorer {
     this.colours = new Resource(api);
     this.cell = new Resource(api);
     this.report = new Resource(api);
+  }
+
+  /** The encoding whose parameters and properties are shown, of those in `state.e`. */
+  get active(): number {
+    return Math.min(this.state.a, this.state.e.length - 1);
+  }
+  set active(place: number) {
+    this.state.a = place;
   }
 
   get saved(): boolean {
@@ -94,8 +100,13 @@ export class Explorer {
     return exact ?? all.find(({ kind }) => headOf(kind.expression) === head) ?? null;
   }
 
+  /** The encoding that the cell is about: the one whose picture the pointer is over, else the active one. */
+  get shown(): string | undefined {
+    return this.state.e[this.hover?.of ?? this.active];
+  }
+
   get acts(): Acts {
-    return this.kindOf(this.state.e[0])?.acts ?? "additive";
+    return this.kindOf(this.shown)?.acts ?? "additive";
   }
 
   /** The views that suit all encodings shown, in the order of the first. */
@@ -112,13 +123,13 @@ export class Explorer {
 
   /** Whether positions are those of a sentence, not the rows and columns of a picture. */
   get flat(): boolean {
-    return this.kindOf(this.state.e[0])?.kind.views.includes("attention") ?? true;
+    return this.kindOf(this.shown)?.kind.views.includes("attention") ?? true;
   }
 
-  /** What the first encoding's fields are, as its expression has them written. */
+  /** What the fields of the encoding shown are, as its expression has them written. */
   private get written(): Record<string, string> {
-    const [e] = this.state.e;
-    return argumentsOf(e ?? "", this.kindOf(e)?.kind.fields ?? []);
+    const { shown } = this;
+    return argumentsOf(shown ?? "", this.kindOf(shown)?.kind.fields ?? []);
   }
 
   /** The second place of a cell: a key, a dimension, or the first dimension of the pair at the cursor. */
@@ -135,7 +146,7 @@ export class Explorer {
     const { acts } = this;
     if (acts === "bias" || acts === "scores") return this.count;
     const dim = Number(this.written.rotary_dim ?? this.written.dim ?? NaN);
-    if (!dim) return this.kindOf(this.state.e[0])?.kind.columns ?? Infinity;
+    if (!dim) return this.kindOf(this.shown)?.kind.columns ?? Infinity;
     return acts === "rotary" ? Math.floor(dim / 2) : dim;
   }
 
@@ -144,7 +155,8 @@ export class Explorer {
     const { views } = this;
     const asked = this.state.view;
     if (asked && (views.length === 0 || views.includes(asked))) return asked;
-    const first = views.includes("maps") && !views.includes("heatmap") ? "maps" : FIRST_VIEWS[this.acts];
+    const acts = this.kindOf(this.state.e[0])?.acts ?? "additive";
+    const first = views.includes("maps") && !views.includes("heatmap") ? "maps" : FIRST_VIEWS[acts];
     return views.length === 0 || views.includes(first) ? first : (views[0] ?? first);
   }
 
@@ -162,8 +174,9 @@ export class Explorer {
     return { p: Math.min(place.p, last), d: Math.min(place.d, this.columns - 1), k: Math.min(place.k, last) };
   }
 
-  pin(place: Partial<Cursor>): void {
+  pin({ of = this.active, ...place }: Partial<Cursor> & { of?: number }): void {
     Object.assign(this.state, place);
+    this.active = of;
     this.hover = null;
   }
 

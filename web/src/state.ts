@@ -18,6 +18,8 @@ export interface State {
   text: string;
   by: string;
   e: string[];
+  /** Which of the encodings the parameters, the cell and the properties are about. */
+  a: number;
   n: number;
   view: ViewKind | null;
   /** The cursor, pinned: position, dimension (a key, where the encoding acts on pairs), and key. */
@@ -52,7 +54,7 @@ export function browserLanguage(languages: readonly string[]): Lang {
 export function initial(lang: Lang): State {
   const cursor = { p: null, d: null, k: null };
   return {
-    text: EXAMPLES[lang], by: "words", e: [FIRST], n: 0, view: null, ...cursor,
+    text: EXAMPLES[lang], by: "words", e: [FIRST], a: 0, n: 0, view: null, ...cursor,
     lang, theme: "auto", hide: [], step: null, seed: 0,
   };
 }
@@ -92,6 +94,7 @@ export function fromQuery(query: string, lang: Lang): { state: State; wrong: str
     text: text === null ? EXAMPLES[spoken] : text.slice(0, MOST.text),
     by: one("by", [...WAYS, "tokenizer"], "words"),
     e: expressions.length ? expressions.slice(0, MOST.encodings) : [FIRST],
+    a: whole("a", 0, MOST.encodings - 1, 0),
     n: whole("n", 0, MOST.positions, 0),
     view: one("view", VIEWS, null),
     p: whole("p", 0, MOST.positions - 1, null),
@@ -112,7 +115,7 @@ export function toQuery(state: State, { lang, keepText = false }: { lang: Lang; 
   if (keepText || state.text !== EXAMPLES[state.lang]) query.set("text", state.text);
   if (state.by !== "words") query.set("by", state.by);
   if (state.e.length > 1 || state.e[0] !== FIRST) state.e.forEach((e) => query.append("e", e.replaceAll(", ", ",")));
-  for (const key of ["n", "seed"] as const) if (state[key]) query.set(key, String(state[key]));
+  for (const key of ["a", "n", "seed"] as const) if (state[key]) query.set(key, String(state[key]));
   if (state.view) query.set("view", state.view);
   for (const key of ["p", "d", "k", "step"] as const) if (state[key] !== null) query.set(key, String(state[key]));
   if (keepText || state.lang !== lang) query.set("lang", state.lang);

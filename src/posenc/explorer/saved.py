@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -53,10 +54,11 @@ def responses(asked: Asked, loaded: dict[str, Encoding]) -> dict[str, Any]:
     told: dict[str, Any] = {
         "encodings": answers.encodings(asked.lang, loaded),
         "tokens": answers.tokens(asked),
-        "explain": answers.explanation(asked, 3),
     }
-    if len(asked.encodings) == 1:  # the page's name for it does not say whose it is
-        told["check"] = verdicts.checked(asked, loaded)
+    for one in _each(asked):
+        told |= {_named("check", one): verdicts.checked(one, loaded)} | _cells(
+            one, len(asked.names)
+        )
     told |= {f"messages?lang={lang}": answers.messages(lang) for lang in LANGUAGES}
     told |= {f"colours?theme={theme}": answers.colour_maps(theme) for theme in ("light", "dark")}
     for kind in kinds_for(*asked.encodings):
@@ -66,16 +68,28 @@ def responses(asked: Asked, loaded: dict[str, Encoding]) -> dict[str, Any]:
             if isinstance(panel, Image):
                 small = panel.averaged(ROWS, COLUMNS).values.astype(np.float32)
                 told[f"view/{kind}.npy?panel={number}"] = {"npy": _base64(npy(small))}
-    return told | _cells(asked)
+    return told
 
 
-def _cells(asked: Asked) -> dict[str, Any]:
+def _each(asked: Asked) -> list[Asked]:
+    """What is asked, of each encoding alone: the cell and the properties are of one."""
+    each = dict(zip(asked.names, asked.encodings, strict=True))
+    return [replace(asked, names=(name,), encodings=(one,)) for name, one in each.items()]
+
+
+def _named(path: str, asked: Asked, **more: int) -> str:
+    """The name of an answer about one encoding, spelled as a browser would."""
+    return f"{path}?{urlencode(sorted({'e': asked.names[0], **more}.items()), safe='*')}"
+
+
+def _cells(asked: Asked, among: int) -> dict[str, Any]:
     columns = number_of_columns(asked.encodings[0], asked.length)
-    rows = min(asked.length, max(1, CELLS // columns))
+    most = CELLS // among
+    rows = min(asked.length, max(1, most // columns))
     return {
-        f"cell?d={column}&p={row}": answers.cell(asked, row, column)
+        _named("cell", asked, d=column, p=row): answers.cell(asked, row, column)
         for row in range(rows)
-        for column in range(min(columns, CELLS))
+        for column in range(min(columns, most))
     }
 
 
