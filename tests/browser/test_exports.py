@@ -191,4 +191,5 @@ def test_the_html_file_has_the_cells_and_properties_of_each_encoding(
         assert float(value.replace("\N{MINUS SIGN}", "-")) == pytest.approx(expected, abs=1e-7)
         properties = reading.page.locator("[aria-labelledby=properties-title]")
         badges.append(properties.locator(".badge").all_inner_texts())
-    assert badges[0] and badges[1] and badges[0] != badges[1]
+    assert all(badges)
+    assert badges[0] != badges[1]

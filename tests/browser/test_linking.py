@@ -127,7 +127,7 @@ def test_the_cell_is_that_of_the_picture_under_the_pointer(visit: Visit) -> None
         query = {"e": visit.state["e"][place], "p": 3, "d": 4}
         return float(visit.api("cell", **query)["value"])
 
-    first, second = visit.page.locator("#large .picture").all()
+    _, second = visit.page.locator("#large .picture").all()
     assert expected(0) != expected(1)
     assert library() == pytest.approx(expected(0), abs=1e-7)
     at = cell_centre(visit, 3, 4)
