@@ -142,3 +142,40 @@ def test_light_and_dark_follow_the_system_or_the_reader(
     visit.page.emulate_media(color_scheme=other)
     visit.page.wait_for_timeout(100)
     assert (background(visit) < 64) == (other == "dark")
+
+
+def test_a_long_token_does_not_lie_under_the_name_of_the_axis(visit: Visit) -> None:
+    visit.open(text="internationalisation of supercalifragilistic words")
+    name = visit.page.locator("#large .labels.rows em").bounding_box()
+    assert name is not None
+    for token in visit.page.locator("#large .labels.rows span").all():
+        box = token.bounding_box()
+        assert box is not None
+        assert box["x"] >= name["x"] + name["width"]
+
+
+def test_the_number_of_tokens_is_said_in_words_that_fit(visit: Visit) -> None:
+    note = visit.open(text="dog").page.locator("#sentence-note")
+    assert note.inner_text() == "1 token"
+    assert visit.open(text="a dog").page.locator("#sentence-note").inner_text() == "2 tokens"
+    nothing = visit.open(text="").page.locator("#sentence-note").inner_text()
+    assert nothing == "no tokens: 64 positions are shown"
+
+
+def test_views_that_not_all_encodings_have_are_named(visit: Visit) -> None:
+    large = visit.open(e=["Sinusoidal(64)", "RoPE(64)"], view="heatmap").page.locator("#large")
+    assert "Not of all of these encodings: sum." in large.inner_text()
+    assert "Not of all" not in visit.open(e="Sinusoidal(64)").page.locator("#large").inner_text()
+
+
+@pytest.mark.parametrize("width", [390, 1024])
+def test_the_cell_comes_right_after_the_large_picture_where_columns_stack(
+    visiting, address: str, width: int
+) -> None:
+    visit: Visit = visiting(address, viewport={"width": width, "height": 800}).open()
+    visit.page.locator(".others figure").first.wait_for()
+    tops = [
+        (visit.page.locator(part).bounding_box() or {"y": -1})["y"]
+        for part in ("#large", "[aria-labelledby=cell-title]", ".others")
+    ]
+    assert tops == sorted(tops)

@@ -7,7 +7,7 @@ shown can be compared with what was computed.
 >>> text(wave)
 'sin(3/10000^(2/8)) = 0.2955'
 >>> latex(wave)
-'\\\\sin(\\\\frac{3}{10000^{\\\\frac{2}{8}}}) = 0.2955'
+'\\\\sin(\\\\frac{3}{10000^{2/8}}) = 0.2955'
 """
 
 from dataclasses import dataclass
@@ -39,8 +39,17 @@ def frac(above: Maths, below: Maths) -> Node:
 
 
 def power(base: Maths, exponent: Maths) -> Node:
-    """A power."""
+    """A power; a fraction above is written with a stroke, as papers do: it would be too small."""
+    if isinstance(exponent, Node) and exponent.kind == "frac":
+        above, below = exponent.parts
+        if not any(_is_loose(part) for part in exponent.parts):
+            exponent = row(above, "/", below)
     return Node("power", (base, exponent))
+
+
+def _is_loose(tree: Maths) -> bool:
+    """Whether it needs brackets before or after a stroke."""
+    return bool(set(text(tree)) & set(" /−-"))
 
 
 def index(symbol: Maths, *indices: Maths) -> Node:
