@@ -24,8 +24,11 @@ def means(values: np.ndarray, box: tuple[int, int]) -> np.ndarray:
     array([[ 2.,  5., nan]])
     """
     known = np.isfinite(values)
-    totals = _sums(np.where(known, values, 0.0), box)
-    counts = _sums(known.astype(np.float64), box)
+    if known.all():
+        sizes = [_sums(np.ones(size), step) for size, step in zip(values.shape, box, strict=True)]
+        return _sums_of_boxes(values, box) / np.outer(*sizes)
+    totals = _sums_of_boxes(np.where(known, values, 0.0), box)
+    counts = _sums_of_boxes(known.astype(np.float64), box)
     return np.divide(totals, counts, out=np.full_like(totals, np.nan), where=counts > 0)
 
 
@@ -42,6 +45,15 @@ def direction_means(angles: np.ndarray, box: tuple[int, int]) -> np.ndarray:
     return np.where(np.hypot(x, y) < 0.5, np.nan, np.arctan2(y, x))
 
 
-def _sums(values: np.ndarray, box: tuple[int, int]) -> np.ndarray:
-    by_rows = np.add.reduceat(values, range(0, values.shape[0], box[0]), axis=0)
-    return np.add.reduceat(by_rows, range(0, values.shape[1], box[1]), axis=1)
+def _sums_of_boxes(values: np.ndarray, box: tuple[int, int]) -> np.ndarray:
+    return _sums(_sums(values, box[0]).T, box[1]).T
+
+
+def _sums(values: np.ndarray, size: int) -> np.ndarray:
+    """Of each `size` rows their sum, and of those left at the end: faster than `reduceat`."""
+    if size == 1:
+        return values
+    whole = len(values) // size * size
+    sums = values[:whole].reshape(-1, size, *values.shape[1:]).sum(axis=1)
+    rest = values[whole:].sum(axis=0, keepdims=True)
+    return np.concatenate([sums, rest]) if whole < len(values) else sums

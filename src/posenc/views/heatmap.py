@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from posenc.mechanisms import Additive
-from posenc.views.panels import Axis, Image, Line, Lines, View, common_limit, largest
+from posenc.views.panels import Axis, Image, Line, Lines, View, largest
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 
@@ -24,7 +24,8 @@ def heatmap(scene: Scene) -> View:
     t = scene.t
     positions = scene.positions(64)
     added = {s: s.encoded(positions) for s in scene.subjects if isinstance(s.acting, Additive)}
-    limit = common_limit(list(added.values()))
+    sizes = {s.name: largest(values) for s, values in added.items()}
+    limit = max(sizes.values(), default=0.0) or 1.0
     rows = scene.position_axis()
     panels = [
         asked(
@@ -36,7 +37,7 @@ def heatmap(scene: Scene) -> View:
         for s in scene.subjects
     ]
     said = t("values by position and dimension") if added else t("angles by position and pair")
-    notes = scene.notes(*scene.one_scale({s.name: largest(values) for s, values in added.items()}))
+    notes = scene.notes(*scene.one_scale(sizes))
     return View("heatmap", scene.title(said), tuple(panels), notes, columns=min(2, len(panels)))
 
 

@@ -233,4 +233,8 @@ def common_limit(arrays: Sequence[np.ndarray]) -> float:
 
 def largest(array: np.ndarray) -> float:
     """The largest absolute value, of those that are finite."""
-    return float(np.abs(array[np.isfinite(array)]).max(initial=0.0))
+    ends = array.max(initial=0.0), array.min(initial=0.0)
+    if not np.isfinite(ends).all():  # slower: all must be looked at one by one
+        finite = array[np.isfinite(array)]
+        ends = finite.max(initial=0.0), finite.min(initial=0.0)
+    return float(max(ends[0], -ends[1]))
