@@ -96,6 +96,7 @@ def test_json_is_plain_and_null_where_there_is_no_number():
                 "unit": "",
                 "square": False,
                 "ratio": [1, 1],
+                "channel": None,
             },
             {
                 "panel": "lines",

@@ -185,6 +185,33 @@ def test_every_encoding_has_cells_and_says_where_they_end(client, encoding):
     assert end.status == 200 or "must" in end.message or "position" in end.message
 
 
+PICTURES = [
+    "AxialSinusoidal(16)",
+    "FourierFeatures(16)",
+    "LearnedFourier(16)",
+    "SwinBias(4, (7, 7))",
+]
+
+
+@pytest.mark.parametrize("expression", [*PICTURES, "SwinV2Bias(4, (5, 5))"])
+def test_a_cell_of_a_picture_is_the_cell_of_its_map(client, expression):
+    kind = "bias" if "Bias" in expression else "maps"
+    for image in view(expression, kind, seed=2).panels[: 1 if kind == "bias" else 8]:
+        dimension = image.channel if kind == "maps" else 0
+        for row, column in ((0, 0), (3, 1), (6, 8)):
+            asked = {"e": expression, "seed": 2, "p": row, "k": column, "d": dimension}
+            told = client.get("/api/v1/cell", **asked).json
+            near = pytest.approx(image.values[row, column], abs=1e-7, rel=1e-6)
+            assert told["truth"] == near, image.title
+
+
+def test_a_cell_of_a_rotated_picture_is_the_cosine_of_its_map(client):
+    expression = "AxialRoPE.mrope(16, sections=(2, 3, 3), pairing='halves')"
+    for image in view(expression, "maps").panels:
+        told = client.get("/api/v1/cell", e=expression, p=3, k=5, d=image.channel).json
+        assert told["truth"] == pytest.approx(math.cos(image.values[3, 5]), abs=1e-9)
+
+
 def test_a_cell_names_the_convention(client):
     told = client.get("/api/v1/cell", e="RoPE(8, pairing='halves', base=5e5)").json["convention"]
     named = {row["name"]: row["value"] for row in told}

@@ -3,7 +3,7 @@ import type { Formula } from "./contract";
 import { number } from "./numbers";
 
 const MATHML = "http://www.w3.org/1998/Math/MathML";
-const TAGS: Record<string, string> = { row: "mrow", frac: "mfrac", power: "msup", index: "msub", matrix: "mtable", line: "mtr" };
+const TAGS: Record<string, string> = { row: "mrow", frac: "mfrac", power: "msup", root: "msqrt", index: "msub", matrix: "mtable", line: "mtr" };
 
 function element(tag: string, ...children: (Element | string)[]): Element {
   const made = document.createElementNS(MATHML, tag);

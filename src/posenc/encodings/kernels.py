@@ -147,6 +147,10 @@ class Sandwich(Bias):
             symmetric=True,
         )
 
+    def frequencies(self) -> np.ndarray:
+        """w_k in radians per position, k = 1 .. dim/2."""
+        return self._frequencies.copy()
+
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
         left, right = self.terms(q_pos, k_pos)
         products = left @ namespace(right=right).matrix_transpose(right)

@@ -196,6 +196,10 @@ class XPos(Rotary):
     def traits(self) -> Traits:
         return Traits(unique=True, relative=True, ordered=True, decays=True)
 
+    def frequencies(self) -> np.ndarray:
+        """w_i of each pair, in radians per position: (dim/2,)."""
+        return self._frequencies.copy()
+
     def zeta(self) -> np.ndarray:
         """zeta_i of each pair: (dim/2,)."""
         return (np.arange(0, self.dim, 2) / self.dim + self.gamma) / (1 + self.gamma)

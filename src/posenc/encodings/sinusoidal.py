@@ -233,6 +233,10 @@ class AxialSinusoidal(Additive):
             ordered=True,
         )
 
+    def blocks(self) -> tuple[tuple[int, Sinusoidal], ...]:
+        """Which axis each block of channels follows, and the encoding of it, in their order."""
+        return self._blocks
+
     def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
         positions = ranked(positions, axes=self.axes)
         xp = namespace(positions=positions)

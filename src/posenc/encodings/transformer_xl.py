@@ -65,6 +65,10 @@ class TransformerXL(Scores):
     def traits(self) -> Traits:
         return Traits(extrapolates=True, relative=True, exact=True, ordered=True)
 
+    def frequencies(self) -> np.ndarray:
+        """w of R's sines and cosines, in radians per position: (features/2,)."""
+        return self._frequencies.copy()
+
     def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
         rules.generator("rng", rng)
         return {

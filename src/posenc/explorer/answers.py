@@ -23,7 +23,9 @@ from posenc.messages import translator
 from posenc.views import Dials, Image, Lines, View, view
 from posenc.views.attention import MOST_TOKENS
 from posenc.views.averaging import boxes
+from posenc.views.bias import reach
 from posenc.views.kinds import default_kind, kinds_for
+from posenc.views.maps import point
 
 WHOLE = 2**24
 """Rows and columns of an image that is not averaged."""
@@ -288,8 +290,12 @@ def _panel(made: View, number: int) -> Any:
     return made.panels[number]
 
 
-def cell(asked: Asked, place: int, other: int) -> dict[str, Any]:
-    """The worked calculation of one number of the first encoding."""
+def cell(asked: Asked, place: int, other: int, beside: int) -> dict[str, Any]:
+    """The worked calculation of one number of the first encoding.
+
+    `place` is a position and `other` a dimension or a key; over a picture they are a row and a
+    dimension, and `beside` is the column.
+    """
     from posenc.worked.cell import cell as worked
     from posenc.worked.cell import convention
 
@@ -298,13 +304,27 @@ def cell(asked: Asked, place: int, other: int) -> dict[str, Any]:
         encoding = encoding.at(asked.length)
     try:
         params = encoding.init(np.random.default_rng(asked.seed))
-        told = worked(encoding, place, other, params, lang=asked.lang).to_json()
+        where = _where(encoding, place, other, beside)
+        told = worked(encoding, *where, params, lang=asked.lang).to_json()
     except WRONG as error:
         raise Refused(str(error), "p") from error
     t = translator(asked.lang)
     first = {t("first position"): 0, "dtype": "float32"}
     named = convention(asked.encodings[0]) | first
     return told | {"convention": [{"name": name, "value": value} for name, value in named.items()]}
+
+
+def _where(encoding: Encoding, place: int, other: int, beside: int) -> tuple[Any, Any]:
+    """What `worked.cell` takes for the cell of a picture: positions are points in some of them."""
+    axes = encoding.axes
+    if axes is None:
+        return place, other
+    if isinstance(encoding, Bias):  # keys around a query in the middle of the map
+        middle = reach(encoding)
+        return (middle,) * axes, (place, beside)
+    if axes == 1:
+        return (place,), other
+    return tuple(point(encoding, place, beside).tolist()), other
 
 
 def explanation(asked: Asked, position: int) -> dict[str, Any]:

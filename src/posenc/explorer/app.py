@@ -76,8 +76,8 @@ ENDPOINTS = (
     Endpoint(
         "/api/v1/cell",
         "One number, worked.",
-        (*COMMON, p.POSITION, p.DIMENSION),
-        lambda v, own: answers.cell(asked(v, own), v["p"], v["d"]),
+        (*COMMON, p.POSITION, p.DIMENSION, p.COLUMN),
+        lambda v, own: answers.cell(asked(v, own), v["p"], v["d"], v["k"]),
     ),
     Endpoint(
         "/api/v1/explain",

@@ -87,7 +87,7 @@ def _cells(asked: Asked, among: int) -> dict[str, Any]:
     most = CELLS // among
     rows = min(asked.length, max(1, most // columns))
     return {
-        _named("cell", asked, d=column, p=row): answers.cell(asked, row, column)
+        _named("cell", asked, d=column, p=row): answers.cell(asked, row, column, 0)
         for row in range(rows)
         for column in range(min(columns, most))
     }

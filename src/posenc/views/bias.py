@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from posenc.mechanisms import Encoding
 from posenc.positions import grid
 from posenc.views.panels import Axis, Image, Line, Lines, Panel, View, common_limit, largest
 from posenc.views.scene import Scene
@@ -72,22 +73,29 @@ def _matrix(scene: Scene, subject: Subject, head: int, values: np.ndarray, limit
     rows, columns = Axis(t("query"), scene.tokens), Axis(t("key"), scene.tokens)
     title = t("head {head}", head=head + 1)
     title = title if len(scene.subjects) == 1 else f"{subject.name}, {title}"
-    return Image(title, values, rows, columns, limit, "diverging", t("bias"), square=True)
+    return Image(
+        title, values, rows, columns, limit, "diverging", t("bias"), square=True, channel=head
+    )
+
+
+def reach(encoding: Encoding, length: int | None = None) -> int:
+    """How far from its query a key is at most on a map: as far as the window goes."""
+    window = getattr(encoding, "window", None)
+    return (length or (min(window) if window else 8)) - 1
 
 
 def _displacements(scene: Scene, subject: Subject) -> list[Image]:
     """Maps of what a query in the middle adds to the keys around it, as far as its window goes."""
     t = scene.t
-    window = getattr(subject.acting, "window", None)
-    reach = (scene.length or (min(window) if window else 8)) - 1
-    side = 2 * reach + 1
+    far = reach(subject.acting, scene.length)
+    side = 2 * far + 1
     keys = np.asarray(grid(side, side))
-    query = np.full((1, keys.shape[1]), reach)
+    query = np.full((1, keys.shape[1]), far)
     made = subject.biases(query, keys)[:, 0].reshape(-1, side, side)
     shown = _heads(scene, len(made), 4)
     label = "" if len(scene.subjects) == 1 else f"{subject.name}, "
     limit = common_limit([made[head] for head in shown])
-    labels = tuple(str(d) for d in range(-reach, reach + 1))
+    labels = tuple(str(d) for d in range(-far, far + 1))
     rows, columns = Axis(t("rows away"), labels), Axis(t("columns away"), labels)
     return [
         Image(
@@ -99,6 +107,7 @@ def _displacements(scene: Scene, subject: Subject) -> list[Image]:
             "diverging",
             t("bias"),
             square=True,
+            channel=head,
         )
         for head in shown
     ]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from posenc.encodings import FourierFeatures, LearnedFourier
-from posenc.mechanisms import Additive
+from posenc.mechanisms import Additive, Encoding
 from posenc.views.panels import Axis, Image, View, common_limit
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
@@ -16,6 +16,9 @@ COORDINATES: dict[type, Callable[[np.ndarray, int], np.ndarray]] = {
     LearnedFourier: lambda points, side: (points + 0.5) / side,
 }
 """What is meant for coordinates from 0 to 1: the centres of pixels. Others take rows, columns."""
+
+SIDE = 16
+"""Rows and columns of the picture, unless it is asked for larger."""
 
 SEEN = 0.2
 """What part of the scale's end values must differ by to be seen."""
@@ -44,12 +47,27 @@ def maps(scene: Scene) -> View:
 
 def _values(scene: Scene, subject: Subject) -> np.ndarray:
     """What is added, or the angles: (row, column, channel)."""
-    points, side = scene.plane(subject, 16)
-    adjust = COORDINATES.get(type(subject.acting))
-    points = adjust(points, side) if adjust else points
+    points, side = scene.plane(subject, SIDE)
+    points = _placed(subject.acting, points, side)
     added = isinstance(subject.acting, Additive)
     values = subject.encoded(points) if added else np.angle(subject.turned(points))
     return values.reshape(side, side, -1)
+
+
+def point(encoding: Encoding, row: int, column: int, side: int = SIDE) -> np.ndarray:
+    """What the encoding is given for a place of the picture.
+
+    >>> from posenc import AxialSinusoidal
+    >>> point(AxialSinusoidal(8), 3, 5), point(FourierFeatures(8), 3, 5)
+    (array([3, 5]), array([0.21875, 0.34375]))
+    """
+    axes = encoding.axes or 2
+    return _placed(encoding, np.array([0] * (axes - 2) + [row, column]), side)
+
+
+def _placed(encoding: Encoding, points: np.ndarray, side: int) -> np.ndarray:
+    adjust = COORDINATES.get(type(encoding))
+    return adjust(points, side) if adjust else points
 
 
 def _maps(scene: Scene, subject: Subject, values: np.ndarray, limit: float) -> list[Image]:
@@ -70,6 +88,7 @@ def _maps(scene: Scene, subject: Subject, values: np.ndarray, limit: float) -> l
             "diverging" if added else "cyclic",
             t("value") if added else t("angle"),
             square=True,
+            channel=i,
         )
         for i in shown
     ]

@@ -34,7 +34,8 @@ class Image:
     """Values (rows, columns) as colours, from -limit to limit; sequential ones from 0.
 
     Cyclic values are angles, and limit is half a turn. NaN is drawn as nothing. `ratio` says how
-    many rows and columns of the axes one cell is the mean of; `square` that cells are squares.
+    many rows and columns of the axes one cell is the mean of; `square` that cells are squares;
+    `channel` which dimension, pair or head it is of, from 0, where it is of one.
     """
 
     title: str
@@ -46,6 +47,7 @@ class Image:
     unit: str = ""
     square: bool = False
     ratio: tuple[int, int] = (1, 1)
+    channel: int | None = None
 
     def averaged(self, rows: int, columns: int) -> "Image":
         """This image with at most so many cells, each the mean of a box of them: never every n-th.
@@ -80,6 +82,7 @@ class Image:
             "unit": self.unit,
             "square": self.square,
             "ratio": list(self.ratio),
+            "channel": self.channel,
         }
 
 

@@ -1,6 +1,6 @@
 """`explain`: the steps of any encoding, by its kind or its mechanism."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import singledispatch
 from typing import Any
 
@@ -8,14 +8,26 @@ import numpy as np
 
 from posenc import rules
 from posenc.encodings import (
+    FIRE,
+    KERPLE,
     ALiBi,
     AxialRoPE,
+    AxialSinusoidal,
     ClippedBias,
+    FourierFeatures,
     Learned,
+    LearnedFourier,
     NoPE,
     RoPE,
+    Sandwich,
+    Shaw,
     Sinusoidal,
+    SwinBias,
+    SwinV2Bias,
     T5Bias,
+    TransformerXL,
+    TwoSidedALiBi,
+    XPos,
     catalogue,
 )
 from posenc.find import VARIANTS, found, spelling
@@ -24,8 +36,12 @@ from posenc.messages import translator
 from posenc.positions import LIMIT
 from posenc.text import tokens as tokenise
 from posenc.worked import additive, bias, rotary, scores
+from posenc.worked.cell import value_at
 from posenc.worked.explanation import Explanation, Step
+from posenc.worked.formulas import Place, formulas
 from posenc.worked.question import Question
+
+Steps = Callable[[Any, Question], Iterator[Step]]
 
 MOST = 512
 """Tokens that an explanation has at most."""
@@ -48,6 +64,35 @@ steps.register(ALiBi, bias.alibi)
 steps.register(T5Bias, bias.t5)
 steps.register(ClippedBias, bias.clipped)
 steps.register(NoPE, bias.nope)
+
+
+def _after_a_number(then: Steps) -> Steps:
+    """One number of the encoding as a formula, and then what its mechanism shows."""
+
+    def both(encoding: Any, asked: Question) -> Iterator[Step]:
+        place, other = _where(encoding, asked.position)
+        truth = value_at(encoding, place, other, asked.params, np.float64)
+        yield from formulas(encoding, Place(place, other, truth, asked.params, asked.t))
+        yield from then(encoding, asked)
+
+    return both
+
+
+def _where(encoding: Encoding, position: int) -> tuple[Any, Any]:
+    """A place and a dimension; of what has none, a query and the key at the beginning."""
+    rows = isinstance(encoding, Additive | Rotary)
+    if encoding.axes is None:
+        return position, 0
+    return (1,) * encoding.axes, 0 if rows else (0,) * encoding.axes
+
+
+for kind in (AxialSinusoidal, FourierFeatures, LearnedFourier):
+    steps.register(kind, _after_a_number(additive.additive))
+for kind in (TwoSidedALiBi, KERPLE, FIRE, Sandwich, SwinBias, SwinV2Bias):
+    steps.register(kind, _after_a_number(bias.bias))
+for kind in (Shaw, TransformerXL):
+    steps.register(kind, _after_a_number(scores.scores))
+steps.register(XPos, _after_a_number(rotary.rotary))
 
 
 def explain(

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, Literal
 
-Kind = Literal["row", "frac", "power", "index", "matrix", "line"]
+Kind = Literal["row", "frac", "power", "root", "index", "matrix", "line"]
 
 
 @dataclass(frozen=True)
 class Node:
-    """A row of trees, a fraction, a power, an index, or a matrix of lines."""
+    """A row of trees, a fraction, a power, a square root, an index, or a matrix of lines."""
 
     kind: Kind
     parts: tuple["Maths", ...]
@@ -50,6 +50,11 @@ def power(base: Maths, exponent: Maths) -> Node:
 def _is_loose(tree: Maths) -> bool:
     """Whether it needs brackets before or after a stroke."""
     return bool(set(text(tree)) & set(" /−-"))
+
+
+def root(inside: Maths) -> Node:
+    """A square root."""
+    return Node("root", (inside,))
 
 
 def index(symbol: Maths, *indices: Maths) -> Node:
@@ -102,6 +107,7 @@ def text(tree: Maths, digits: int = 4) -> str:
         "row": "".join(plain),
         "frac": "/".join(closed),
         "power": "^".join(closed),
+        "root": f"√{closed[0]}",
         "index": f"{plain[0]}_{closed[-1]}",
         "matrix": f"[{'; '.join(plain)}]",
         "line": " ".join(plain),
@@ -119,7 +125,8 @@ SYMBOLS = {
     "sin": r"\sin", "cos": r"\cos", "ln": r"\ln", "min": r"\min", "max": r"\max",
     "θ": r"\theta ", "γ": r"\gamma ", "β": r"\beta ", "λ": r"\lambda ", "π": r"\pi ",
     " · ": r" \cdot ", "⌊": r"\lfloor ", "⌋": r"\rfloor ", " ≤ ": r" \le ", "|": r"\vert ",
-    "∞": r"\infty ", " − ": " - ", "−": "-", "×": r"\times ",
+    "∞": r"\infty ", "Σ": r"\sum ", "ζ": r"\zeta ", "ε": r"\varepsilon ", "GELU": r"\mathrm{GELU}",
+    " − ": " - ", "−": "-", "×": r"\times ",
 }  # fmt: skip
 
 
@@ -134,6 +141,7 @@ def latex(tree: Maths, digits: int = 4) -> str:
         "row": "".join(parts),
         "frac": rf"\frac{{{parts[0]}}}{{{parts[-1]}}}",
         "power": f"{parts[0]}^{{{parts[-1]}}}",
+        "root": rf"\sqrt{{{parts[0]}}}",
         "index": f"{parts[0]}_{{{parts[-1]}}}",
         "matrix": r"\begin{bmatrix} " + r" \\ ".join(parts) + r" \end{bmatrix}",
         "line": " & ".join(parts),
@@ -146,7 +154,9 @@ def _exponent(shown: str) -> str:
     return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if e else shown
 
 
-TAGS = {"row": "mrow", "frac": "mfrac", "power": "msup", "index": "msub", "line": "mtr"}
+TAGS = {
+    "row": "mrow", "frac": "mfrac", "power": "msup", "root": "msqrt", "index": "msub", "line": "mtr"
+}  # fmt: skip
 
 
 def mathml(tree: Maths, digits: int = 4) -> str:

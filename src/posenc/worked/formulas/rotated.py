@@ -1,0 +1,86 @@
+"""Formulas of what turns queries and keys: the cosine or sine that a channel is multiplied by."""
+
+import numpy as np
+
+from posenc.encodings import AxialRoPE, RoPE, XPos
+from posenc.mechanisms import Rotary
+from posenc.worked.explanation import Step
+from posenc.worked.formulas.place import Place, formulas, worked
+from posenc.worked.maths import Maths, equation, frac, index, power, row
+
+
+def turned_by(encoding: Rotary, channel: int) -> tuple[int, str]:
+    """The pair that a channel belongs to, and whether it is the first of it (cos) or not (sin)."""
+    origin = np.zeros(1) if encoding.axes is None else np.zeros((1, encoding.axes))
+    pairs = encoding.at(1).cos_sin(origin)[0].shape[-1]
+    dim = int(getattr(encoding, "dim", 2 * pairs))
+    first = dim - 2 * pairs if encoding.rotated == "trailing" else 0
+    if not first <= channel < first + 2 * pairs:
+        raise ValueError(
+            f"dimension must be {first} .. {first + 2 * pairs - 1}, those that are rotated; "
+            f"got {channel}"
+        )
+    channel -= first
+    if encoding.pairing == "halves":
+        return channel % pairs, ("cos", "sin")[channel // pairs]
+    return channel // 2, ("cos", "sin")[channel % 2]
+
+
+@formulas.register
+def _(encoding: RoPE, at: Place) -> list[Step]:
+    t, p = at.t, at.row
+    pair, _ = turned_by(encoding, at.column)
+    words = t("The angle of pair i = {pair} at position {position}.", pair=pair, position=p)
+    return _turned(encoding, words, p, float(encoding.frequencies()[pair]), at)
+
+
+@formulas.register
+def _(encoding: AxialRoPE, at: Place) -> list[Step]:
+    t = at.t
+    pair, _ = turned_by(encoding, at.column)
+    axis = encoding.axis_of_pair[pair]
+    words = t(
+        "The angle of pair i = {pair}, which follows axis {axis}, at {position} there.",
+        pair=pair,
+        axis=axis,
+        position=at.row[axis],
+    )
+    return _turned(encoding, words, at.row[axis], encoding.frequencies[pair], at)
+
+
+def _turned(encoding: RoPE | AxialRoPE, words: str, p: float, w: float, at: Place) -> list[Step]:
+    t, factor = at.t, encoding.attention_factor
+    pair, wave = turned_by(encoding, at.column)
+    scaled: tuple[Maths, ...] = (factor, " · ") if factor != 1 else ()
+    angle = equation(index("θ", p, pair), row(p, " · ", w), p * w)
+    value = equation(
+        row(*scaled, wave, " ", index("θ", p, pair)), row(*scaled, wave, "(", p * w, ")"), at.truth
+    )
+    return [Step("formula", words, (angle,)), Step("numbers", t("The numbers put in."), (value,))]
+
+
+@formulas.register
+def _(encoding: XPos, at: Place) -> list[Step]:
+    t, p = at.t, at.row
+    pair, wave = turned_by(encoding, at.column)
+    w, zeta = float(encoding.frequencies()[pair]), float(encoding.zeta()[pair])
+    words = t(
+        "The angle of pair i = {pair} at position {position}, and a decay that a query and a key "
+        "share by their distance.",
+        pair=pair,
+        position=p,
+    )
+    away: Maths = row("p", " − ", encoding.centre) if encoding.centre else "p"
+    general = (
+        index("c", "p", "i"),
+        row(power(index("ζ", "i"), frac(away, encoding.scale_base)), " · ", wave, "(", "p", " ",
+            index("w", "i"), ")"),
+    )  # fmt: skip
+    exponent = (p - encoding.centre) / encoding.scale_base
+    sides = (
+        index("c", p, pair),
+        row(power(zeta, exponent), " · ", wave, "(", p, " · ", w, ")"),
+        row(zeta**exponent, " · ", wave, "(", p * w, ")"),
+        at.truth,
+    )
+    return worked(words, general, sides, at=at)

@@ -1,0 +1,220 @@
+"""Cells: every number that a formula shows, put together again without posenc, is the result."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+import posenc as pe
+from posenc.find import spelled
+from posenc.messages import LANGUAGES
+from posenc.worked.cell import cell
+
+POINTS = [(0, 0), (3, 5), (11, 2)]
+UNIT = [(0.0, 0.5), (0.21875, 0.90625)]
+PAIRS = [(0, 0), (9, 2), (2, 9), (700, 1), (5, 5)]
+NEAR = [((6, 6), (0, 3)), ((6, 6), (6, 6)), ((2, 1), (5, 6))]
+
+ADDED = [
+    ("Sinusoidal(8)", [(3, 2), (1000, 7), (0, 1)]),
+    ("Sinusoidal(8, layout='concat')", [(3, 2), (1000, 7)]),
+    ("Sinusoidal(8, spacing='t2t', base=100.0)", [(3, 6), (12, 1)]),
+    ("AxialSinusoidal(16)", [(p, d) for p in POINTS for d in (0, 5, 9, 15)]),
+    ("AxialSinusoidal.mae(16)", [(p, d) for p in POINTS for d in (0, 5, 9, 15)]),
+    ("AxialSinusoidal(14, 3)", [((1, 2, 3), d) for d in (0, 5, 9, 13)]),
+    ("FourierFeatures(8)", [(p, d) for p in UNIT for d in (0, 3, 4, 7)]),
+    ("FourierFeatures.sam(8)", [(p, d) for p in UNIT for d in (0, 3, 4, 7)]),
+    ("FourierFeatures(8, 1)", [((0.25,), d) for d in (0, 5)]),
+    ("LearnedFourier(8)", [(p, d) for p in UNIT for d in (0, 7)]),
+]
+ROTATED = [
+    ("RoPE(8)", [(5, d) for d in range(8)]),
+    ("RoPE(8, pairing='halves', base=500.0)", [(5, d) for d in range(8)]),
+    ("RoPE(8, scaling=YaRN(4.0, 4096))", [(5000, d) for d in (0, 3, 7)]),
+    ("XPos(8)", [(5, d) for d in range(8)]),
+    ("XPos(8, centre=100.0, pairing='halves')", [(300, d) for d in range(8)]),
+    ("AxialRoPE.split(8)", [(p, d) for p in POINTS for d in range(8)]),
+    ("AxialRoPE.mrope(16, sections=(2, 3, 3))", [((4, 1, 2), d) for d in range(16)]),
+]
+BIASES = [
+    ("ALiBi(8)", PAIRS),
+    ("ALiBi(8, future='offset')", PAIRS),
+    ("TwoSidedALiBi(4)", PAIRS),
+    ("KERPLE(4)", PAIRS),
+    ("KERPLE(4, kernel='power')", PAIRS),
+    ("FIRE(4)", PAIRS),
+    ("Sandwich(4)", PAIRS),
+    ("T5Bias(4)", PAIRS),
+    ("T5Bias(4, bidirectional=False)", PAIRS),
+    ("ClippedBias(4, 8)", PAIRS),
+    ("SwinBias(4, (7, 7))", NEAR),
+    ("SwinV2Bias(4, (7, 7))", NEAR),
+    ("SwinV2Bias(4, (8, 8), pretrained_window=(4, 6))", NEAR),
+    ("NoPE()", PAIRS),
+]
+SCORES = [("Shaw(8, 4)", PAIRS), ("TransformerXL(2, 8)", PAIRS)]
+EVERY = [
+    pytest.param(expression, *place, id=f"{expression} {place}")
+    for expression, places in (*ADDED, *ROTATED, *BIASES, *SCORES)
+    for place in places
+]
+
+WORDS = {" · ": "*", " + ": "+", " − ": "-", "−": "-", "/": "/", "(": "(", ")": ")", ", ": ","}
+KNOWN = {"π": "pi", "e": "e", "sin": "sin", "cos": "cos", "ln": "log", "max": "max"}
+
+
+class Letters(Exception):  # noqa: N818
+    """The formula has a letter in it: there is nothing to compute."""
+
+
+FORMS = {"frac": "(({})/({}))", "power": "(({})**({}))", "root": "sqrt({})"}
+
+
+def written(tree) -> str:
+    """A formula as Python spells it; `|` opens and closes in turn."""
+    if isinstance(tree, int | float):
+        return repr(float(tree))
+    if isinstance(tree, str):
+        return word(tree)
+    kind, *parts = tree
+    if kind not in ("row", *FORMS):
+        raise Letters(kind)
+    said = [written(part) for part in parts]
+    return "".join(said) if kind == "row" else FORMS[kind].format(*said)
+
+
+def word(symbol: str) -> str:
+    known = WORDS | KNOWN | {"|": "|", "": ""}
+    if symbol not in known and symbol.strip() not in known:
+        raise Letters(symbol)
+    return known.get(symbol, known.get(symbol.strip(), ""))
+
+
+def computed(tree) -> float | None:
+    try:
+        text = written(tree)
+    except Letters:
+        return None
+    text = re.sub(r"\|([^|]*)\|", r"abs(\1)", text)
+    names = {name: getattr(math, name) for name in ("sin", "cos", "log", "sqrt", "pi", "e")}
+    return float(eval(text, {"__builtins__": {}}, names | {"abs": abs, "max": max}))
+
+
+def sides(formula) -> list:
+    """What stands between the equals signs of a formula."""
+    assert formula[0] == "row"
+    found: list = [["row"]]
+    for part in formula[1:]:
+        if part == " = ":
+            found.append(["row"])
+        else:
+            found[-1].append(part)
+    return found
+
+
+def drawn(encoding: pe.Encoding):
+    return encoding.init(np.random.default_rng(3))
+
+
+def the_number(encoding: pe.Encoding, place, other) -> float:
+    """What the library's own call gives, in float64."""
+    params = {k: np.asarray(v, dtype=np.float64) for k, v in drawn(encoding).items()}
+    q, k = np.array([place]), np.array([other])
+    match encoding:
+        case pe.Additive():
+            return float(encoding.encode(q, params, dtype=np.float64)[0, other])
+        case pe.Bias():
+            return float(encoding.bias(q, k, params)[0, 0, 0])
+        case pe.Rotary():
+            dim = encoding.dim
+            x = np.zeros((1, dim))
+            pair = other % (dim // 2) if encoding.pairing == "halves" else other // 2
+            first = pair if encoding.pairing == "halves" else 2 * pair
+            x[0, first] = 1.0  # the first of its pair: it becomes (cos, sin)
+            return float(encoding.rotate(x, q)[0, other])
+        case _:
+            x = np.random.default_rng(0).normal(size=(getattr(encoding, "heads", 1), 1, 8))
+            return float(encoding.scores(x, x, q, k, params)[0, 0, 0])
+
+
+@pytest.mark.parametrize(("expression", "place", "other"), EVERY)
+def test_the_formula_gives_the_number(expression, place, other):
+    encoding = spelled(expression)
+    told = cell(encoding, place, other, drawn(encoding))
+    truth = the_number(encoding, place, other)
+    assert told.truth == pytest.approx(truth, rel=1e-12, abs=1e-12)
+    assert told.value == pytest.approx(truth, rel=2e-6, abs=2e-6)
+    numbers = next(step for step in told.to_json()["steps"][::-1] if step["formulas"])
+    last = [computed(side) for side in sides(numbers["formulas"][-1])]
+    shown = [value for value in last if value is not None]
+    assert shown, "no side of the last formula is a number"
+    for value in shown:
+        assert value == pytest.approx(truth, rel=1e-9, abs=1e-9)
+
+
+TABLES = {"Learned": 1, "T5Bias": 1, "ClippedBias": 1, "SwinBias": 1, "NoPE": 1}
+
+
+@pytest.mark.parametrize(("expression", "place", "other"), EVERY)
+def test_numbers_are_put_in_before_the_result(expression, place, other):
+    """But for what is looked up, a formula with numbers stands before its result."""
+    told = cell(spelled(expression), place, other, drawn(spelled(expression))).to_json()
+    numbers = next(step for step in told["steps"][::-1] if step["formulas"])
+    shown = [computed(side) for side in sides(numbers["formulas"][-1])]
+    least = TABLES.get(expression.partition("(")[0], 2)
+    assert sum(value is not None for value in shown) >= least
+
+
+@pytest.mark.parametrize(("expression", "place", "other"), EVERY)
+def test_every_equation_holds_and_every_table_adds_up(expression, place, other):
+    told = cell(spelled(expression), place, other, drawn(spelled(expression))).to_json()
+    for step in told["steps"]:
+        for formula in step["formulas"]:
+            found = [value for value in map(computed, sides(formula)) if value is not None]
+            for value in found[1:]:
+                assert value == pytest.approx(found[0], rel=1e-9, abs=1e-9)
+        if step["table"] and " · " in step["table"]["columns"][-1]:
+            for *_, left, right, product in step["table"]["rows"]:
+                assert left * right == pytest.approx(product, rel=1e-12, abs=1e-15)
+            total = sum(line[-1] for line in step["table"]["rows"])
+            _, [_, [_, summed, *_]], _ = sides(told["steps"][-1]["formulas"][-1])
+            assert computed(["row", summed]) == pytest.approx(total, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("lang", LANGUAGES[1:])
+@pytest.mark.parametrize(
+    "expression", [expression for expression, _ in (*ADDED, *ROTATED, *BIASES, *SCORES)]
+)
+def test_words_are_in_every_language(expression, lang):
+    place, other = dict((*ADDED, *ROTATED, *BIASES, *SCORES))[expression][0]
+    encoding = spelled(expression)
+    english = cell(encoding, place, other, drawn(encoding)).to_json()["steps"]
+    said = cell(encoding, place, other, drawn(encoding), lang=lang).to_json()["steps"]
+    for here, there in zip(english, said, strict=True):
+        assert here["words"] != there["words"]
+        assert here["formulas"] == there["formulas"]
+
+
+def test_what_a_place_must_be():
+    with pytest.raises(TypeError, match=r"place must be a tuple of 2 numbers, .*; got 3"):
+        cell(pe.AxialSinusoidal(8), 3, 0)
+    with pytest.raises(TypeError, match=r"other must be a tuple of 2 numbers"):
+        cell(pe.SwinBias(4, (7, 7)), (1, 2), 3, drawn(pe.SwinBias(4, (7, 7))))
+    with pytest.raises(TypeError, match="place must be a whole number"):
+        cell(pe.Sinusoidal(8), (1, 2), 0)
+    with pytest.raises(ValueError, match="each of place must be a finite number of at least 0"):
+        cell(pe.AxialSinusoidal(8), (1, -2), 0)
+    with pytest.raises(ValueError, match=r"dimension must be 0 .. 7; got 8"):
+        cell(pe.AxialSinusoidal(8), (1, 2), 8)
+
+
+def test_a_kind_of_ones_own_gets_its_formula_by_registering_it():
+    from posenc.worked.explanation import Step
+    from posenc.worked.formulas import formulas
+
+    class Double(pe.Sinusoidal):
+        pass
+
+    formulas.register(Double, lambda _, at: [Step("mine", "mine", (at.truth,))])
+    assert [step.name for step in cell(Double(8), 3, 2).steps] == ["mine"]
