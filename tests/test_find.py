@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import posenc as pe
-from posenc.find import VARIANTS, example, found, spelled, spelling
+from posenc.expressions import called, spelling
+from posenc.find import VARIANTS, example, found, shared, spelled
 
 
 @pytest.mark.parametrize("name", [*pe.catalogue(), *VARIANTS])
@@ -17,6 +18,59 @@ def test_the_spelling_leaves_out_defaults():
     assert spelling(pe.RoPE(8)) == "RoPE(8)"
     assert spelling(pe.RoPE(8, rotary_dim=4, base=5e5)) == "RoPE(8, base=500000.0, rotary_dim=4)"
     assert spelling(pe.NoPE()) == "NoPE()"
+
+
+SHORT = [
+    "AxialRoPE.split(64)",
+    "AxialRoPE.split(66, axes=3, base=100.0, pairing='halves', order=(1, 2, 0))",
+    "AxialRoPE.split(80, axes=3, shares=(12, 14, 14))",
+    "AxialRoPE.split(64, axes=1)",
+    "AxialRoPE.split(2, axes=1)",
+    "AxialRoPE.mrope(128, sections=(16, 24, 24), base=1000000.0)",
+    "AxialRoPE.mrope(128, sections=(24, 20, 20), interleaved=True, base=5000000.0)",
+    "AxialRoPE.mrope(128, sections=(8, 12, 12), pairing='interleaved', rotary_dim=64)",
+    "AxialRoPE.mrope(6, sections=(1, 1, 1))",
+    "AxialRoPE.pixtral(64)",
+    "AxialRoPE.pixtral(64, base=500.0)",
+    "AxialRoPE.dinov3(64)",
+    "AxialRoPE.dinov3(48, base=1234.5)",
+]
+
+
+@pytest.mark.parametrize("expression", SHORT)
+def test_what_a_preset_makes_is_spelled_as_that(expression):
+    value = spelled(expression)
+    assert spelling(value) == expression
+    assert spelling(spelled(repr(value))) == expression
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pe.AxialRoPE(4, (1, 0), (1.0, 0.3)),
+        pe.AxialRoPE(8, (0, 1), (1.0, 1.0), rotated="trailing"),
+        pe.AxialRoPE.mrope(16, sections=(4, 2, 2), scaling=pe.YaRN(4.0, 4096)),
+    ],
+)
+def test_what_no_preset_makes_is_spelled_with_its_fields(value):
+    assert spelling(value).startswith(f"AxialRoPE({value.dim}, (")
+    assert spelled(spelling(value)) == value
+
+
+def test_a_call_is_read_and_written():
+    text = "RoPE(64,base=1e4,  scaling=YaRN(4, 8192, 32.0))"
+    assert str(called(text)) == "RoPE(64, scaling=YaRN(4, 8192))"
+    assert called(text).make() == spelled(text)
+    assert str(called("AxialSinusoidal.mae(dim=16)")) == "AxialSinusoidal.mae(16)"
+    with pytest.raises(TypeError, match="must be an Encoding; got 8"):
+        called("8")
+    with pytest.raises(ValueError, match="plain values; got 'About"):
+        called("About()")
+
+
+def test_pairs_are_shared_out_to_the_last():
+    for total in (8, 9, 100):
+        assert sum(shared(total, (2, 3, 3))) == total
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -45,6 +99,11 @@ def test_sizes_go_to_the_fields_that_are_required():
         ("RoPE(__import__('os').getpid())", "plain values; got"),
         ("RoPE.__init__(8)", "plain values; got"),
         ("RoPE(8, scaling=YaRN(4))", "expression must be one that can be made"),
+        (
+            "AxialRoPE(64)",
+            r"got AxialRoPE: missing a required argument: 'axis_of_pair'; "
+            r"did you mean AxialRoPE\.split\(64\)\?",
+        ),
         ("(8)", "what is named must be an Encoding; got 8"),
         ("YaRN(4, 8192)", "what is named must be an Encoding; got YaRN"),
     ],

@@ -1,19 +1,17 @@
 """Finding encodings: by name, as an expression, in a file, in a module, in a model's config."""
 
-import ast
 import dataclasses
 import difflib
 import importlib
 import importlib.util
-import inspect
 import sys
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from posenc import scalings, temperatures
+from posenc import scalings
 from posenc.encodings import AxialRoPE, RoPE, catalogue
+from posenc.expressions import Check, made
 from posenc.mechanisms import Encoding
 
 TYPICAL: dict[str, Any] = {
@@ -50,10 +48,19 @@ def example(kind: type[Encoding], **sizes: int) -> Encoding:
         ) from error
 
 
+def shared(total: int, like: tuple[int, ...]) -> tuple[int, ...]:
+    """So many pairs in the proportions of `like`; the first has what is left over.
+
+    >>> shared(64, (2, 3, 3)), shared(10, (1, 1, 1))
+    ((16, 24, 24), (4, 3, 3))
+    """
+    later = [total * part // sum(like) for part in like[1:]]
+    return total - sum(later), *later
+
+
 def _mrope(dim: int) -> Encoding:
     """M-RoPE in Qwen2-VL's proportions: 2 of 8 pairs for time, 3 for height, 3 for width."""
-    side = 3 * (dim // 2) // 8
-    return AxialRoPE.mrope(dim, sections=(dim // 2 - 2 * side, side, side))
+    return AxialRoPE.mrope(dim, sections=shared(dim // 2, (2, 3, 3)))
 
 
 VARIANTS: dict[str, Callable[[int], Encoding]] = {
@@ -111,10 +118,6 @@ def found(what: str, **sizes: int) -> dict[str, Encoding]:
     )
 
 
-Check = Callable[[str, dict[str, Any]], None]
-"""Raises if the arguments (by name) of something that an expression makes are not accepted."""
-
-
 def spelled(expression: str, *, check: Check | None = None) -> Encoding:
     """The encoding that a Python expression spells: what `repr` prints, or a preset. No code runs.
 
@@ -126,85 +129,6 @@ def spelled(expression: str, *, check: Check | None = None) -> Encoding:
     'concat'
     """
     return _value(made(expression, check=check))
-
-
-def made(expression: str, *, check: Check | None = None) -> Any:
-    """What an expression spells, be it an encoding, a scaling, a temperature or a plain value.
-
-    >>> made("YaRN(4.0, 4096)").factor
-    4.0
-    """
-    try:
-        return _read(ast.parse(expression.strip(), mode="eval").body, _makers(), check)
-    except SyntaxError as error:
-        raise ValueError(f"expression must be Python; got {expression!r}: {error.msg}") from error
-    except (RecursionError, MemoryError) as error:
-        raise ValueError("expression must not be nested so deeply") from error
-
-
-@cache  # to look through all installed packages takes longer than most of what is asked
-def _makers() -> dict[str, Any]:
-    """What an expression may name."""
-    names: dict[str, Any] = {kind.__name__: kind for kind in catalogue().values()}
-    for module in (scalings, temperatures):
-        names |= {
-            name: kind for name, kind in vars(module).items() if dataclasses.is_dataclass(kind)
-        }
-    return names
-
-
-def spelling(encoding: Any, *, plain: Callable[[Any], str] = repr) -> str:
-    """The shortest expression that spells a value: what is the default is left out.
-
-    `plain` says what is no encoding and no scaling.
-
-    >>> spelling(RoPE(64, scaling=scalings.YaRN(4.0, 8192)))
-    'RoPE(64, scaling=YaRN(4.0, 8192))'
-    """
-    if not dataclasses.is_dataclass(encoding) or isinstance(encoding, type):
-        return plain(encoding)
-    kind = type(encoding)
-    fields = [field for field in dataclasses.fields(encoding) if field.init]
-    given = {field.name: getattr(encoding, field.name) for field in fields}
-    for field in fields:
-        if not _required(field):
-            fewer = {name: value for name, value in given.items() if name != field.name}
-            try:
-                given = fewer if kind(**fewer) == encoding else given
-            except Exception:  # it goes with another field, or a class of someone's own refuses
-                continue
-    first = [f.name for f in fields if _required(f) and not f.kw_only]
-    said = {name: spelling(value, plain=plain) for name, value in given.items()}
-    parts = [text if name in first else f"{name}={text}" for name, text in said.items()]
-    return f"{kind.__name__}({', '.join(parts)})"
-
-
-def _read(node: ast.AST, names: dict[str, Any], check: Check | None) -> Any:
-    match node:
-        case ast.Call(func=ast.Name(id=name)) if name in names:
-            make = names[name]
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=preset)) if (
-            name in names and isinstance(vars(names[name]).get(preset), classmethod)
-        ):
-            make = getattr(names[name], preset)
-        case ast.Tuple() | ast.List():
-            return tuple(_read(item, names, check) for item in node.elts)
-        case _:
-            try:
-                return ast.literal_eval(node)
-            except (ValueError, TypeError) as error:
-                raise ValueError(
-                    "expression must be made of encodings, scalings and plain values; "
-                    f"got {ast.unparse(node)!r}"
-                ) from error
-    arguments = [_read(item, names, check) for item in node.args]
-    keywords = {str(word.arg): _read(word.value, names, check) for word in node.keywords}
-    try:
-        if check is not None:
-            check(name, inspect.signature(make).bind(*arguments, **keywords).arguments)
-        return make(*arguments, **keywords)
-    except TypeError as error:
-        raise ValueError(f"expression must be one that can be made; got {error}") from error
 
 
 def loaded(path: str | Path) -> dict[str, Encoding]:

@@ -11,7 +11,8 @@ import pytest
 import posenc as pe
 from posenc import colours
 from posenc.explorer.answers import INLINE
-from posenc.find import VARIANTS, example, spelled, spelling
+from posenc.expressions import spelling
+from posenc.find import VARIANTS, example, spelled
 from posenc.messages import LANGUAGES, catalogue
 from posenc.text import MODES, tokenised
 from posenc.views import Image, kinds_for, view
@@ -290,8 +291,9 @@ def test_every_encoding_is_listed_with_what_makes_it(client):
         assert spelling(spelled(row["expression"])) == row["expression"]
         assert row["views"]
         assert client.get(f"/api/v1/view/{row['views'][0]}", e=row["expression"]).status == 200
-    for row in told["scalings"]:
-        assert spelled(f"RoPE(64, scaling={row['expression']})")
+        for field in row["fields"]:
+            for choice in field.get("choices", []) if field["type"] == "part" else []:
+                assert spelled(f"RoPE(64, scaling={choice['expression']})")
 
 
 # Respelling
@@ -301,7 +303,7 @@ def test_every_encoding_is_listed_with_what_makes_it(client):
     ("expression", "changes", "wanted"),
     [
         ("RoPE(64)", {"set.dim": 128}, "RoPE(128)"),
-        ("RoPE(64, rotary_dim=32)", {"set.dim": 128}, "RoPE(128)"),
+        ("RoPE(64, rotary_dim=32)", {"set.dim": 128}, "RoPE(128, rotary_dim=32)"),
         ("RoPE(64)", {"set.scaling": "YaRN(4.0, 4096)"}, "RoPE(64, scaling=YaRN(4.0, 4096))"),
         ("RoPE(64, scaling=NTK(2.0))", {"set.scaling": ""}, "RoPE(64)"),
         ("RoPE(4)", {"set.scaling": "PerPair((1.0, 2.0))"}, "RoPE(4, scaling=PerPair((1.0, 2.0)))"),

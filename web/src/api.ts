@@ -81,7 +81,7 @@ export function overHttp(base: string): Transport {
 /** Parameters that are the same for everything on a saved page, or only say how large to draw. */
 const FIXED = ["text", "by", "n", "seed", "lang", "rows", "columns", "channels"];
 /** Answers about one encoding, of which a saved page may have several. */
-const OF_ONE = ["cell", "check"];
+const OF_ONE = ["cell", "check", "spell"];
 
 /** The name of an answer on a saved page: the path with what is left of its query, sorted. */
 export function savedName(path: string): string {

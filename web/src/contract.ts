@@ -2,32 +2,59 @@
 
 export type Acts = "additive" | "rotary" | "bias" | "scores";
 
-export interface Field {
+interface Parameter {
   name: string;
-  type: "int" | "float" | "bool" | "choice" | "text" | "scaling";
-  /** The value of the example that the catalogue has of this encoding. */
-  value: string | number | boolean | null;
-  least?: number | null;
-  most?: number | null;
-  step?: number | null;
-  choices?: string[];
+  /** Whether it may be left empty. */
+  optional: boolean;
 }
 
-export interface Kind {
-  name: string;
-  title: string;
+export interface NumberParameter extends Parameter {
+  type: "int" | "float";
+  value: number | null;
+  least: number;
+  most: number;
+  step?: number;
+}
+
+/** A parameter that is a call of its own, such as a scaling. */
+export interface Part extends Parameter {
+  type: "part";
+  value: string | null;
+  maker: string;
+  /** What it could be; none where only an expression says it. */
+  choices: { name: string; expression: string }[];
+  fields: Field[];
+}
+
+export type Field =
+  | NumberParameter
+  | Part
+  | (Parameter & { type: "bool"; value: boolean })
+  | (Parameter & { type: "choice"; value: string; choices: string[] })
+  | (Parameter & { type: "numbers"; value: string });
+
+/** What the page must know of an encoding. */
+export interface Told {
   expression: string;
+  /** Of its entry in the list. */
+  name: string | null;
+  acts: Acts;
+  /** What is called, RoPE or AxialRoPE.split, and what else could be. */
+  maker: string;
+  makers: string[];
   fields: Field[];
   loaded: boolean;
   views: string[];
   columns: number | null;
-  paper?: string;
+  /** The channel of the first column, and how far it is to that of the next. */
+  first: number;
+  stride: number;
 }
 
-export interface Scaling {
+export interface Kind extends Told {
   name: string;
-  expression: string;
-  fields: Field[];
+  title: string;
+  paper?: string;
 }
 
 export interface Group {
@@ -38,7 +65,6 @@ export interface Group {
 
 export interface Catalogue {
   groups: Group[];
-  scalings: Scaling[];
   limits: Record<string, number>;
 }
 

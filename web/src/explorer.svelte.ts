@@ -1,8 +1,7 @@
 /** What the page knows: its state, the cursor, and the answers that several parts of it need. */
 import { getContext, setContext } from "svelte";
 import { address, type Api, type Query, type Refused } from "./api";
-import type { Acts, Catalogue, CellAnswer, Colours, Image, Kind, Report, Token } from "./contract";
-import { argumentsOf, headOf } from "./expression";
+import type { Acts, Catalogue, CellAnswer, Colours, Image, Report, Told, Token } from "./contract";
 import { Resource } from "./resource.svelte";
 import { FIRST, toQuery, type Lang, type State, type ViewKind } from "./state";
 
@@ -26,6 +25,8 @@ export class Explorer {
   drawing = $state(false);
   /** A note about the page as a whole, such as a link with a wrong value. */
   note = $state("");
+  /** What the library says of each encoding, by its expression; null of what is none. */
+  private told = $state.raw<Record<string, Told | null>>({});
   catalogue: Resource<Catalogue>;
   tokens: Resource<{ tokens: Token[] }>;
   colours: Resource<Colours>;
@@ -92,12 +93,27 @@ export class Explorer {
     return this.state.hide.includes(part);
   }
 
-  kindOf(expression: string | undefined): { kind: Kind; acts: Acts } | null {
-    const all = (this.catalogue.value?.groups ?? []).flatMap(({ acts, encodings }) => encodings.map((kind) => ({ acts, kind })));
-    const plain = expression?.replaceAll(" ", "");
-    const head = headOf(expression ?? "").split(".")[0];
-    const exact = all.find(({ kind }) => kind.expression.replaceAll(" ", "") === plain);
-    return exact ?? all.find(({ kind }) => headOf(kind.expression) === head) ?? null;
+  /** Keep what was said of an encoding; the link writes its expression without spaces. */
+  learn(expression: string, told: Told | null): void {
+    this.told = { ...this.told, [expression.replaceAll(" ", "")]: told };
+  }
+
+  /** Ask about the encodings that nothing was said of yet. */
+  ask(): Promise<unknown> {
+    const unknown = this.state.e.filter((e) => this.toldOf(e) === undefined);
+    return Promise.all(
+      unknown.map((e) =>
+        this.api.json<Told>(address("spell", { e: [e] })).then(
+          (told) => this.learn(e, told),
+          () => this.learn(e, null), // the view says what is wrong with it
+        ),
+      ),
+    );
+  }
+
+  /** What is known of an encoding: undefined is not yet. */
+  toldOf(expression: string | undefined): Told | null | undefined {
+    return this.told[expression?.replaceAll(" ", "") ?? ""];
   }
 
   /** The encoding that the cell is about: the one whose picture the pointer is over, else the active one. */
@@ -106,48 +122,39 @@ export class Explorer {
   }
 
   get acts(): Acts {
-    return this.kindOf(this.shown)?.acts ?? "additive";
+    return this.toldOf(this.shown)?.acts ?? "additive";
   }
 
   /** The views that suit all encodings shown, in the order of the first. */
   get views(): ViewKind[] {
-    const suits = this.state.e.map((e) => this.kindOf(e)?.kind.views ?? []);
+    const suits = this.state.e.map((e) => this.toldOf(e)?.views ?? []);
     const common = (suits[0] ?? []).filter((view) => suits.every((each) => each.includes(view))) as ViewKind[];
     return common.filter((view) => this.kept?.includes(`view/${view}`) ?? true);
   }
 
-  /** Whether it is known which views suit: the first example is known before the catalogue is here. */
+  /** Whether it is known which views suit: those of the first example are known before anything is here. */
   get known(): boolean {
-    return this.catalogue.value !== null || (this.state.e.join() === FIRST && (this.state.view ?? "heatmap") === "heatmap");
+    return this.state.e.every((e) => this.toldOf(e) !== undefined) || (this.state.e.join() === FIRST && (this.state.view ?? "heatmap") === "heatmap");
   }
 
   /** Whether positions are those of a sentence, not the rows and columns of a picture. */
   get flat(): boolean {
-    return this.kindOf(this.shown)?.kind.views.includes("attention") ?? true;
-  }
-
-  /** What the fields of the encoding shown are, as its expression has them written. */
-  private get written(): Record<string, string> {
-    const { shown } = this;
-    return argumentsOf(shown ?? "", this.kindOf(shown)?.kind.fields ?? []);
+    return this.toldOf(this.shown)?.views.includes("attention") ?? true;
   }
 
   /** The second place of a cell: a key, a dimension, or the first dimension of the pair at the cursor. */
   get dimension(): number {
     const { d } = this.cursor;
     if (this.acts !== "rotary") return d;
-    const { dim, rotary_dim, pairing, rotated } = this.written;
-    const first = rotated?.includes("trailing") && rotary_dim ? Number(dim) - Number(rotary_dim) : 0;
-    return first + (pairing?.includes("halves") ? d : 2 * d);
+    const told = this.toldOf(this.shown);
+    return (told?.first ?? 0) + (told?.stride ?? 2) * d;
   }
 
-  /** How many dimensions, pairs or keys a position has, as far as the expression says. */
+  /** How many dimensions, pairs or keys a position has. */
   get columns(): number {
     const { acts } = this;
     if (acts === "bias" || acts === "scores") return this.count;
-    const dim = Number(this.written.rotary_dim ?? this.written.dim ?? NaN);
-    if (!dim) return this.kindOf(this.shown)?.kind.columns ?? Infinity;
-    return acts === "rotary" ? Math.floor(dim / 2) : dim;
+    return this.toldOf(this.shown)?.columns ?? Infinity;
   }
 
   /** The view in the large panel: the one asked for, if it suits. */
@@ -155,7 +162,7 @@ export class Explorer {
     const { views } = this;
     const asked = this.state.view;
     if (asked && (views.length === 0 || views.includes(asked))) return asked;
-    const acts = this.kindOf(this.state.e[0])?.acts ?? "additive";
+    const acts = this.toldOf(this.state.e[0])?.acts ?? "additive";
     const first = views.includes("maps") && !views.includes("heatmap") ? "maps" : FIRST_VIEWS[acts];
     return views.length === 0 || views.includes(first) ? first : (views[0] ?? first);
   }

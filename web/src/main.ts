@@ -31,9 +31,10 @@ async function start(target: Element): Promise<void> {
   explorer.catalogue.load(encodings);
   explorer.colours.load(address("colours", { theme: explorer.dark ? "dark" : "light" }));
   explorer.tokens.load(address("tokens", { text: state.text, by: state.by }));
+  const asked = explorer.ask();
   const first = explorer.known ? api.json(explorer.viewAddress("heatmap", { rows: 512, columns: 512 })).catch(() => undefined) : null;
   const late = new Promise((done) => setTimeout(done, PATIENCE));
-  await Promise.race([Promise.all([spoken, first, catalogue]), late]);
+  await Promise.race([Promise.all([spoken, first, asked, catalogue]), late]);
   if (wrong.length) explorer.note = t("The link had values that cannot be used, so these are as usual: {names}.", { names: wrong.join(", ") });
   mount(App, { target, props: { explorer } });
 }

@@ -19,11 +19,11 @@ def list_encodings(as_json: bool) -> None:
 
     JSON: {"encodings": {NAME: {"acts", "parameters"}}, "variants": {NAME: EXPRESSION}}
     """
-    from posenc.find import VARIANTS, spelling
+    from posenc.expressions import spelling
+    from posenc.find import VARIANTS
 
     rows = {name: described(encoding) for name, encoding in usage(posenc.catalogue).items()}
-    variants = {name: spelling(make(64)) for name, make in VARIANTS.items() if name != "mrope"}
-    variants["mrope"] = "AxialRoPE.mrope(64, sections=(8, 12, 12))"  # which repr writes out
+    variants = {name: spelling(make(64)) for name, make in VARIANTS.items()}
     if as_json:
         click.echo(json.dumps({"encodings": rows, "variants": variants}))
         return

@@ -2,22 +2,19 @@
 
 import dataclasses
 import json
-import typing
 from collections.abc import Hashable
 from math import prod
-from types import UnionType
 from typing import Any, cast
 
 import numpy as np
 
 from posenc import colours
-from posenc.encodings import catalogue
 from posenc.explorer import limits
-from posenc.explorer.asked import Asked, encoding_of, scaling_of
+from posenc.explorer.asked import Asked
 from posenc.explorer.once import Once
 from posenc.explorer.parameters import Refused
-from posenc.find import VARIANTS, example, spelling
-from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores
+from posenc.expressions import spelling
+from posenc.mechanisms import Encoding, Rotary
 from posenc.messages import catalogue as messages_in
 from posenc.messages import translator
 from posenc.views import Dials, Image, Lines, View, view
@@ -43,125 +40,6 @@ def _bytes(made: View) -> int:
 
 VIEWS = Once(32, size=_bytes, room=2**28)
 """The last views: a page asks for the JSON of one and then for its arrays."""
-
-
-def encodings(lang: str, loaded: dict[str, Encoding], *, tokenizer: bool = False) -> dict[str, Any]:
-    """Every encoding with its parameters, by where it acts; and the views that suit each."""
-    t = translator(lang)
-    groups = {
-        Additive: ("additive", t("added to the embeddings")),
-        Rotary: ("rotary", t("rotates queries and keys")),
-        Bias: ("bias", t("added to the logits")),
-        Scores: ("scores", t("makes the logits")),
-    }
-    named = catalogue()
-    values = {name: example(kind) for name, kind in named.items()}
-    values |= {name: make(64) for name, make in VARIANTS.items()}
-    told = [
-        {
-            "acts": acts,
-            "title": title,
-            "encodings": [
-                _described(name, value, titled=name in named, loaded=name in loaded)
-                for name, value in (values | loaded).items()
-                if isinstance(value, mechanism)
-            ],
-        }
-        for mechanism, (acts, title) in groups.items()
-    ]
-    return {
-        "groups": told,
-        "scalings": [_scaling(make(64)) for make in list(VARIANTS.values())[:-1]],
-        "limits": {
-            "text": limits.TEXT,
-            "positions": limits.POSITIONS,
-            "cells": limits.CELLS,
-            "encodings": limits.ENCODINGS,
-            "tokenizer": tokenizer,
-        },
-    }
-
-
-def _described(name: str, value: Encoding, *, titled: bool, loaded: bool) -> dict[str, Any]:
-    return {
-        "name": name,
-        "title": type(value).__name__ if titled else name,
-        "expression": name if loaded else spelling(value),
-        "fields": [] if loaded else fields_of(value),
-        "views": kinds_for(value),
-        "columns": number_of_channels(value) or None,
-        "loaded": loaded,
-    }
-
-
-def _scaling(rope: Any) -> dict[str, Any]:
-    scaling = rope.scaling
-    return {
-        "name": type(scaling).__name__,
-        "expression": spelling(scaling),
-        "fields": fields_of(scaling),
-    }
-
-
-def fields_of(value: Any) -> list[dict[str, Any]]:
-    """The fields of an encoding or a scaling that a page can offer as controls, with values."""
-    hints = typing.get_type_hints(type(value))
-    told: list[dict[str, Any]] = []
-    for field in dataclasses.fields(value):
-        if not field.init:
-            continue
-        hint, now = hints[field.name], getattr(value, field.name)
-        if field.name == "rotary_dim" and now == getattr(value, "dim", None):
-            now = None  # all channels turn, whatever dim becomes
-        row: dict[str, Any] = {"name": field.name, "value": now}
-        choices = typing.get_args(hint)
-        if typing.get_origin(hint) is typing.Literal:
-            row |= {"type": "choice", "choices": list(choices)}
-        elif hint is bool:
-            row |= {"type": "bool"}
-        elif hint is int or (typing.get_origin(hint) is UnionType and int in choices):
-            step = 2 if field.name in ("dim", "rotary_dim", "buckets") else 1
-            most = limits.SIZES.get(field.name, 2**20)
-            row |= {"type": "int", "least": step, "most": most, "step": step}
-        elif hint is float or type(now) is float:
-            row |= {"type": "float"}
-        elif field.name == "scaling":
-            row |= {"type": "scaling", "value": None if now is None else spelling(now)}
-        else:
-            continue
-        told.append(row)
-    return told
-
-
-def respelled(expression: str, changes: dict[str, str], loaded: dict[str, Encoding]) -> str:
-    """The expression of an encoding with some of its fields changed."""
-    value = encoding_of(expression, loaded)
-    fields = {row["name"]: row for row in fields_of(value)}
-    for name, text in changes.items():
-        if name not in fields:
-            raise Refused(f"{name[:80]!r} is no field of {type(value).__name__}", "e")
-        change = _read(fields[name], text)
-        try:
-            limits.check_arguments(type(value).__name__, {name: change})
-            more = {"rotary_dim": None} if name == "dim" and "rotary_dim" in fields else {}
-            value = dataclasses.replace(cast(Any, value), **{name: change} | more)
-        except WRONG as error:
-            raise Refused(str(error), name) from error
-    return spelling(value)
-
-
-def _read(field: dict[str, Any], text: str) -> Any:
-    name, kind = field["name"], field["type"]
-    if kind == "scaling":
-        return scaling_of(text)
-    if kind == "bool":
-        return text == "true"
-    if kind == "choice":
-        return text
-    try:
-        return int(text) if kind == "int" else float(text)
-    except (ValueError, OverflowError) as error:
-        raise Refused(f"{name} must be a number; got {text[:80]!r}", name) from error
 
 
 def tokens(asked: Asked) -> dict[str, Any]:

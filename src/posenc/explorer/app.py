@@ -16,7 +16,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from posenc.explorer import answers, exports, limits, verdicts
+from posenc.explorer import answers, encodings, exports, limits, verdicts
 from posenc.explorer import parameters as p
 from posenc.explorer.asked import Tokenizer, asked
 from posenc.explorer.guard import LOCAL, Guard
@@ -57,7 +57,7 @@ ENDPOINTS = (
         "/api/v1/encodings",
         "Every encoding with its parameters, by where it acts.",
         (p.LANG,),
-        lambda v, own: answers.encodings(v["lang"], own, tokenizer=v["tokenizer"] is not None),
+        lambda v, own: encodings.encodings(v["lang"], own, tokenizer=v["tokenizer"] is not None),
     ),
     Endpoint(
         "/api/v1/tokens",

@@ -6,7 +6,7 @@ from typing import Any
 
 from posenc.explorer import limits
 from posenc.explorer.parameters import Refused
-from posenc.find import made, spelled
+from posenc.find import spelled
 from posenc.mechanisms import Encoding
 
 Tokenizer = Callable[[str], Iterable[Any]]
@@ -62,16 +62,6 @@ def encoding_of(expression: str, loaded: dict[str, Encoding]) -> Encoding:
         return spelled(expression, check=limits.check_arguments)
     except (ValueError, TypeError, ArithmeticError) as error:
         raise Refused(str(error), "e") from error
-
-
-def scaling_of(expression: str) -> Any:
-    """The scaling that is spelled; nothing is none."""
-    if not expression.strip():
-        return None
-    try:
-        return made(expression, check=limits.check_arguments)
-    except (ValueError, TypeError, ArithmeticError) as error:
-        raise Refused(str(error), "scaling") from error
 
 
 def tokens_of(values: dict[str, Any]) -> tuple[Any, ...]:

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from posenc.explorer import answers, limits
+from posenc.explorer import answers, encodings, limits
 from posenc.explorer import parameters as p
 from posenc.explorer.asked import Asked, asked
 from posenc.explorer.page import npy as array_bytes
 from posenc.explorer.parameters import Parameter, Refused
-from posenc.find import spelling
+from posenc.expressions import called
 from posenc.mechanisms import Encoding
 from posenc.views import Image
 from posenc.views.kinds import KINDS
@@ -92,8 +92,8 @@ def code(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
     """Python that makes what is shown."""
     wanted, kind = _of(values, loaded)
     spelled = [
-        f"mine[{name!r}]" if name in loaded else _with_module(spelling(encoding))
-        for name, encoding in zip(wanted.names, wanted.encodings, strict=True)
+        f"mine[{name!r}]" if name in loaded else _with_module(str(called(name)))
+        for name in wanted.names
     ]
     own = set(wanted.names) & set(loaded)
     gridded = any(encoding.axes not in (None, 1) for encoding in wanted.encodings)
@@ -115,11 +115,11 @@ def code(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
 
 
 def _with_module(expression: str) -> str:
-    return re.sub(r"\b(?=[A-Z]\w*\()", "pe.", expression)
+    return re.sub(r"\b(?=[A-Z]\w*[.(])", "pe.", expression)
 
 
-def _spell(values: dict[str, Any], loaded: dict[str, Encoding]) -> dict[str, str]:
-    return {"expression": answers.respelled(values["e"][0], values["changes"], loaded)}
+def _spell(values: dict[str, Any], loaded: dict[str, Encoding]) -> dict[str, Any]:
+    return encodings.told(values["e"][0], loaded, values["changes"], values["as"])
 
 
 def html(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
@@ -156,8 +156,8 @@ def endpoints(make: Callable[..., Any], common: tuple[Parameter, ...]) -> list[A
         ),
         make(
             "/api/v1/spell",
-            "An encoding's expression with fields changed: set.FIELD=VALUE.",
-            (p.ENCODINGS,),
+            "An encoding's parameters, some of them changed: set.PARAMETER=VALUE.",
+            (p.ENCODINGS, p.AS),
             _spell,
         ),
     ]

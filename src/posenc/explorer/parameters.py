@@ -113,6 +113,7 @@ ENCODINGS = Parameter(
     repeated=True,
     example=["RoPE(64, scaling=YaRN(4.0, 4096))"],
 )
+AS = Parameter("as", "Another way to make it: a preset of its class.", example="AxialRoPE.split")
 LENGTH = Parameter("n", "Positions, if not as many as tokens.", 0, least=0, most=limits.POSITIONS)
 SEED = Parameter("seed", "For parameters that are drawn.", 0, least=0)
 LANG = Parameter("lang", "The language of words.", "en", choices=LANGUAGES)

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from posenc.explorer import answers, verdicts
+from posenc.explorer import answers, encodings, verdicts
 from posenc.explorer.asked import Asked
 from posenc.explorer.page import STATIC, npy
 from posenc.mechanisms import Encoding
@@ -52,13 +52,13 @@ def saved(asked: Asked, values: dict[str, Any], loaded: dict[str, Encoding]) -> 
 def responses(asked: Asked, loaded: dict[str, Encoding]) -> dict[str, Any]:
     """Every answer by the name that the page gives it (`savedName` in web/src/api.ts)."""
     told: dict[str, Any] = {
-        "encodings": answers.encodings(asked.lang, loaded),
+        "encodings": encodings.encodings(asked.lang, loaded),
         "tokens": answers.tokens(asked),
     }
     for one in _each(asked):
-        told |= {_named("check", one): verdicts.checked(one, loaded)} | _cells(
-            one, len(asked.names)
-        )
+        told[_named("check", one)] = verdicts.checked(one, loaded)
+        told[_named("spell", one)] = encodings.told(one.names[0], loaded)
+        told |= _cells(one, len(asked.names))
     told |= {f"messages?lang={lang}": answers.messages(lang) for lang in LANGUAGES}
     told |= {f"colours?theme={theme}": answers.colour_maps(theme) for theme in ("light", "dark")}
     for kind in kinds_for(*asked.encodings):

@@ -9,7 +9,8 @@ from posenc.explorer.app import ENDPOINTS, answered
 from posenc.explorer.exports import File
 from posenc.explorer.page import MISSING, STATIC
 from posenc.explorer.parameters import Refused
-from posenc.find import found, spelled, spelling
+from posenc.expressions import spelling
+from posenc.find import found, spelled
 from posenc.mechanisms import Encoding
 
 
@@ -80,7 +81,7 @@ def _json(status: int, data: Any) -> tuple[int, str, bytes]:
 def _name(encoding: Encoding | str, own: dict[str, Encoding]) -> str:
     """What the page calls the encoding: its expression, or the name of one of your own."""
     value = encoding if isinstance(encoding, Encoding) else next(iter(found(encoding).values()))
-    text = spelling(value)
+    text = encoding if isinstance(encoding, str) and "(" in encoding else spelling(value)
     try:
         known = spelled(text) == value
     except (ValueError, TypeError):

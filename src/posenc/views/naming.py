@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from posenc.find import spelling
+from posenc.expressions import spelling
 
 LONGEST = 72
 

@@ -30,7 +30,8 @@ from posenc.encodings import (
     XPos,
     catalogue,
 )
-from posenc.find import VARIANTS, found, spelling
+from posenc.expressions import spelling
+from posenc.find import VARIANTS, found
 from posenc.mechanisms import Additive, Bias, Encoding, Rotary
 from posenc.messages import translator
 from posenc.positions import LIMIT

@@ -1,0 +1,244 @@
+"""An encoding as the page offers it: the call that makes it, and its parameters as controls."""
+
+import typing
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any
+
+from posenc.explorer import limits
+from posenc.explorer.answers import WRONG
+from posenc.explorer.parameters import Refused
+from posenc.expressions import Call, called, class_call, presets, spelling
+from posenc.find import TYPICAL, VARIANTS, shared
+from posenc.mechanisms import Encoding
+from posenc.scalings import DynamicNTK, Scaling
+from posenc.temperatures import Llama4Temperature, LogN, MinistralTemperature, SSMax, Temperature
+
+EVEN = ("dim", "rotary_dim", "buckets", "features")
+STEPS = (2, 4, 6, 8)
+"""Steps of dim: each axis has channels in pairs."""
+MIDDLES = {"factor": 4.0, "share": 0.25}
+"""Where the slider of a number stands that has no default: it goes a hundred times either way."""
+
+
+_hints = cache(typing.get_type_hints)
+
+
+@cache
+def parts() -> dict[type, list[Any]]:
+    """What a parameter that is made of parts of its own can be, in typical size."""
+    scaled: list[Any] = [make(64) for make in list(VARIANTS.values())[:-1]]
+    return {
+        Scaling: [*(rope.scaling for rope in scaled), DynamicNTK(4.0, 4096)],
+        Temperature: [Llama4Temperature(), MinistralTemperature(8192), LogN(512), SSMax()],
+    }
+
+
+def read(expression: str) -> Call:
+    """The call that an expression is."""
+    try:
+        return called(expression)
+    except WRONG as error:
+        raise Refused(str(error), "e") from error
+
+
+def make(call: Call, argument: str = "e") -> Any:
+    """What a call makes; what is too large or wrong is refused."""
+    try:
+        return call.make(limits.check_arguments)
+    except RecursionError as error:
+        raise Refused("expression must not be nested so deeply", argument) from error
+    except WRONG as error:
+        raise Refused(str(error), argument) from error
+
+
+def fields(call: Call) -> list[dict[str, Any]]:
+    """The parameters of a call that a page can offer as controls, with their present values."""
+    told = _rows(call)
+    for row in told:
+        if row["name"] == "dim" and type(row["value"]) is int:
+            row["step"] = row["least"] = _step(call, row["value"])
+    return told
+
+
+def _rows(call: Call) -> list[dict[str, Any]]:
+    hints = _hints(call.function)
+    told: list[dict[str, Any]] = []
+    for name, parameter in call.parameters.items():
+        default = None if parameter.default is parameter.empty else parameter.default
+        hint, now = hints.get(name), call.arguments.get(name, default)
+        row = _typed(name, hint, now, default)
+        if row:
+            told.append({"name": name, "value": now, "optional": _optional(hint)} | row)
+    return told
+
+
+def _typed(name: str, hint: Any, now: Any, default: Any) -> dict[str, Any] | None:
+    kind = _without_none(hint)
+    if typing.get_origin(kind) is typing.Literal:
+        return {"type": "choice", "choices": list(typing.get_args(kind))}
+    if typing.get_origin(kind) is tuple:
+        return {"type": "numbers", "value": "" if now is None else ", ".join(map(repr, now))}
+    if kind is bool:
+        return {"type": "bool"}
+    if kind in (int, float):
+        return _number(name, kind, default)
+    return _part(kind, now) if isinstance(now, Call) or kind in parts() else None
+
+
+def _number(name: str, kind: type, default: Any) -> dict[str, Any]:
+    if kind is int:
+        step = 2 if name in EVEN else 1
+        most = limits.SIZES.get(name, 2**20)
+        return {"type": "int", "least": step, "most": most, "step": step}
+    middle = abs(default or MIDDLES.get(name, 0.0))
+    most = min(100 * middle, limits.SIZES.get(name, 100 * middle))
+    return {"type": "float", "least": middle / 100, "most": most}
+
+
+def _part(kind: Any, now: Any) -> dict[str, Any]:
+    choices = [
+        {"name": type(each).__name__, "expression": spelling(each)}
+        for each in parts().get(kind, [])
+    ]
+    if not isinstance(now, Call):
+        return {"type": "part", "choices": choices, "value": None, "maker": "", "fields": []}
+    if choices and now.maker not in [row["name"] for row in choices]:
+        choices.append({"name": now.maker, "expression": str(now)})
+    inner = {"maker": now.maker, "fields": fields(now)}
+    return {"type": "part", "choices": choices, "value": str(now)} | inner
+
+
+def _optional(hint: Any) -> bool:
+    return NoneType in typing.get_args(hint)
+
+
+def _without_none(hint: Any) -> Any:
+    if typing.get_origin(hint) not in (UnionType, typing.Union):
+        return hint
+    return next((each for each in typing.get_args(hint) if each is not NoneType), None)
+
+
+def _step(call: Call, dim: int) -> int:
+    """How far dim moves at least: two channels, or as many as a pair for each axis has."""
+    for step in STEPS:
+        other = dim + step if dim + step <= limits.SIZES["dim"] else dim - step
+        if _can_be(_follow(call.given(dim=other), call, "dim")):
+            return step
+    return STEPS[0]
+
+
+def changed(call: Call, name: str, text: str) -> tuple[Call, Any]:
+    """The call with one argument changed, and what it makes.
+
+    scaling.factor is an argument of its argument.
+    """
+    outer, _, inner = name.partition(".")
+    rows = {row["name"]: row for row in _rows(call)}
+    part = call.arguments.get(outer)
+    if outer not in rows or (inner and not isinstance(part, Call)):
+        raise Refused(f"{name[:80]!r} is no field of {call.maker}", "e")
+    if inner:
+        value: Any = _inner(typing.cast(Call, part), outer, inner, text)
+    else:
+        hint = _hints(call.function)[name]
+        value = _value(rows[name], text, hint)
+    other = _follow(call.given(**{outer: value}), call, outer)
+    return other, make(other, name)
+
+
+def _inner(part: Call, outer: str, inner: str, text: str) -> Call:
+    try:
+        return changed(part, inner, text)[0]
+    except Refused as error:
+        raise Refused(str(error), f"{outer}.{error.argument}", error.status) from error
+
+
+def _value(row: dict[str, Any], text: str, hint: Any) -> Any:
+    name, kind, text = row["name"], row["type"], text.strip()
+    if row["optional"] and not text:
+        return None
+    if kind == "bool":
+        return text == "true"
+    if kind == "choice":
+        return text
+    try:
+        if kind == "part":
+            return called(text)
+        if kind == "numbers":
+            number = typing.get_args(_without_none(hint))[0]
+            return tuple(number(each) for each in text.strip("()[], ").split(","))
+        return int(text) if kind == "int" else float(text)
+    except TypeError as error:
+        raise Refused(f"{name} must be an expression; got {text[:80]!r}", name) from error
+    except (ValueError, OverflowError) as error:
+        if kind == "part":
+            raise Refused(str(error), name) from error
+        wanted = "numbers with commas between" if kind == "numbers" else "a number"
+        raise Refused(f"{name} must be {wanted}; got {text[:80]!r}", name) from error
+
+
+def _follow(call: Call, before: Call, name: str) -> Call:
+    """The call with what goes along with the argument that was changed.
+
+    Pairs that are shared out are so in the same proportions; of another number of axes, there are
+    others to be put in order, and dim is a multiple of what they need.
+    """
+    given = call.arguments
+    if name in ("dim", "rotary_dim"):
+        for shares in ("sections", "shares"):
+            old = given.get(shares)
+            if old and sum(old) == _pairs(before):
+                call = call.given(**{shares: shared(_pairs(call), old)})
+    elif name == "interleaved" and not _can_be(call):  # too much of one to take turns
+        call = call.given(sections=shared(_pairs(call), (1,) * len(given["sections"])))
+    elif name == "axes" and type(axes := given["axes"]) is int and axes > 0:
+        kept = {key: value for key, value in given.items() if key not in ("order", "shares")}
+        call = Call(call.kind, call.preset, kept)
+        if not _can_be(call):
+            call = call.given(dim=-(-given["dim"] // (2 * axes)) * 2 * axes)
+    return call
+
+
+def _pairs(call: Call) -> int:
+    return (call.arguments.get("rotary_dim") or call.arguments["dim"]) // 2
+
+
+def _can_be(call: Call) -> bool:
+    try:
+        call.make(limits.check_arguments)
+    except WRONG:
+        return False
+    return True
+
+
+def ways(call: Call) -> list[str]:
+    """The class, unless it takes what nobody would type, and its presets."""
+    plain = Call(call.kind, None, {})
+    required = [name for name, each in plain.parameters.items() if each.default is each.empty]
+    simple = not call.preset or all(name in TYPICAL for name in required)
+    named = [Call(call.kind, preset, {}).maker for preset in presets(call.kind)]
+    return [plain.maker, *named] if simple else named
+
+
+def remade(call: Call, value: Encoding, maker: str) -> tuple[Call, Encoding]:
+    """The encoding made in another way: as its class the same, as a preset with what both take."""
+    if maker not in ways(call):
+        raise Refused(f"as must be one of {', '.join(ways(call))}; got {maker[:80]!r}", "as")
+    preset = maker.partition(".")[2]
+    if not preset:
+        return class_call(value), value
+    other = Call(call.kind, preset, {})
+    dim = int(getattr(value, "dim", 0) or TYPICAL["dim"])
+    have = TYPICAL | {name: getattr(value, name) for name in TYPICAL if hasattr(value, name)}
+    have |= {"sections": shared(dim // 2, (2, 3, 3))}
+    wanted = {name: each.default is each.empty for name, each in other.parameters.items()}
+    same = {name: given for name, given in call.arguments.items() if name in wanted}
+    needed = {name: have[name] for name, required in wanted.items() if required}
+    rounded = needed | ({"dim": max(4, dim // 4 * 4)} if "dim" in needed else {})
+    for arguments in (needed | same, needed, rounded):
+        try:
+            return other.given(**arguments), make(other.given(**arguments), "as")
+        except Refused as error:
+            wrong = error
+    raise wrong

@@ -1,0 +1,109 @@
+"""What there is to choose from, and what the page must know of an encoding to show it."""
+
+from functools import cache
+from typing import Any
+
+from posenc.encodings import catalogue
+from posenc.explorer import controls, limits
+from posenc.explorer.answers import number_of_channels
+from posenc.expressions import Call, called, spelling
+from posenc.find import VARIANTS, example
+from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores
+from posenc.messages import translator
+from posenc.views.kinds import kinds_for
+
+MECHANISMS = {"additive": Additive, "rotary": Rotary, "bias": Bias, "scores": Scores}
+
+
+def encodings(lang: str, loaded: dict[str, Encoding], *, tokenizer: bool = False) -> dict[str, Any]:
+    """Every encoding with its parameters, by where it acts; and the views that suit each."""
+    t = translator(lang)
+    titles = {
+        "additive": t("added to the embeddings"),
+        "rotary": t("rotates queries and keys"),
+        "bias": t("added to the logits"),
+        "scores": t("makes the logits"),
+    }
+    named = catalogue()
+    rows = [told(spelling(example(kind)), loaded) for kind in named.values()]
+    rows += [told(spelling(make(64)), loaded) for make in VARIANTS.values()]
+    names = [*named, *VARIANTS]
+    titled = [kind.__name__ for kind in named.values()] + [*VARIANTS]
+    rows += [told(name, loaded) for name in loaded]
+    listed = [
+        row | {"name": name, "title": title}
+        for row, name, title in zip(rows, [*names, *loaded], [*titled, *loaded], strict=True)
+    ]
+    return {
+        "groups": [
+            {
+                "acts": acts,
+                "title": title,
+                "encodings": [row for row in listed if row["acts"] == acts],
+            }
+            for acts, title in titles.items()
+        ],
+        "limits": {
+            "text": limits.TEXT,
+            "positions": limits.POSITIONS,
+            "cells": limits.CELLS,
+            "encodings": limits.ENCODINGS,
+            "tokenizer": tokenizer,
+        },
+    }
+
+
+def told(
+    expression: str,
+    loaded: dict[str, Encoding],
+    changes: dict[str, str] | None = None,
+    maker: str | None = None,
+) -> dict[str, Any]:
+    """What the page must know of an encoding, some of its arguments changed, or made otherwise."""
+    if expression in loaded:
+        own = {"expression": expression, "name": expression, "maker": expression, "makers": []}
+        return own | {"fields": [], "loaded": True} | _seen(loaded[expression])
+    call = controls.read(expression)
+    value = controls.make(call)
+    if maker is not None:
+        call, value = controls.remade(call, value, maker)
+    for name, text in (changes or {}).items():
+        call, value = controls.changed(call, name, text)
+    made = {"maker": call.maker, "makers": controls.ways(call), "fields": controls.fields(call)}
+    return {"expression": str(call), "name": name_of(call), "loaded": False} | made | _seen(value)
+
+
+def _seen(value: Encoding) -> dict[str, Any]:
+    columns = number_of_channels(value)
+    pairs = isinstance(value, Rotary)
+    unturned = int(getattr(value, "dim", 0)) - 2 * columns
+    trailing = pairs and getattr(value, "rotated", "leading") == "trailing"
+    neighbours = pairs and getattr(value, "pairing", "interleaved") == "interleaved"
+    return {
+        "acts": next(acts for acts, kind in MECHANISMS.items() if isinstance(value, kind)),
+        "views": kinds_for(value),
+        "columns": columns or None,
+        "first": unturned if trailing else 0,  # the channel of the first column
+        "stride": 2 if neighbours else 1,  # and how far it is to that of the next
+    }
+
+
+def name_of(call: Call) -> str | None:
+    """The name in the list that is nearest: that of a variant of RoPE, else of the class.
+
+    >>> name_of(called("RoPE(8, scaling=YaRN(2.0, 64))")), name_of(called("RoPE(8)"))
+    ('yarn', 'rope')
+    """
+    names = _names()
+    return names.get(_sort(call)) or names.get(call.kind)
+
+
+@cache  # to look through all installed packages takes longer than the rest of what is told
+def _names() -> dict[Any, str]:
+    classes: dict[Any, str] = {kind: name for name, kind in catalogue().items()}
+    return classes | {_sort(called(spelling(make(64)))): name for name, make in VARIANTS.items()}
+
+
+def _sort(call: Call) -> tuple[str, str]:
+    scaling = None if call.preset else call.arguments.get("scaling")
+    return call.maker, scaling.maker if isinstance(scaling, Call) else ""

@@ -1,0 +1,256 @@
+"""Expressions: read into the calls they are made of, made, and written back. No code runs."""
+
+import ast
+import dataclasses
+import inspect
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, cast
+
+from posenc import scalings, temperatures
+from posenc.encodings import AxialRoPE, catalogue
+from posenc.presets import readings
+
+Check = Callable[[str, dict[str, Any]], None]
+"""Raises if the arguments (by name) of something that an expression makes are not accepted."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """A call of a class, or of one of its presets, with arguments by name.
+
+    An argument is a plain value, a tuple or a call again.
+
+    >>> call = called("RoPE(64, base=10000.0, scaling=NTK(4.0))")
+    >>> call.maker, list(call.arguments)
+    ('RoPE', ['dim', 'base', 'scaling'])
+    >>> str(call)
+    'RoPE(64, scaling=NTK(4.0))'
+    """
+
+    kind: type
+    preset: str | None
+    arguments: dict[str, Any]
+
+    @property
+    def maker(self) -> str:
+        """What is called: RoPE, or AxialRoPE.split."""
+        return ".".join(filter(None, (self.kind.__name__, self.preset)))
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """What is called, to be called."""
+        return getattr(self.kind, self.preset) if self.preset else self.kind
+
+    @property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """All that it could be given."""
+        return dict(_signature(self.function).parameters)
+
+    def given(self, **arguments: Any) -> "Call":
+        """The same call with other arguments."""
+        return dataclasses.replace(self, arguments=self.arguments | arguments)
+
+    def make(self, check: Check | None = None) -> Any:
+        """What the call returns; `check` sees the arguments of each part before it is made."""
+        given = {name: _made(value, check) for name, value in self.arguments.items()}
+        if check is not None:
+            check(self.kind.__name__, given)
+        bound = inspect.BoundArguments(_signature(self.function), cast(Any, given))
+        return self.function(*bound.args, **bound.kwargs)
+
+    def __str__(self) -> str:
+        return self.written()
+
+    def written(self, plain: Callable[[Any], str] = repr) -> str:
+        """The call as an expression, without arguments that are as they would be anyway."""
+        parts: list[str] = []
+        for name, parameter in self.parameters.items():
+            if name not in self.arguments or _equal(self.arguments[name], parameter.default):
+                continue
+            text = spelling(self.arguments[name], plain=plain)
+            named = parameter.default is not parameter.empty or parameter.kind is _BY_NAME
+            parts.append(f"{name}={text}" if named else text)
+        return f"{self.maker}({', '.join(parts)})"
+
+
+_BY_NAME = inspect.Parameter.KEYWORD_ONLY
+_signature = cache(inspect.signature)
+
+
+def called(expression: str) -> Call:
+    """The call that an expression is; nothing is made of it.
+
+    >>> called("AxialRoPE.mrope(16, sections=(4, 2, 2))").arguments
+    {'dim': 16, 'sections': (4, 2, 2)}
+    """
+    read = _parsed(expression)
+    if not isinstance(read, Call):
+        raise TypeError(f"what is named must be an Encoding; got {read!r}")
+    return read
+
+
+def made(expression: str, *, check: Check | None = None) -> Any:
+    """What an expression spells, be it an encoding, a scaling, a temperature or a plain value.
+
+    `check` sees the arguments of each part before it is made.
+
+    >>> made("YaRN(4.0, 4096)").factor
+    4.0
+    """
+    try:
+        return _made(_parsed(expression), check)
+    except TypeError as error:
+        raise ValueError(f"expression must be one that can be made; got {error}") from error
+    except (RecursionError, MemoryError) as error:
+        raise ValueError("expression must not be nested so deeply") from error
+
+
+def spelling(value: Any, *, plain: Callable[[Any], str] = repr) -> str:
+    """The shortest expression that spells a value: what is the default is left out.
+
+    `plain` says what is no encoding and no scaling.
+
+    >>> from posenc import RoPE
+    >>> spelling(RoPE(64, scaling=scalings.YaRN(4.0, 8192)))
+    'RoPE(64, scaling=YaRN(4.0, 8192))'
+    >>> spelling(AxialRoPE.split(64, axes=4))
+    'AxialRoPE.split(64, axes=4)'
+    """
+    if isinstance(value, Call):
+        return value.written(plain)
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return plain(value)
+    return call_of(value).written(plain)
+
+
+def call_of(value: Any) -> Call:
+    """The call that makes a value: of a preset where its fields are long tuples, else its class."""
+    if isinstance(value, AxialRoPE):
+        for preset, arguments in readings(value):
+            short = _shortened(Call(AxialRoPE, preset, arguments), value)
+            if short is not None:
+                return short
+    return class_call(value)
+
+
+def class_call(value: Any) -> Call:
+    """The call of its class that makes a value: its fields, without those it would have anyway."""
+    fields = [field for field in dataclasses.fields(value) if field.init]
+    given = {field.name: getattr(value, field.name) for field in fields}
+    whole = Call(type(value), None, given)
+    return _shortened(whole, value) or whole
+
+
+def _shortened(call: Call, value: Any) -> Call | None:
+    """The call without arguments that change nothing; None if it does not make the value at all."""
+    if not _makes(call, value):
+        return None
+    for name, parameter in call.parameters.items():
+        if name in call.arguments and parameter.default is not parameter.empty:
+            left = {key: given for key, given in call.arguments.items() if key != name}
+            fewer = dataclasses.replace(call, arguments=left)
+            call = fewer if _makes(fewer, value) else call
+    return call
+
+
+def _makes(call: Call, value: Any) -> bool:
+    try:
+        return _equal(call.make(), value)
+    except Exception:  # it goes with another argument, or a class of someone's own refuses
+        return False
+
+
+def _equal(one: Any, other: Any) -> bool:
+    try:
+        return bool(one == other)
+    except Exception:  # arrays are equal or not in each of their entries
+        return False
+
+
+def presets(kind: type) -> list[str]:
+    """The names of the classmethods that make one of this kind.
+
+    >>> presets(AxialRoPE)[:2]
+    ['split', 'rope_vit']
+    """
+    return [
+        name
+        for name, value in vars(kind).items()
+        if isinstance(value, classmethod) and not name.startswith("_")
+    ]
+
+
+@cache  # to look through all installed packages takes longer than most of what is asked
+def makers() -> dict[str, type]:
+    """The classes that an expression may name."""
+    names: dict[str, type] = {kind.__name__: kind for kind in catalogue().values()}
+    for module in (scalings, temperatures):
+        names |= {name: kind for name, kind in vars(module).items() if _own(kind, module)}
+    return names
+
+
+def _own(kind: Any, module: Any) -> bool:
+    return dataclasses.is_dataclass(kind) and getattr(kind, "__module__", "") == module.__name__
+
+
+def _parsed(expression: str) -> Any:
+    try:
+        return _read(ast.parse(expression.strip(), mode="eval").body)
+    except SyntaxError as error:
+        raise ValueError(f"expression must be Python; got {expression!r}: {error.msg}") from error
+    except (RecursionError, MemoryError) as error:
+        raise ValueError("expression must not be nested so deeply") from error
+
+
+def _read(node: ast.AST) -> Any:
+    match node:
+        case ast.Call(func=ast.Name(id=name)) if name in makers():
+            return _bound(node, Call(makers()[name], None, {}))
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=preset)) if (
+            name in makers() and preset in presets(makers()[name])
+        ):
+            return _bound(node, Call(makers()[name], preset, {}))
+        case ast.Tuple() | ast.List():
+            return tuple(map(_read, node.elts))
+        case _:
+            try:
+                return ast.literal_eval(node)
+            except (ValueError, TypeError) as error:
+                raise ValueError(
+                    "expression must be made of encodings, scalings and plain values; "
+                    f"got {ast.unparse(node)!r}"
+                ) from error
+
+
+def _bound(node: ast.Call, call: Call) -> Call:
+    values = [_read(item) for item in node.args]
+    named = {str(word.arg): _read(word.value) for word in node.keywords}
+    signature = _signature(call.function)
+    try:
+        signature.bind_partial(*values, **named)  # what is unknown is said before what is missing
+        bound = signature.bind(*values, **named)
+    except TypeError as error:
+        hints = [] if call.preset else list(_instead(call.kind, values, named))
+        hint = f"; did you mean {hints[0]}?" if hints else ""
+        raise ValueError(
+            f"expression must be one that can be made; got {call.maker}: {error}{hint}"
+        ) from error
+    return call.given(**bound.arguments)
+
+
+def _instead(kind: type, values: list[Any], named: dict[str, Any]) -> Iterator[str]:
+    """Presets that would take what the class does not."""
+    for preset in presets(kind):
+        call = Call(kind, preset, {})
+        try:
+            bound = _signature(call.function).bind(*values, **named)
+        except TypeError:
+            continue
+        yield str(call.given(**bound.arguments))
+
+
+def _made(value: Any, check: Check | None) -> Any:
+    if isinstance(value, Call):
+        return value.make(check)
+    return tuple(_made(item, check) for item in value) if isinstance(value, tuple) else value
