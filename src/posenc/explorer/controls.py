@@ -25,12 +25,16 @@ _hints = cache(typing.get_type_hints)
 
 
 @cache
-def parts() -> dict[type, list[Any]]:
-    """What a parameter that is made of parts of its own can be, in typical size."""
+def parts() -> dict[type, list[dict[str, str]]]:
+    """What a parameter that is a call of its own can be, in typical size."""
     scaled: list[Any] = [make(64) for make in list(VARIANTS.values())[:-1]]
-    return {
+    values = {
         Scaling: [*(rope.scaling for rope in scaled), DynamicNTK(4.0, 4096)],
         Temperature: [Llama4Temperature(), MinistralTemperature(8192), LogN(512), SSMax()],
+    }
+    return {
+        kind: [{"name": type(each).__name__, "expression": spelling(each)} for each in some]
+        for kind, some in values.items()
     }
 
 
@@ -97,10 +101,7 @@ def _number(name: str, kind: type, default: Any) -> dict[str, Any]:
 
 
 def _part(kind: Any, now: Any) -> dict[str, Any]:
-    choices = [
-        {"name": type(each).__name__, "expression": spelling(each)}
-        for each in parts().get(kind, [])
-    ]
+    choices = [*parts().get(kind, [])]
     if not isinstance(now, Call):
         return {"type": "part", "choices": choices, "value": None, "maker": "", "fields": []}
     if choices and now.maker not in [row["name"] for row in choices]:

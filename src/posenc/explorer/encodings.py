@@ -6,6 +6,7 @@ from typing import Any
 from posenc.encodings import catalogue
 from posenc.explorer import controls, limits
 from posenc.explorer.answers import number_of_channels
+from posenc.explorer.parameters import Refused
 from posenc.expressions import Call, called, spelling
 from posenc.find import VARIANTS, example
 from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores
@@ -61,6 +62,8 @@ def told(
 ) -> dict[str, Any]:
     """What the page must know of an encoding, some of its arguments changed, or made otherwise."""
     if expression in loaded:
+        if changes or maker is not None:
+            raise Refused(f"{expression!r} was loaded and is as it is", "e")
         own = {"expression": expression, "name": expression, "maker": expression, "makers": []}
         return own | {"fields": [], "loaded": True} | _seen(loaded[expression])
     call = controls.read(expression)
