@@ -14,6 +14,11 @@ export interface Cursor {
 /** What a reader sees first of each mechanism. */
 const FIRST_VIEWS: Record<Acts, ViewKind> = { additive: "heatmap", rotary: "rotation", bias: "bias", scores: "attention" };
 
+const KEPT = 32;
+
+/** An expression as a link has it. */
+const plain = (expression: string): string => expression.replaceAll(" ", "");
+
 export class Explorer {
   state: State;
   /** Where the pointer is; null where it is not over a view. */
@@ -93,14 +98,15 @@ export class Explorer {
     return this.state.hide.includes(part);
   }
 
-  /** Keep what was said of an encoding; the link writes its expression without spaces. */
+  /** Keep what was said of an encoding, and what was said of the last few: a slider has many values. */
   learn(expression: string, told: Told | null): void {
-    this.told = { ...this.told, [expression.replaceAll(" ", "")]: told };
+    const entries = Object.entries(this.told).slice(-KEPT);
+    this.told = Object.fromEntries([...entries, [plain(expression), told]]);
   }
 
-  /** Ask about the encodings that nothing was said of yet. */
+  /** Ask about the encodings that nothing was said of yet; the first example comes with the catalogue. */
   ask(): Promise<unknown> {
-    const unknown = this.state.e.filter((e) => this.toldOf(e) === undefined);
+    const unknown = this.state.e.filter((e) => e !== FIRST && this.toldOf(e) === undefined);
     return Promise.all(
       unknown.map((e) =>
         this.api.json<Told>(address("spell", { e: [e] })).then(
@@ -111,9 +117,21 @@ export class Explorer {
     );
   }
 
-  /** What is known of an encoding: undefined is not yet. */
-  toldOf(expression: string | undefined): Told | null | undefined {
-    return this.told[expression?.replaceAll(" ", "") ?? ""];
+  private get listed(): Told[] {
+    return (this.catalogue.value?.groups ?? []).flatMap((group) => group.encodings);
+  }
+
+  /** What was said of an encoding: nothing yet is undefined. */
+  toldOf(expression = ""): Told | null | undefined {
+    const said = this.told[plain(expression)];
+    return said === undefined ? this.listed.find((each) => plain(each.expression) === plain(expression)) : said;
+  }
+
+  /** What was said of it or, until then, what is said of the one in the list that has its class. */
+  private likeOf(expression = ""): Told | null | undefined {
+    const head = /^\w+/.exec(expression.trim())?.[0];
+    const said = this.toldOf(expression);
+    return said === undefined ? this.listed.find((each) => /^\w+/.exec(each.maker)?.[0] === head) : said;
   }
 
   /** The encoding that the cell is about: the one whose picture the pointer is over, else the active one. */
@@ -122,31 +140,37 @@ export class Explorer {
   }
 
   get acts(): Acts {
-    return this.toldOf(this.shown)?.acts ?? "additive";
+    return this.likeOf(this.shown)?.acts ?? "additive";
   }
 
   /** The views that suit all encodings shown, in the order of the first. */
   get views(): ViewKind[] {
-    const suits = this.state.e.map((e) => this.toldOf(e)?.views ?? []);
+    const suits = this.state.e.map((e) => this.likeOf(e)?.views ?? []);
     const common = (suits[0] ?? []).filter((view) => suits.every((each) => each.includes(view))) as ViewKind[];
     return common.filter((view) => this.kept?.includes(`view/${view}`) ?? true);
   }
 
+  /** The views of the first encoding, also those that do not suit the others. */
+  get viewsOfFirst(): string[] {
+    return this.likeOf(this.state.e[0])?.views ?? [];
+  }
+
   /** Whether it is known which views suit: those of the first example are known before anything is here. */
   get known(): boolean {
+    if (this.catalogue.value) return true;
     return this.state.e.every((e) => this.toldOf(e) !== undefined) || (this.state.e.join() === FIRST && (this.state.view ?? "heatmap") === "heatmap");
   }
 
   /** Whether positions are those of a sentence, not the rows and columns of a picture. */
   get flat(): boolean {
-    return this.toldOf(this.shown)?.views.includes("attention") ?? true;
+    return this.likeOf(this.shown)?.views.includes("attention") ?? true;
   }
 
   /** The second place of a cell: a key, a dimension, or the first dimension of the pair at the cursor. */
   get dimension(): number {
     const { d } = this.cursor;
     if (this.acts !== "rotary") return d;
-    const told = this.toldOf(this.shown);
+    const told = this.likeOf(this.shown);
     return (told?.first ?? 0) + (told?.stride ?? 2) * d;
   }
 
@@ -162,7 +186,7 @@ export class Explorer {
     const { views } = this;
     const asked = this.state.view;
     if (asked && (views.length === 0 || views.includes(asked))) return asked;
-    const acts = this.toldOf(this.state.e[0])?.acts ?? "additive";
+    const acts = this.likeOf(this.state.e[0])?.acts ?? "additive";
     const first = views.includes("maps") && !views.includes("heatmap") ? "maps" : FIRST_VIEWS[acts];
     return views.length === 0 || views.includes(first) ? first : (views[0] ?? first);
   }

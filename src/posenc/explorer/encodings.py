@@ -25,16 +25,8 @@ def encodings(lang: str, loaded: dict[str, Encoding], *, tokenizer: bool = False
         "bias": t("added to the logits"),
         "scores": t("makes the logits"),
     }
-    named = catalogue()
-    rows = [told(spelling(example(kind)), loaded) for kind in named.values()]
-    rows += [told(spelling(make(64)), loaded) for make in VARIANTS.values()]
-    names = [*named, *VARIANTS]
-    titled = [kind.__name__ for kind in named.values()] + [*VARIANTS]
-    rows += [told(name, loaded) for name in loaded]
-    listed = [
-        row | {"name": name, "title": title}
-        for row, name, title in zip(rows, [*names, *loaded], [*titled, *loaded], strict=True)
-    ]
+    listed = [row for row in _listed() if row["name"] not in loaded]
+    listed += [told(name, loaded) | {"title": name} for name in loaded]
     return {
         "groups": [
             {
@@ -52,6 +44,16 @@ def encodings(lang: str, loaded: dict[str, Encoding], *, tokenizer: bool = False
             "tokenizer": tokenizer,
         },
     }
+
+
+@cache
+def _listed() -> tuple[dict[str, Any], ...]:
+    examples = {name: (kind.__name__, example(kind)) for name, kind in catalogue().items()}
+    examples |= {name: (name, make(64)) for name, make in VARIANTS.items()}
+    return tuple(
+        told(spelling(value), {}) | {"name": name, "title": title}
+        for name, (title, value) in examples.items()
+    )
 
 
 def told(
