@@ -150,7 +150,8 @@ def _shortened(call: Call, value: Any) -> Call | None:
         if name in call.arguments and parameter.default is not parameter.empty:
             left = {key: given for key, given in call.arguments.items() if key != name}
             fewer = dataclasses.replace(call, arguments=left)
-            call = fewer if _makes(fewer, value) else call
+            usual = _equal(call.arguments[name], parameter.default)
+            call = fewer if usual or _makes(fewer, value) else call
     return call
 
 
