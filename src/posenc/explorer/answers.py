@@ -14,7 +14,7 @@ from posenc.explorer.asked import Asked
 from posenc.explorer.once import Once
 from posenc.explorer.parameters import Refused
 from posenc.expressions import spelling
-from posenc.mechanisms import Encoding, Rotary
+from posenc.mechanisms import Bias, Encoding, Rotary
 from posenc.messages import catalogue as messages_in
 from posenc.messages import translator
 from posenc.views import Dials, Image, Lines, View, view
