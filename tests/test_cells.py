@@ -218,3 +218,27 @@ def test_a_kind_of_ones_own_gets_its_formula_by_registering_it():
 
     formulas.register(Double, lambda _, at: [Step("mine", "mine", (at.truth,))])
     assert [step.name for step in cell(Double(8), 3, 2).steps] == ["mine"]
+
+
+HEADED = [(e, places[1]) for e, places in (*BIASES, *SCORES) if "NoPE" not in e and "Shaw" not in e]
+
+
+@pytest.mark.parametrize(("expression", "where"), HEADED)
+def test_the_cell_of_another_head_is_worked_with_its_numbers(expression, where):
+    encoding = spelled(expression)
+    params = drawn(encoding)
+    last = encoding.heads - 1
+    told = cell(encoding, *where, params, head=last)
+    q, k = (np.array([place]) for place in where)
+    wide = {name: np.asarray(value, dtype=np.float64) for name, value in params.items()}
+    if isinstance(encoding, pe.Bias):
+        truth = float(encoding.bias(q, k, wide)[last, 0, 0])
+    else:
+        x = np.random.default_rng(0).normal(size=(encoding.heads, 1, encoding.dim))
+        truth = float(encoding.scores(x, x, q, k, wide)[last, 0, 0])
+    assert told.truth == pytest.approx(truth, rel=1e-12, abs=1e-12)
+    formula = told.to_json()["steps"][-1]["formulas"][-1]
+    for value in map(computed, sides(formula)):
+        assert value is None or value == pytest.approx(truth, rel=1e-9, abs=1e-9)
+    with pytest.raises(ValueError, match=f"at most {last}; got head={last + 1}"):
+        cell(encoding, *where, params, head=last + 1)

@@ -145,6 +145,41 @@ def test_the_cell_is_that_of_the_picture_under_the_pointer(visit: Visit) -> None
     assert library() == pytest.approx(expected(1), abs=1e-7)
 
 
+def test_the_cell_of_a_map_is_that_of_its_row_column_and_dimension(visit: Visit) -> None:
+    visit.open(e="AxialSinusoidal(16)")
+    panels = visit.api("view/maps", e="AxialSinusoidal(16)")["panels"]
+    picture = visit.page.locator("#large .picture").nth(5)
+    box = picture.bounding_box()
+    assert box is not None
+    at = {"x": box["width"] * 3.5 / 16, "y": box["height"] * 12.5 / 16}
+    picture.click(position=at)  # pyright: ignore[reportArgumentType]
+    visit.page.mouse.move(5, 5)
+    channel = panels[5]["channel"]
+    assert visit.cell == f"row 12, column 3, dimension {channel}"
+    visit.page.wait_for_timeout(500)
+    value = visit.page.locator("[aria-labelledby=cell-title] .value").inner_text()
+    shown = panels[5]["values"][12][3]
+    assert float(value.replace("\N{MINUS SIGN}", "-")) == pytest.approx(shown, abs=1e-6)
+    assert [visit.state[part] for part in "pkd"] == [["12"], ["3"], [str(channel)]]
+
+
+def test_the_cell_of_a_bias_is_that_of_the_head_under_the_pointer(visit: Visit) -> None:
+    visit.open(e="T5Bias(8)")
+    panels = visit.api("view/bias", e="T5Bias(8)", text="the dog bit the man", by="words")["panels"]
+    images = [panel for panel in panels if panel["panel"] == "image"]
+    picture = visit.page.locator("#large .picture").nth(1)
+    box = picture.bounding_box()
+    assert box is not None
+    at = {"x": box["width"] * 0.5 / 5, "y": box["height"] * 3.5 / 5}
+    picture.hover(position=at)  # pyright: ignore[reportArgumentType]
+    head = images[1]["channel"]
+    visit.page.wait_for_selector(f"h3:has-text('head {head + 1}, query 3')")
+    visit.page.wait_for_timeout(500)
+    value = visit.page.locator("[aria-labelledby=cell-title] .value").inner_text()
+    shown = images[1]["values"][3][0]
+    assert float(value.replace("\N{MINUS SIGN}", "-")) == pytest.approx(shown, abs=1e-6)
+
+
 def test_colours_are_those_of_the_values(visit: Visit) -> None:
     visit.open()
     shown = visit.pixels()[..., :3]

@@ -186,6 +186,17 @@ def test_every_encoding_has_cells_and_says_where_they_end(client, encoding):
     assert end.status == 200 or "must" in end.message or "position" in end.message
 
 
+def test_a_cell_of_a_head_is_the_cell_of_its_matrix(client):
+    for image in view("T5Bias(8)", "bias", length=16, seed=2).panels:
+        if isinstance(image, Image):
+            asked = {"e": "T5Bias(8)", "n": 16, "seed": 2, "p": 7, "d": 3, "h": image.channel}
+            told = client.get("/api/v1/cell", **asked).json
+            assert told["truth"] == pytest.approx(image.values[7, 3], abs=1e-7)
+    beyond = client.get("/api/v1/cell", e="T5Bias(8)", h=8)
+    assert beyond.status == 400
+    assert "head must be" in beyond.message
+
+
 PICTURES = [
     "AxialSinusoidal(16)",
     "FourierFeatures(16)",

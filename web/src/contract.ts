@@ -49,6 +49,8 @@ export interface Told {
   /** The channel of the first column, and how far it is to that of the next. */
   first: number;
   stride: number;
+  /** Rows and columns of its maps, where its positions are those of a picture. */
+  side: number | null;
 }
 
 export interface Kind extends Told {
@@ -93,6 +95,8 @@ export interface Image {
   unit: string;
   square: boolean;
   ratio: [number, number];
+  /** The dimension, pair or head that it is of, where it is of one. */
+  channel: number | null;
 }
 
 export interface Lines {

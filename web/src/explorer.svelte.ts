@@ -9,6 +9,7 @@ export interface Cursor {
   p: number;
   d: number;
   k: number;
+  h: number;
 }
 
 /** What a reader sees first of each mechanism. */
@@ -191,21 +192,28 @@ export class Explorer {
     return views.length === 0 || views.includes(first) ? first : (views[0] ?? first);
   }
 
+  /** How many positions there are; of a picture, how many rows. */
   get count(): number {
+    const { side } = this.toldOf(this.shown) ?? {};
+    return side ?? this.positions;
+  }
+
+  private get positions(): number {
     return Math.max(this.tokens.value?.tokens.length ?? 0, this.state.n) || 64;
   }
 
   /** One cursor for all views: where the pointer is, else what is pinned, else a place worth a look. */
   get cursor(): Cursor {
     const last = this.count - 1;
-    const pairs = this.acts === "bias" || this.acts === "scores";
-    const start = pairs ? { p: last, d: 0 } : { p: Math.min(2, last), d: 2 };
-    const { p, d, k } = this.state;
-    const place = { p: p ?? start.p, d: d ?? start.d, k: k ?? 0, ...this.hover };
-    return { p: Math.min(place.p, last), d: Math.min(place.d, this.columns - 1), k: Math.min(place.k, last) };
+    const start = this.paired && this.flat ? { p: last, d: 0 } : { p: Math.min(2, last), d: 2 };
+    const { p, d, k, h } = this.state;
+    const place = { p: p ?? start.p, d: d ?? start.d, k: k ?? 0, h: h ?? 0, ...this.hover };
+    const [row, column] = [Math.min(place.p, last), Math.min(place.k, last)];
+    return { p: row, d: Math.min(place.d, this.columns - 1), k: column, h: place.h };
   }
 
-  pin({ of = this.active, ...place }: Partial<Cursor> & { of?: number }): void {
+  /** Keep the cursor at a place; null is wherever it would be anyway. */
+  pin({ of = this.active, ...place }: { [part in keyof Cursor]?: number | null } & { of?: number }): void {
     Object.assign(this.state, place);
     this.active = of;
     this.hover = null;
@@ -213,7 +221,18 @@ export class Explorer {
 
   /** What a column of a picture is: a dimension, or, of positions by positions, a key. */
   columnOf(image: Image): "d" | "k" {
-    return image.square && this.acts !== "bias" && this.acts !== "scores" ? "k" : "d";
+    return image.square && (!this.flat || !this.paired) ? "k" : "d";
+  }
+
+  /** The dimension or the head that a picture is of, as a part of the cursor. */
+  channelOf(image: Image): Partial<Cursor> {
+    if (image.channel === null) return {};
+    return this.paired ? { h: image.channel } : { d: image.channel };
+  }
+
+  /** Whether the encoding is about pairs of a query and a key. */
+  private get paired(): boolean {
+    return this.acts === "bias" || this.acts === "scores";
   }
 
   /** Colours of lines and tokens; black would not be seen on a dark page. */

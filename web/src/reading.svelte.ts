@@ -24,15 +24,22 @@ export function cellOf(explorer: Explorer, image: Image, row: number, column: nu
   });
 }
 
-export function where(explorer: Explorer, kind: string): string {
-  const { p, d, k } = explorer.cursor;
-  if (kind === "maps") return t("row {row}, column {column}", { row: p, column: k });
-  if (explorer.acts === "bias" || explorer.acts === "scores")
-    return t("query {query}, key {key}", { query: place(explorer, p), key: place(explorer, d) });
-  if (explorer.acts === "rotary") return t("position {position}, pair {pair}", { position: place(explorer, p), pair: d });
+/** The cursor by what the encoding makes of it: a dimension, a pair, or a query and a key of a head. */
+export function where(explorer: Explorer): string {
+  const { p, d, k, h } = explorer.cursor;
+  const { acts, flat } = explorer;
+  if (!flat) {
+    const away = (explorer.count - 1) / 2;
+    if (acts === "bias") return t("head {head}, {rows} down and {columns} right of the query", { head: h + 1, rows: p - away, columns: k - away });
+    const spot = { row: p, column: k, channel: d };
+    return acts === "rotary" ? t("row {row}, column {column}, pair {channel}", spot) : t("row {row}, column {column}, dimension {channel}", spot);
+  }
+  if (acts === "bias" || acts === "scores")
+    return t("head {head}, query {query}, key {key}", { head: h + 1, query: place(explorer, p), key: place(explorer, d) });
+  if (acts === "rotary") return t("position {position}, pair {pair}", { position: place(explorer, p), pair: d });
   return t("position {position}, dimension {dimension}", { position: place(explorer, p), dimension: d });
 }
 
 export function reading(explorer: Explorer): string {
-  return picture.kind === explorer.view && picture.says ? picture.says : where(explorer, explorer.view);
+  return picture.kind === explorer.view && picture.says ? picture.says : where(explorer);
 }

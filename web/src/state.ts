@@ -9,7 +9,7 @@ export const VIEWS = [
   "bias", "scalings", "maps", "learned", "sum", "attention",
 ] as const;
 export const PARTS = ["sentence", "encoding", "views", "cell", "properties", "tour", "export"] as const;
-export const MOST = { text: 2000, encodings: 4, positions: 8192, steps: 10, column: 8191 };
+export const MOST = { text: 2000, encodings: 4, positions: 8192, steps: 10, column: 8191, heads: 64 };
 
 export type Lang = keyof typeof LANGUAGES;
 export type ViewKind = (typeof VIEWS)[number];
@@ -26,6 +26,8 @@ export interface State {
   p: number | null;
   d: number | null;
   k: number | null;
+  /** The head, of what has heads. */
+  h: number | null;
   lang: Lang;
   theme: (typeof THEMES)[number];
   hide: string[];
@@ -52,7 +54,7 @@ export function browserLanguage(languages: readonly string[]): Lang {
 }
 
 export function initial(lang: Lang): State {
-  const cursor = { p: null, d: null, k: null };
+  const cursor = { p: null, d: null, k: null, h: null };
   return {
     text: EXAMPLES[lang], by: "words", e: [FIRST], a: 0, n: 0, view: null, ...cursor,
     lang, theme: "auto", hide: [], step: null, seed: 0,
@@ -100,6 +102,7 @@ export function fromQuery(query: string, lang: Lang): { state: State; wrong: str
     p: whole("p", 0, MOST.positions - 1, null),
     d: whole("d", 0, MOST.column, null),
     k: whole("k", 0, MOST.positions - 1, null),
+    h: whole("h", 0, MOST.heads - 1, null),
     lang: spoken,
     theme: one("theme", THEMES, "auto"),
     hide: known,
@@ -117,7 +120,7 @@ export function toQuery(state: State, { lang, keepText = false }: { lang: Lang; 
   if (state.e.length > 1 || state.e[0] !== FIRST) state.e.forEach((e) => query.append("e", e.replaceAll(", ", ",")));
   for (const key of ["a", "n", "seed"] as const) if (state[key]) query.set(key, String(state[key]));
   if (state.view) query.set("view", state.view);
-  for (const key of ["p", "d", "k", "step"] as const) if (state[key] !== null) query.set(key, String(state[key]));
+  for (const key of ["p", "d", "k", "h", "step"] as const) if (state[key] !== null) query.set(key, String(state[key]));
   if (keepText || state.lang !== lang) query.set("lang", state.lang);
   if (state.theme !== "auto") query.set("theme", state.theme);
   if (state.hide.length) query.set("hide", state.hide.join(","));

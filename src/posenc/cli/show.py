@@ -86,7 +86,8 @@ def show(
     --json prints {kind, title, panels, notes, columns}. A panel is one of
 
     \b
-    {panel: "image", title, values, rows, columns, limit, colours, unit, square, ratio}
+    {panel: "image", title, values, rows, columns, limit, colours, unit, square, ratio,
+     channel}
     {panel: "lines", title, x, lines, x_axis, y_axis, marks, steps}
     {panel: "dials", title, hands, names, labels}
 

@@ -168,7 +168,7 @@ def _panel(made: View, number: int) -> Any:
     return made.panels[number]
 
 
-def cell(asked: Asked, place: int, other: int, beside: int) -> dict[str, Any]:
+def cell(asked: Asked, place: int, other: int, beside: int = 0, head: int = 0) -> dict[str, Any]:
     """The worked calculation of one number of the first encoding.
 
     `place` is a position and `other` a dimension or a key; over a picture they are a row and a
@@ -183,7 +183,7 @@ def cell(asked: Asked, place: int, other: int, beside: int) -> dict[str, Any]:
     try:
         params = encoding.init(np.random.default_rng(asked.seed))
         where = _where(encoding, place, other, beside)
-        told = worked(encoding, *where, params, lang=asked.lang).to_json()
+        told = worked(encoding, *where, params, head=head, lang=asked.lang).to_json()
     except WRONG as error:
         raise Refused(str(error), "p") from error
     t = translator(asked.lang)

@@ -76,8 +76,8 @@ ENDPOINTS = (
     Endpoint(
         "/api/v1/cell",
         "One number, worked.",
-        (*COMMON, p.POSITION, p.DIMENSION, p.COLUMN),
-        lambda v, own: answers.cell(asked(v, own), v["p"], v["d"], v["k"]),
+        (*COMMON, p.POSITION, p.DIMENSION, p.COLUMN, p.HEAD),
+        lambda v, own: answers.cell(asked(v, own), v["p"], v["d"], v["k"], v["h"]),
     ),
     Endpoint(
         "/api/v1/explain",

@@ -11,7 +11,9 @@ from posenc.expressions import Call, called, spelling
 from posenc.find import VARIANTS, example
 from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores
 from posenc.messages import translator
+from posenc.views.bias import reach
 from posenc.views.kinds import kinds_for
+from posenc.views.maps import SIDE
 
 MECHANISMS = {"additive": Additive, "rotary": Rotary, "bias": Bias, "scores": Scores}
 
@@ -90,7 +92,15 @@ def _seen(value: Encoding) -> dict[str, Any]:
         "columns": columns or None,
         "first": unturned if trailing else 0,  # the channel of the first column
         "stride": 2 if neighbours else 1,  # and how far it is to that of the next
+        "side": _side(value),
     }
+
+
+def _side(value: Encoding) -> int | None:
+    """Rows and columns of the maps of what has positions in a picture."""
+    if (value.axes or 1) == 1:
+        return None
+    return 2 * reach(value) + 1 if isinstance(value, Bias) else SIDE
 
 
 def name_of(call: Call) -> str | None:

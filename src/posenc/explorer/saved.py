@@ -3,7 +3,9 @@
 import base64
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice, product
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,13 +14,13 @@ import numpy as np
 from posenc.explorer import answers, encodings, verdicts
 from posenc.explorer.asked import Asked
 from posenc.explorer.page import STATIC, npy
-from posenc.mechanisms import Encoding
+from posenc.mechanisms import Bias, Encoding
 from posenc.messages import LANGUAGES
 from posenc.views import Image
 from posenc.views.kinds import kinds_for
 from posenc.worked.cell import number_of_columns
 
-CELLS = 2_000
+CELLS = 2_048
 """Cells whose worked calculation a saved page has, from the first row on."""
 ROWS, COLUMNS = 512, 1_024
 
@@ -83,14 +85,42 @@ def _named(path: str, asked: Asked, **more: int) -> str:
 
 
 def _cells(asked: Asked, among: int) -> dict[str, Any]:
-    columns = number_of_columns(asked.encodings[0], asked.length)
-    most = CELLS // among
-    rows = min(asked.length, max(1, most // columns))
+    """The cells that a reader comes to first: as many as there is room for."""
+    encoding, most = asked.encodings[0], CELLS // among
+    if (encoding.axes or 1) > 1:
+        return dict(islice(_cells_of_maps(asked), most))
+    columns, heads = number_of_columns(encoding, asked.length), _heads(asked)
+    rows = min(asked.length, max(1, most // (columns * len(heads))))
     return {
-        _named("cell", asked, d=column, p=row): answers.cell(asked, row, column, 0)
+        _named("cell", asked, d=column, p=row, **({"h": head} if head else {})): answers.cell(
+            asked, row, column, head=head
+        )
         for row in range(rows)
         for column in range(min(columns, most))
+        for head in heads
     }
+
+
+def _heads(asked: Asked) -> list[int]:
+    """The heads whose biases are shown; the first, of what has no pictures of heads."""
+    if not isinstance(asked.encodings[0], Bias):
+        return [0]
+    panels = answers.seen(asked, "bias").panels
+    return sorted({panel.channel or 0 for panel in panels if isinstance(panel, Image)}) or [0]
+
+
+def _cells_of_maps(asked: Asked) -> Iterator[tuple[str, Any]]:
+    """Those of the maps that are shown, one map after the other."""
+    seen = encodings.told(asked.names[0], {asked.names[0]: asked.encodings[0]})
+    for panel in answers.seen(asked, answers.first_kind(asked)).panels:
+        assert isinstance(panel, Image), "maps are images"
+        channel, shape = panel.channel or 0, panel.values.shape
+        paired = seen["acts"] in ("bias", "scores")
+        where = {"h": channel} if paired and channel else {}
+        d = min(2, shape[1] - 1) if paired else seen["first"] + seen["stride"] * channel
+        for row, column in product(*map(range, shape)):
+            name = _named("cell", asked, d=d, p=row, k=column, **where)
+            yield name, answers.cell(asked, row, d, column, channel if paired else 0)
 
 
 def _base64(data: bytes) -> str:

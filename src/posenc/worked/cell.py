@@ -42,11 +42,13 @@ def cell(
     other: Point,
     params: Params | None = None,
     *,
+    head: int = 0,
     lang: str = "en",
 ) -> Cell:
     """The number at `place` (a position) and `other` (a dimension; of biases, the key's position).
 
-    Where positions are points, they are tuples with a number for each axis.
+    Where positions are points, they are tuples with a number for each axis. `head`, from 0, is for
+    biases and scores.
 
     >>> from posenc import AxialSinusoidal, Sinusoidal
     >>> worked = cell(Sinusoidal(8), 3, 2)
@@ -58,12 +60,14 @@ def cell(
     t = translator(lang)
     place = _checked("place", place, encoding)
     rows = isinstance(encoding, Additive | Rotary)
+    heads = 1 if rows else int(getattr(encoding, "heads", 1))
+    rules.whole("head", head, least=0, most=heads - 1)
     other = rules.whole("other", other, **WHERE) if rows else _checked("other", other, encoding)
     values = [
-        value_at(encoding, place, other, _cast(params, dtype), dtype)
+        value_at(encoding, place, other, _cast(params, dtype), dtype, head)
         for dtype in (np.float32, np.float64)
     ]
-    steps: list[Step] = formulas(encoding, Place(place, other, values[1], params or {}, t))
+    steps: list[Step] = formulas(encoding, Place(place, other, values[1], params or {}, t, head))
     return Cell(tuple(steps), *values)
 
 
@@ -101,9 +105,9 @@ def _checked(name: str, place: Any, encoding: Encoding) -> Any:
 
 
 def value_at(
-    encoding: Encoding, place: Any, other: Any, params: Params | None, dtype: Any
+    encoding: Encoding, place: Any, other: Any, params: Params | None, dtype: Any, head: int = 0
 ) -> float:
-    """The number there: what is added, a cosine or sine, the bias or logit of the first head."""
+    """The number there: what is added, a cosine or sine, the bias or logit of a head."""
     here = np.array([place])
     match encoding:
         case Additive():
@@ -114,11 +118,11 @@ def value_at(
             return float((cos if wave == "cos" else sin)[0, pair])
         case Bias():
             made = np.asarray(encoding.bias(here, np.array([other]), params))
-            return float(made.astype(dtype)[0, 0, 0])
+            return float(made.astype(dtype)[head, 0, 0])
         case _:
             x = vector(encoding, dtype)
             return float(
-                np.asarray(logits(encoding, x, x, here, np.array([other]), params))[0, 0, 0]
+                np.asarray(logits(encoding, x, x, here, np.array([other]), params))[head, 0, 0]
             )
 
 

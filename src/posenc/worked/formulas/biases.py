@@ -1,4 +1,4 @@
-"""Formulas of biases: one number of the first head."""
+"""Formulas of biases: one number of a head. Heads are called 1, 2, … as papers do."""
 
 import numpy as np
 
@@ -27,13 +27,15 @@ from posenc.worked.maths import Maths, equation, frac, index, power, row
 
 def _b(at: Place) -> Maths:
     if isinstance(at.row, tuple):
-        return index("b", 1)
-    return index("b", 1, at.row, at.column)
+        return index("b", at.head + 1)
+    return index("b", at.head + 1, at.row, at.column)
 
 
 def _pair(at: Place) -> str:
     t = at.t
-    return t("Head 1, query {query}, key {key}.", query=at.row, key=at.column)
+    return t(
+        "Head {head}, query {query}, key {key}.", head=at.head + 1, query=at.row, key=at.column
+    )
 
 
 def _away(at: Place) -> Maths:
@@ -41,13 +43,13 @@ def _away(at: Place) -> Maths:
 
 
 GENERAL = row("|", "i", " − ", "j", "|")
-B = index("b", 1, "i", "j")
+B = index("b", "h", "i", "j")
 
 
 @formulas.register
 def _(encoding: ALiBi, at: Place) -> list[Step]:
     q, k = at.row, at.column
-    slope = float(encoding.head_slopes()[0])
+    slope = float(encoding.head_slopes()[at.head])
     half: tuple[Maths, ...] = (" − ", 0.5) if encoding.future == "offset" and q > k else ()
     away = row("(", _away(at), *half, ")")
     formula = equation(_b(at), row("−", slope, " · ", away), at.truth)
@@ -58,7 +60,7 @@ def _(encoding: ALiBi, at: Place) -> list[Step]:
 def _(_encoding: TwoSidedALiBi, at: Place) -> list[Step]:
     t = at.t
     behind = at.row >= at.column
-    s = float(np.asarray(at.params["behind" if behind else "ahead"])[0])
+    s = float(np.asarray(at.params["behind" if behind else "ahead"])[at.head])
     words = (
         t("A learned slope for keys behind.") if behind else t("A learned slope for keys ahead.")
     )
@@ -74,7 +76,7 @@ def _(_encoding: TwoSidedALiBi, at: Place) -> list[Step]:
 @formulas.register
 def _(encoding: KERPLE, at: Place) -> list[Step]:
     t = at.t
-    r1, r2 = (max(0.01, float(np.asarray(at.params[name])[0])) for name in ("r1", "r2"))
+    r1, r2 = (max(0.01, float(np.asarray(at.params[name])[at.head])) for name in ("r1", "r2"))
     if encoding.kernel == "log":
         words = t("A learned logarithm of the distance.")
         general = row(
@@ -97,7 +99,7 @@ def _(encoding: FIRE, at: Place) -> list[Step]:
     least = max(float(at.row), longest)
     x = float(np.log1p(abs(c * (at.row - at.column))) / (np.log1p(abs(c * least)) + encoding.eps))
     hidden = np.maximum(given["w1"][:, 0] * x + given["b1"], 0)
-    column, b = given["w2"][0], float(given["b2"][0])
+    column, b = given["w2"][at.head], float(given["b2"][at.head])
 
     def phi(inside: Maths) -> Maths:
         return row("ln", "(", 1, " + ", "|", "c", " · ", inside, "|", ")")
@@ -148,7 +150,11 @@ def _(encoding: Sandwich, at: Place) -> list[Step]:
     table = summed(
         "cosines", t("The cosine at each frequency."), ("k", "w", "cos"), w, cosines, first=1
     )
-    sides = _b(at), frac(float(cosines.sum()), row(8, " · ", frac(1, encoding.heads))), at.truth
+    sides = (
+        _b(at),
+        frac(float(cosines.sum()), row(8, " · ", frac(at.head + 1, encoding.heads))),
+        at.truth,
+    )
     formula, numbers = worked(words, general, sides, at=at)
     return [formula, table, numbers]
 
@@ -167,13 +173,14 @@ def _(encoding: ClippedBias, at: Place) -> list[Step]:
 def _looked_up(at: Place, line: int) -> Step:
     t = at.t
     words = t(
-        "Head 1, query {query}, key {key}: the distance {distance} is row {row} of the table.",
+        "Head {head}, query {query}, key {key}: the distance {distance} is row {row} of the table.",
+        head=at.head + 1,
         query=at.row,
         key=at.column,
         distance=at.row - at.column,
         row=line,
     )
-    return Step("numbers", words, (equation(_b(at), index("T", line, 1), at.truth),))
+    return Step("numbers", words, (equation(_b(at), index("T", line, at.head + 1), at.truth),))
 
 
 @formulas.register
@@ -183,8 +190,9 @@ def _(encoding: SwinBias, at: Place) -> list[Step]:
     dy, dx = (int(q - k) for q, k in zip(at.row, at.column, strict=True))
     line = (dy + height - 1) * (2 * width - 1) + dx + width - 1
     words = t(
-        "Head 1: query minus key is {rows} in rows and {columns} in columns, which is row {row} of "
-        "the table.",
+        "Head {head}: query minus key is {rows} in rows and {columns} in columns, which is row "
+        "{row} of the table.",
+        head=at.head + 1,
         rows=dy,
         columns=dx,
         row=line,
@@ -193,7 +201,9 @@ def _(encoding: SwinBias, at: Place) -> list[Step]:
     return [
         Step("formula", words, (equation("r", place, line),)),
         Step(
-            "numbers", t("The numbers put in."), (equation(_b(at), index("T", line, 1), at.truth),)
+            "numbers",
+            t("The numbers put in."),
+            (equation(_b(at), index("T", line, at.head + 1), at.truth),),
         ),
     ]
 
@@ -206,19 +216,20 @@ def _(encoding: SwinV2Bias, at: Place) -> list[Step]:
     away = [float(q - k) for q, k in zip(at.row, at.column, strict=True)]
     where = [float(encoding.coordinates(np.array(d), s)) for d, s in zip(away, sides, strict=True)]
     hidden = np.maximum(given["w1"] @ where + given["b1"], 0)
-    x = float(given["w2"][0] @ hidden)
+    x = float(given["w2"][at.head] @ hidden)
     words = t(
         "Query minus key is {rows} in rows and {columns} in columns. Their logarithms go through a "
-        "small network of {hidden} hidden units, which gives x for head 1.",
+        "small network of {hidden} hidden units, which gives x for head {head}.",
         rows=int(away[0]),
         columns=int(away[1]),
         hidden=encoding.hidden,
+        head=at.head + 1,
     )
     scaled = [
         equation(index("t", axis), _logarithm(d, side), value)
         for axis, (d, side, value) in enumerate(zip(away, sides, where, strict=True))
     ]
-    general = index("b", 1), frac(16, row(1, " + ", power("e", row("−", "x"))))
+    general = _b(at), frac(16, row(1, " + ", power("e", row("−", "x"))))
     special = general[0], frac(16, row(1, " + ", power("e", -x))), at.truth
     formula, numbers = worked(words, general, special, at=at)
     return [formula, Step("logarithms", t("The logarithms."), tuple(scaled)), numbers]

@@ -27,6 +27,8 @@ class Place:
     truth: float
     params: Params
     t: Translate
+    head: int = 0
+    """Of biases and scores."""
 
 
 @singledispatch

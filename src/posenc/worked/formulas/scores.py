@@ -1,4 +1,4 @@
-"""Formulas of logits: of the first head, for a query and a key that are equal, drawn at random."""
+"""Formulas of logits: of a head, for a query and a key that are equal, drawn at random."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def vector(encoding: Encoding, dtype: Any = np.float64) -> np.ndarray:
 
 @formulas.register
 def _(encoding: Shaw, at: Place) -> list[Step]:
-    t, x = at.t, vector(encoding)[0, 0]
+    t, x = at.t, vector(encoding)[at.head, 0]
     line = int(np.clip(at.column - at.row, -encoding.reach, encoding.reach)) + encoding.reach
     a = np.asarray(at.params["key_table"], dtype=np.float64)[line]
     words = t(
@@ -40,8 +40,10 @@ def _(encoding: Shaw, at: Place) -> list[Step]:
 
 @formulas.register
 def _(encoding: TransformerXL, at: Place) -> list[Step]:
-    t, x = at.t, vector(encoding)[0, 0]
-    given = {name: np.asarray(value, dtype=np.float64)[0] for name, value in at.params.items()}
+    t, x = at.t, vector(encoding)[at.head, 0]
+    given = {
+        name: np.asarray(value, dtype=np.float64)[at.head] for name, value in at.params.items()
+    }
     angles = (at.row - at.column) * encoding.frequencies()
     waves = given["projection"] @ np.concatenate([np.sin(angles), np.cos(angles)])
     words = t(
