@@ -281,6 +281,7 @@ def test_colours_are_those_of_figures(client, theme):
         assert told[name] == [list(row) for row in table]
         assert len(told[name]) == 256
     assert told["lines"] == list(colours.lines(dark=theme == "dark"))
+    assert told["tokens"] == list(colours.tokens(dark=theme == "dark"))
 
 
 def test_every_encoding_is_listed_with_what_makes_it(client):

@@ -135,6 +135,8 @@ def view_json(made: View, rows: int, columns: int) -> dict[str, Any]:
     for panel in made.panels:
         if isinstance(panel, Image):
             panels.append(_image_json(panel, rows or WHOLE, columns or WHOLE))
+        elif isinstance(panel, Lines):
+            panels.append(panel.averaged(columns or WHOLE).to_json())
         else:
             panels.append(panel.to_json())
     return told | {"panels": panels, "columns": made.columns}
@@ -232,10 +234,10 @@ def messages(lang: str) -> dict[str, Any]:
 
 
 def colour_maps(theme: str) -> dict[str, Any]:
-    """The colour maps, 256 colours each, and the colours of lines and tokens."""
+    """The colour maps, 256 colours each, the shades of lines and the colours of tokens."""
     dark = theme == "dark"
     maps = {name: colours.table(name, dark=dark) for name in colours.MAPS}
-    return maps | {"lines": colours.lines(dark=dark)}
+    return maps | {"lines": colours.lines(dark=dark), "tokens": colours.tokens(dark=dark)}
 
 
 def config(body: bytes | str) -> dict[str, Any]:
