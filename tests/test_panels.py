@@ -26,6 +26,11 @@ def test_averages_are_means_of_boxes():
     assert small.averaged(1, 1).ratio == (6, 8)
 
 
+def test_squares_stay_squares():
+    small = image(np.arange(4096.0).reshape(64, 64), square=True).averaged(32, 16)
+    assert (small.values.shape, small.ratio) == ((16, 16), (4, 4))
+
+
 def test_what_fits_is_left_alone():
     whole = image(np.ones((4, 4)))
     assert whole.averaged(4, 9) is whole

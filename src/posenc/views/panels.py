@@ -61,13 +61,25 @@ class Image:
         >>> small.values.tolist(), small.ratio
         ([[0.5, 2.5, 8.0]], (1, 2))
         """
-        most = rules.whole("rows", rows, least=1), rules.whole("columns", columns, least=1)
-        ratio = boxes(self.values.shape, most)
-        if ratio == (1, 1):
+        box = self.box(rows, columns)
+        if box == (1, 1):
             return self
         mean = direction_means if self.colours == "cyclic" else means
-        together = self.ratio[0] * ratio[0], self.ratio[1] * ratio[1]
-        return replace(self, values=mean(self.values, ratio), ratio=together)
+        together = self.ratio[0] * box[0], self.ratio[1] * box[1]
+        return replace(self, values=mean(self.values, box), ratio=together)
+
+    def box(self, rows: int, columns: int) -> tuple[int, int]:
+        """How many rows and columns of this image go into a cell of one with at most so many.
+
+        Squares stay squares.
+
+        >>> Image("", np.zeros((64, 64)), Axis(""), Axis(""), 1.0, square=True).box(64, 16)
+        (4, 4)
+        """
+        most = rules.whole("rows", rows, least=1), rules.whole("columns", columns, least=1)
+        down, across = boxes(self.values.shape, most)
+        side = max(down, across)
+        return (side, side) if self.square else (down, across)
 
     def to_json(self) -> dict[str, Any]:
         """The image as plain data; what is not finite is null."""

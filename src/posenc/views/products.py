@@ -91,7 +91,8 @@ def _lines(scene: Scene, subject: Subject, values: np.ndarray) -> Lines:
     said = t("the same over the distance, from a few queries")
     single = len(scene.subjects) == 1
     title = said if single else t("{encoding}: {what}", encoding=subject.name, what=said)
-    x_axis, y_axis = Axis(t("distance (query − key)")), Axis(t("product"))
+    # beside one image the name of its colours stands there already
+    x_axis, y_axis = Axis(t("distance (query − key)")), Axis("" if single else t("product"))
     return Lines(title, distances, lines, x_axis, y_axis)
 
 
