@@ -67,7 +67,7 @@ def test_an_image_is_inline_up_to_its_limit(client, n, inline):
     assert panel["shape"] == [n, 64]
 
 
-@pytest.mark.parametrize(("columns", "ratio"), [(600, 7), (128, 8), (0, 1)])
+@pytest.mark.parametrize(("columns", "ratio"), [(600, 7), (128, 14), (0, 1)])
 def test_lines_are_averaged_and_their_export_is_not(client, columns, ratio):
     asked = {"e": "Sinusoidal(8)", "n": 4096, "channels": "0,2"}
     told = client.get("/api/v1/view/waves", **asked, columns=columns).json

@@ -26,7 +26,7 @@ from posenc.views.maps import point
 WHOLE = 2**24
 """Rows and columns of an image that is not averaged."""
 
-STEPS = 512
+STEPS = 300
 """Positions of a line, at least: a plot may be wider than a picture beside others."""
 
 INLINE = 4_096
