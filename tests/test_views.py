@@ -429,6 +429,7 @@ def test_bias():
     curves, first, second = view("alibi", "bias", tokens="我 爱 学习 AI").panels
     assert curves.x.tolist() == list(range(-3, 4))
     assert curves.title == "query at 3"  # the last
+    assert view("alibi", "bias", length=1).panels[0].title == "query at 0"
     assert [line.name for line in curves.lines] == [f"head {h}" for h in range(1, 9)]
     for head, line in enumerate(curves.lines):
         assert np.allclose(line.y, -(2.0 ** -(head + 1)) * np.abs(curves.x))

@@ -60,14 +60,14 @@ def _heads(scene: Scene, count: int, most: int) -> list[int]:
 def _curves(scene: Scene, subject: Subject) -> Lines:
     """b(q, k) of the last query, for keys as far behind it and as far ahead as a text has them."""
     t = scene.t
-    reach = max(scene.count(32, most=2**14) - 1, 1)
-    keys = np.arange(2 * reach + 1)
-    made = subject.biases(np.array([reach]), keys)[:, 0, ::-1]
+    last = scene.count(32, most=2**14) - 1
+    keys = np.arange(2 * last + 1)
+    made = subject.biases(np.array([last]), keys)[:, 0, ::-1]
     lines = tuple(Line(t("head {head}", head=h + 1), made[h]) for h in _heads(scene, len(made), 8))
     x_axis = Axis(t("distance (query − key)"))
-    title = t("query at {position}", position=reach)
+    title = t("query at {position}", position=last)
     title = title if len(scene.subjects) == 1 else f"{subject.name}, {title}"
-    return Lines(title, keys - reach, lines, x_axis, Axis(t("bias")))
+    return Lines(title, keys - last, lines, x_axis, Axis(t("bias")))
 
 
 def _matrices(scene: Scene, subject: Subject) -> list[tuple[int, np.ndarray]]:
