@@ -340,7 +340,7 @@ def test_the_cell_of_a_key_that_is_not_seen_says_so(encoding, key, ahead):
         "this number."
     )
     assert (worked.steps[0].words == said) == ahead
-    assert len(worked.steps) == (2 if ahead else 1)
+    assert ("unseen" in [step.name for step in worked.steps]) == ahead
 
 
 def test_t5_buckets():
