@@ -87,11 +87,13 @@ def show(
     --json prints {kind, title, panels, notes, columns}. A panel is one of
 
     \b
-    {panel: "image", title, values, rows, columns, limit, colours, unit, square, ratio}
+    {panel: "image", title, values, rows, columns, limit, colours, unit, square, ratio,
+     channel}
     {panel: "lines", title, x, lines, x_axis, y_axis, marks, steps, ratio}
     {panel: "dials", title, hands, names, labels}
 
-    values are rows of numbers, coloured from -limit to limit; a line is {name, y, colour, low,
+    values are rows of numbers, coloured from -limit to limit; channel is the dimension, pair or
+    head that they are of, null if of several; a line is {name, y, colour, low,
     high}, with a y for each x and a colour counted from 0; nothing is averaged here, so ratio is 1,
     low and high are null; a mark is {name, x, y}, one of them null; hands are [angle, length] for
     each dial's name and each label; rows, columns and axes are {name, labels, log}. null is what is
