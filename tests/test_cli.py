@@ -43,7 +43,7 @@ def test_show_csv_is_one_long_table(run):
     result = run("show", "--encoding", "ALiBi(1)", "--length", "2", "--csv")
     lines = result.stdout.splitlines()
     assert lines[0] == "panel,title,row,row_label,column,column_label,value,length"
-    assert lines[1] == "0,query at 2,0,head 1,-2.0,,-0.0078125,"
+    assert lines[1] == "0,query at 1,0,head 1,-1.0,,-0.00390625,"
 
 
 def test_show_several_side_by_side_in_a_language_of_the_readers(run):

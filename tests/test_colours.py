@@ -1,5 +1,7 @@
 """The colours: symmetric, monotone, on any screen, and readable without red or green."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -100,11 +102,44 @@ def test_every_colour_exists_on_a_screen(dark, name):
     assert rgb.max() < 1.02
 
 
-def test_lines_are_okabe_and_itos_and_none_has_the_colour_of_the_page():
-    assert len(set(colours.lines())) == 8
-    assert "#FFFFFF" not in colours.lines()
-    assert len(set(colours.lines(dark=True))) == 8
-    assert "#000000" not in colours.lines(dark=True)
+def test_tokens_are_okabe_and_itos_and_none_has_the_colour_of_the_page():
+    assert len(set(colours.tokens())) == 8
+    assert "#FFFFFF" not in colours.tokens()
+    assert len(set(colours.tokens(dark=True))) == 8
+    assert "#000000" not in colours.tokens(dark=True)
+
+
+def of_hex(code):
+    return [int(code[at : at + 2], 16) for at in (1, 3, 5)]
+
+
+def luminance(code):
+    return linear(of_hex(code)) @ [0.2126, 0.7152, 0.0722]
+
+
+@MODES
+def test_lines_are_seen_on_the_page_and_are_no_tokens_colours(dark):
+    """A contrast of 3:1 with the paper of figures and of the explorer, by WCAG's formula."""
+    shades = colours.lines(dark=dark)
+    for paper in ("#15181C", "#171716") if dark else ("#FFFFFF", "#FCFCFA"):
+        for shade in shades:
+            light, dim = sorted((luminance(shade), luminance(paper)), reverse=True)
+            assert (light + 0.05) / (dim + 0.05) >= 3, (shade, paper)
+    lab, tokens = (
+        oklab(linear([of_hex(code) for code in codes]))
+        for codes in (shades, colours.tokens(dark=dark))
+    )
+    assert np.linalg.norm(lab[:, None] - tokens[None], axis=-1).min() > 0.08
+    steps = np.diff(lab[:, 0])
+    assert (steps < -0.05).all() if dark else (steps > 0.05).all()  # a ramp, the first stands out
+
+
+def test_no_two_lines_look_alike():
+    looks = [colours.look(number) for number in range(colours.SHADES * colours.STROKES)]
+    assert len(set(looks)) == len(looks)
+    for one, other in pairwise(looks):
+        assert one[0] != other[0]
+        assert one[1] != other[1] or one[0] == colours.SHADES - 1
 
 
 def test_an_unknown_map_is_a_sentence():

@@ -49,7 +49,9 @@ def test_every_kind_in_every_language(kind, lang):
     shown(kind, lang=lang, **({} if kind == "maps" else {"tokens": sentence}))
 
 
-@pytest.mark.parametrize("kind", ["heatmap", "similarity", "rotation", "decay", "attention"])
+@pytest.mark.parametrize(
+    "kind", ["heatmap", "similarity", "products", "rotation", "decay", "attention"]
+)
 def test_several_side_by_side(kind):
     what = ["sinusoidal", "learned", "rope"] if kind in ("heatmap", "similarity") else None
     figure = pe.show(what or ["rope", "xpos", "yarn"], kind, tokens=JAPANESE, dpi=60)
@@ -282,7 +284,33 @@ def test_one_colour_for_a_name_in_all_panels(dark):
     assert len(both) == len(drawn_colours(left)) == 4
     (*_, random) = pe.show(["rope", "yarn"], "decay", length=9, dpi=60).axes
     strokes = [line.get_linestyle() for line in random.get_lines()]
-    assert strokes == ["-", "--", "-", "--"]
+    assert strokes == ["-", "--", "--", ":"]
+    shades = [line.get_color() for line in random.get_lines()]
+    assert shades[0] == shades[1] != shades[2] == shades[3]
+
+
+def test_more_positions_than_fit_are_a_mean_with_a_band_behind_it():
+    figure = pe.show("sinusoidal", "waves", length=4096, channels=[0], dpi=60)
+    (axes,) = figure.axes
+    (line,) = axes.get_lines()
+    (band,) = axes.collections
+    box = 4096 // len(line.get_ydata()) + 1
+    assert np.allclose(
+        line.get_ydata()[:-1], np.sin(np.arange(4096)[: -(4096 % box)]).reshape(-1, box).mean(1)
+    )
+    edges = band.get_paths()[0].vertices[:, 1]
+    assert edges.max() > 0.99
+    assert edges.min() < -0.99
+    assert axes.get_xlabel() == (f"position (1:{box}, averaged; the band is from least to largest)")
+    assert len(figure.view.panels[0].x) == 4096  # the data is whole
+
+
+def test_lines_have_no_colour_of_a_token():
+    from posenc import colours
+
+    drawn = set(drawn_colours(pe.show("alibi", "bias", dpi=60).axes[0]).values())
+    assert drawn == set(colours.lines())
+    assert not drawn & set(colours.tokens())
 
 
 def test_wavelengths_of_dimensions_are_steps():

@@ -26,6 +26,11 @@ def test_averages_are_means_of_boxes():
     assert small.averaged(1, 1).ratio == (6, 8)
 
 
+def test_squares_stay_squares():
+    small = image(np.arange(4096.0).reshape(64, 64), square=True).averaged(32, 16)
+    assert (small.values.shape, small.ratio) == ((16, 16), (4, 4))
+
+
 def test_what_fits_is_left_alone():
     whole = image(np.ones((4, 4)))
     assert whole.averaged(4, 9) is whole
@@ -67,6 +72,54 @@ def test_averages_need_at_least_one_cell(most):
         image([[1.0]]).averaged(*most)
 
 
+def lines(x, *y):
+    made = tuple(Line(str(i), np.asarray(values, float)) for i, values in enumerate(y))
+    return Lines("title", np.asarray(x, float), made, Axis("x"), Axis("y"))
+
+
+def test_lines_are_averaged_with_a_band_from_least_to_largest():
+    y = np.sin(np.arange(4096.0))
+    small = lines(np.arange(4096), y, -y).averaged(600)
+    assert small.ratio == 7
+    boxes = [y[at : at + 7] for at in range(0, 4096, 7)]
+    first, second = small.lines
+    assert np.allclose(small.x, [np.arange(4096)[at : at + 7].mean() for at in range(0, 4096, 7)])
+    assert np.allclose(first.y, [box.mean() for box in boxes])
+    assert first.low.tolist() == [box.min() for box in boxes]
+    assert first.high.tolist() == [box.max() for box in boxes]
+    assert second.high.tolist() == [-box.min() for box in boxes]
+    assert (len(first.y), small.title) == (586, "title")
+    assert small.to_json()["ratio"] == 7
+    assert small.to_json()["lines"][0]["low"] == first.low.tolist()
+
+
+def test_lines_whose_steps_fit_are_left_alone():
+    whole = lines(np.arange(600), np.ones(600))
+    assert whole.averaged(600) is whole
+    smooth = lines(np.linspace(0, 99, 1585), np.ones(1585))  # sixteen points to a position
+    assert smooth.averaged(100) is smooth
+    alone = lines([0], [1.0])
+    assert alone.averaged(1) is alone
+
+
+def test_smooth_lines_are_averaged_by_whole_steps():
+    x = np.linspace(0, 99, 1585)
+    small = lines(x, x).averaged(50)
+    assert small.ratio == 2
+    assert np.allclose(small.x, [x[at : at + 32].mean() for at in range(0, 1585, 32)])
+
+
+def test_gaps_in_lines_stay_where_nothing_else_is():
+    small = lines(range(5), [1.0, np.nan, np.nan, np.inf, 4.0]).averaged(3).lines[0]
+    assert [small.y[0], small.low[0], small.high[0]] == [1.0, 1.0, 1.0]
+    assert np.isnan([small.y[1], small.low[1], small.high[1]]).all()
+
+
+def test_lines_need_at_least_one_column():
+    with pytest.raises(ValueError, match=r"columns must be a whole number of at least 1; got .*0$"):
+        lines([0], [1.0]).averaged(0)
+
+
 def test_json_is_plain_and_null_where_there_is_no_number():
     lines = Lines(
         "l",
@@ -102,11 +155,14 @@ def test_json_is_plain_and_null_where_there_is_no_number():
                 "panel": "lines",
                 "title": "l",
                 "x": [0.0, 1.0],
-                "lines": [{"name": "a", "y": [1 / 3, None], "colour": None, "dashed": False}],
+                "lines": [
+                    {"name": "a", "y": [1 / 3, None], "colour": None, "low": None, "high": None}
+                ],
                 "x_axis": {"name": "x", "labels": ["我", "AI"], "log": False},
                 "y_axis": {"name": "y", "labels": None, "log": True},
                 "marks": [{"name": "here", "x": None, "y": 2.0}],
                 "steps": False,
+                "ratio": 1,
             },
             {
                 "panel": "dials",

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import posenc as pe
+from posenc.colours import look
 from posenc.views import KINDS, Image, default_kind, kinds_for, view
 
 TOKENS = ("我", "爱", "学习", "AI")
@@ -61,6 +62,7 @@ def test_several_are_on_one_scale():
         (["swin", "SwinV2Bias(8, (7, 7))"], "bias"),
         (["alibi", "T5Bias(8, std=3.0)"], "bias"),
         (["sinusoidal", "Learned(64, 64)"], "similarity"),
+        (["sinusoidal", "rope", "Learned(64, 64)"], "products"),
         (["sinusoidal", "alibi"], "attention"),
     ],
 )
@@ -123,17 +125,19 @@ def test_a_colour_means_the_same_in_every_panel(what, kind):
     made = view(what, kind, length=20)
     assert all(len(colours) == 1 for colours in colours_of(made).values())
     for panel in made.panels:
-        looks = [(line.colour, line.dashed) for line in panel.lines]
-        assert len(set(looks)) == len(looks)
+        colours = [line.colour for line in panel.lines]
+        assert len(set(colours)) == len(colours)
     if kind != "decay":
         assert len({min(c) for c in colours_of(made).values()}) == len(colours_of(made))
 
 
-def test_of_random_products_the_deviation_is_dashed_in_its_encodings_colour():
-    equal, _, random = view(["rope", "yarn"], "decay", length=9).panels
-    assert [line.colour for line in equal.lines] == [0, 1]
-    looks = [(line.colour, line.dashed) for line in random.lines]
-    assert looks == [(0, False), (0, True), (1, False), (1, True)]
+@pytest.mark.parametrize("many", [1, 2, 8])
+def test_of_random_products_the_deviation_has_its_encodings_shade(many):
+    equal, _, random = view(["rope"] * many, "decay", length=9).panels
+    assert [line.colour for line in equal.lines] == list(range(many))
+    looks = [look(line.colour) for line in random.lines]
+    assert len(set(looks)) == 2 * many
+    assert [shade for shade, _ in looks[::2]] == [shade for shade, _ in looks[1::2]]
 
 
 def test_an_encoding_without_a_scaling_is_drawn_once():
@@ -147,6 +151,14 @@ def test_waves_are_smooth_and_pass_through_the_positions():
     assert np.allclose(panel.lines[0].y, np.sin(panel.x), atol=1e-14)
     assert np.allclose(panel.lines[1].y, np.cos(panel.x * 0.1), atol=1e-14)
     assert set(range(5)) <= set(panel.x.tolist())
+
+
+@pytest.mark.parametrize(("length", "points"), [(5, 16), (64, 16), (1_024, 4), (4_096, 1)])
+def test_smooth_waves_have_fewer_points_between_many_positions(length, points):
+    (panel,) = view("sinusoidal", "waves", length=length, dim=4, channels=[0]).panels
+    assert len(panel.x) == points * (length - 1) + 1
+    assert np.array_equal(panel.x[::points], np.arange(length))
+    assert np.allclose(panel.lines[0].y, np.sin(panel.x), atol=1e-12)
 
 
 def test_waves_of_a_table_are_at_whole_positions():
@@ -253,6 +265,76 @@ def test_similarity_on_a_grid_is_with_the_point_in_the_middle():
     assert added.limit == turned.limit
 
 
+def turned(x, position, dim):
+    return x.view(complex) * np.exp(1j * position * frequencies(dim))
+
+
+def test_products_of_a_rotation_are_those_of_one_query_and_one_key():
+    made = view("rope", "products", length=12, dim=8, seed=7)
+    matrix, lines = made.panels
+    q, k = np.random.default_rng(7).normal(size=(2, 8))
+    expected = [
+        [(turned(q, m, 8) * turned(k, n, 8).conj()).real.sum() for n in range(12)]
+        for m in range(12)
+    ]
+    assert np.allclose(matrix.values, expected, atol=1e-13)
+    assert (matrix.rows.name, matrix.columns.name, matrix.square) == ("query", "key", True)
+    assert lines.x.tolist() == list(range(-11, 12))
+    assert [line.name for line in lines.lines] == ["query at 3", "query at 6", "query at 8"]
+    for m, line in zip((3, 6, 8), lines.lines, strict=True):
+        for distance, product in zip(lines.x, line.y, strict=True):
+            key = m - distance
+            if 0 <= key < 12:
+                assert product == pytest.approx(expected[m][int(key)], abs=1e-12)
+            else:
+                assert math.isnan(product)
+    assert made.notes[1] == "one q and one k at every position, drawn with seed 7"
+
+
+def apart(values):
+    found = {}
+    for (m, n), value in np.ndenumerate(values):
+        found.setdefault(m - n, []).append(value)
+    return max(max(some) - min(some) for some in found.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "relative"),
+    [("sinusoidal", True), ("rope", True), ("yarn", True), ("xpos", True), ("learned", False)],
+)
+def test_products_say_how_far_they_differ_at_one_distance(name, relative):
+    made = view(name, "products", length=20)
+    values = made.panels[0].values
+    largest = np.abs(values).max()
+    said = float(
+        made.notes[0].removeprefix("at one distance the products differ by at most ").split(";")[0]
+    )
+    assert said == pytest.approx(apart(values), rel=0.05)
+    assert made.notes[0].endswith(f"; the largest is {largest:.3g}")
+    assert (said < 1e-12 * largest) == relative
+    assert relative or said > 0.1 * largest
+
+
+def test_products_of_what_is_added_are_those_of_the_encodings():
+    waves, table, *lines = view(["sinusoidal", "Learned(9, 64)"], "products", length=9).panels
+    drawn = pe.Learned(9, 64).init(np.random.default_rng(0))["table"].astype(float)
+    assert np.allclose(waves.values, sinusoids(9, 64) @ sinusoids(9, 64).T, atol=1e-13)
+    assert np.allclose(table.values, drawn @ drawn.T, atol=1e-13)
+    assert [panel.title.split(":")[0] for panel in lines] == ["Sinusoidal(64)", "Learned(9, 64)"]
+
+
+def test_products_know_no_temperature():
+    plain = view("rope", "products", length=9).panels[0]
+    warm = view("Tempered(RoPE(64), LogN(2))", "products", length=9).panels[0]
+    assert np.array_equal(plain.values, warm.values)
+
+
+@pytest.mark.parametrize(("length", "queries"), [(1, [0]), (2, [0, 1]), (5, [1, 2, 3])])
+def test_products_of_few_positions(length, queries):
+    *_, lines = view("rope", "products", length=length).panels
+    assert [line.name for line in lines.lines] == [f"query at {m}" for m in queries]
+
+
 def test_rotation():
     made = view("rope", "rotation", tokens="犬が人を噛む", dim=8, channels=[0, 3])
     (dials,) = made.panels
@@ -268,6 +350,11 @@ def test_rotation_of_many_positions_shows_some_and_says_so():
     assert made.panels[0].labels == ("0", "14", "28", "42", "57", "71", "85", "99")
     assert made.notes == ("8 of 100 positions",)
     assert np.allclose(made.panels[0].hands[..., 1], 0.1 * math.log(4) + 1)
+
+
+def test_a_position_without_a_token_is_named_once():
+    (dials,) = view("rope", "rotation", tokens=["a", "b", "2"]).panels
+    assert dials.labels == ("0 a", "1 b", "2")
 
 
 def test_rotation_shows_up_to_twelve_tokens_and_pairs_that_turn():
@@ -317,6 +404,21 @@ def test_random_products_are_those_of_rotated_vectors():
     assert np.allclose(random.lines[1].y, np.std(made, axis=0), atol=1e-13)
 
 
+@pytest.mark.parametrize(("dim", "some"), [(64, 512), (512, 128), (4_096, 16)])
+def test_decay_draws_random_vectors_at_some_of_many_distances(dim, some):
+    made = view(f"RoPE({dim})", "decay", length=1_000)
+    equal, bound, random = made.panels
+    assert len(equal.x) == len(bound.x) == 1_001
+    assert (len(random.x), random.x[0], random.x[-1]) == (some, 0, 1_000)
+    assert len(np.unique(np.diff(random.x))) <= 2
+    assert made.notes[1] == f"random q and k at {some} of 1,001 distances"
+
+
+def test_decay_reaches_as_far_as_the_sentence():
+    made = view("rope", "decay", tokens=["a"] * 300)
+    assert made.panels[0].x[-1] == made.panels[0].marks[0].x == 300
+
+
 def test_decay_marks_the_sentence_and_has_a_length_of_its_own():
     made = view("rope", "decay", tokens="我 爱 学习 AI", length=10)
     assert [(mark.name, mark.x) for mark in made.panels[0].marks] == [("length: 4", 4.0)]
@@ -325,7 +427,9 @@ def test_decay_marks_the_sentence_and_has_a_length_of_its_own():
 
 def test_bias():
     curves, first, second = view("alibi", "bias", tokens="我 爱 学习 AI").panels
-    assert curves.x.tolist() == list(range(-4, 5))
+    assert curves.x.tolist() == list(range(-3, 4))
+    assert curves.title == "query at 3"  # the last
+    assert view("alibi", "bias", length=1).panels[0].title == "query at 0"
     assert [line.name for line in curves.lines] == [f"head {h}" for h in range(1, 9)]
     for head, line in enumerate(curves.lines):
         assert np.allclose(line.y, -(2.0 ** -(head + 1)) * np.abs(curves.x))
@@ -343,6 +447,15 @@ def test_a_bias_that_looks_back_has_nothing_ahead():
     assert np.isnan(curves.lines[0].y[curves.x < 0]).all()
     made = view("fire", "bias", length=3).to_json()["panels"][1]["values"]
     assert made[0][1:] == [None, None]
+
+
+def test_a_bias_that_looks_back_says_so():
+    said = "keys ahead of their query are not seen, as in a decoder: nothing is drawn there"
+    assert view("fire", "bias", length=3).notes[0] == said
+    assert view("T5Bias(8)", "bias", length=3).notes[0] == said
+    assert said not in view("T5Bias(8, bidirectional=True)", "bias", length=3).notes
+    both = view(["alibi", "fire"], "bias", length=3).notes
+    assert both[0] == f"FIRE(8): {said}"
 
 
 def test_bias_on_a_grid_is_a_map_of_displacements():
@@ -398,6 +511,19 @@ def test_maps_choose_channels_of_either_axis():
     assert any(8 <= pair < 20 for pair in pairs)
     assert any(20 <= pair < 32 for pair in pairs)
     assert not any(pair < 8 for pair in pairs)  # they follow time, which stays at 0
+
+
+@pytest.mark.parametrize(
+    ("encoding", "note"),
+    [
+        ("mrope", "pairs 0–7 follow axis 0"),
+        ("AxialSinusoidal(12, axes=3)", "dimensions 0–3 follow axis 0"),
+    ],
+)
+def test_maps_say_what_one_picture_does_not_show(encoding, note):
+    said = f"{note}, which is the same everywhere in one picture"
+    assert view(encoding, "maps", length=4).notes == (said,)
+    assert view("axial-rope", "maps", length=4).notes == ()
 
 
 def test_maps_of_fourier_features_have_coordinates_from_0_to_1():
@@ -508,7 +634,8 @@ class Mine(pe.Rotary):
 
 
 @pytest.mark.parametrize(
-    "kind", ["heatmap", "waves", "wavelengths", "similarity", "rotation", "decay", "attention"]
+    "kind",
+    ["heatmap", "waves", "wavelengths", "similarity", "products", "rotation", "decay", "attention"],
 )
 def test_a_class_of_ones_own_gets_every_view_of_its_mechanism(kind):
     assert kind in kinds_for(Mine())
@@ -544,7 +671,7 @@ def test_each_mechanism_has_a_kind_of_its_own(encoding, kind):
     assert default_kind(encoding) == kind == view(encoding).kind
 
 
-@pytest.mark.parametrize("kind", ["heatmap", "waves", "similarity", "learned"])
+@pytest.mark.parametrize("kind", ["heatmap", "waves", "similarity", "products", "learned"])
 def test_a_short_table_is_shown_as_far_as_it_goes(kind):
     panel = view(pe.Learned(5, 4), kind).panels[0]
     assert len(panel.x if kind == "waves" else panel.values) == 5

@@ -16,6 +16,7 @@ from posenc.columns import width
 from posenc.find import VARIANTS, found
 from posenc.messages import LANGUAGES
 from posenc.worked import DEMONSTRATIONS, maths
+from posenc.worked.cell import cell
 from posenc.worked.forms import FORMS
 from posenc.worked.question import Question
 
@@ -320,6 +321,26 @@ def test_the_formula_of_slopes_makes_the_slopes_or_is_left_out():
             assert slope == pytest.approx(2.0 ** (-8 * h / encoding.heads))
     assert pe.explain(pe.ALiBi(6))["slopes"].formulas == ()
     assert pe.explain(pe.ALiBi(8, divisor=2.0))["slopes"].formulas == ()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "key", "ahead"),
+    [
+        (pe.T5Bias(2), 3, True),
+        (pe.T5Bias(2), 2, False),
+        (pe.T5Bias(2, bidirectional=True), 3, False),
+        (pe.FIRE(2), 3, True),
+        (pe.ALiBi(2), 3, False),
+    ],
+)
+def test_the_cell_of_a_key_that_is_not_seen_says_so(encoding, key, ahead):
+    worked = cell(encoding, 2, key, encoding.init(np.random.default_rng(0)))
+    said = (
+        "Key 3 is ahead of query 2: a decoder does not see it, and its mask takes the place of "
+        "this number."
+    )
+    assert (worked.steps[0].words == said) == ahead
+    assert ("unseen" in [step.name for step in worked.steps]) == ahead
 
 
 def test_t5_buckets():

@@ -1,4 +1,4 @@
-"""Colours of pictures: maps that colour-blind readers can read too, and colours of lines.
+"""Colours of pictures: maps that colour-blind readers can read too, of lines and of tokens.
 
 A map is made by straight lines in OKLab between a few anchors, so equal steps of value are about
 equal steps to the eye, and lightness alone already tells the distance from zero. OKLab is Björn
@@ -62,7 +62,17 @@ DARK: dict[str, tuple[tuple[float, float, float], ...]] = {
 }
 
 OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442")
-"""Okabe and Ito (2008), "Color Universal Design": eight colours for lines and tokens."""
+"""Okabe and Ito (2008), "Color Universal Design": eight colours for tokens."""
+
+VIOLETS = {
+    "light": ((0.27, 0.045, -0.115), (0.64, 0.10, -0.105)),
+    "dark": ((0.9, 0.035, -0.055), (0.57, 0.10, -0.15)),
+}
+"""The first and the last shade of lines, in OKLab."""
+SHADES = 5
+"""Shades of lines: more than these are told apart by their strokes."""
+STROKES = 4
+"""Strokes that a line can have: solid, dashed, dotted, and both in turn."""
 
 # OKLab to cone responses, and those to linear sRGB.
 TO_CONES = np.array(
@@ -111,7 +121,33 @@ def from_oklab(lab: np.ndarray) -> np.ndarray:
 
 
 def lines(*, dark: bool = False) -> tuple[str, ...]:
-    """Colours for lines on a light or a dark page, those that stand out most first."""
+    """Shades of one violet for lines, those that stand out most first.
+
+    A token keeps its colour in all views; what is no token has none of those colours. Each shade
+    has a contrast of 3:1 or more with the page (WCAG 2.2, 1.4.11).
+
+    >>> lines()
+    ('#2A115C', '#472976', '#664092', '#8857AD', '#AB6FC9')
+    """
+    first, last = VIOLETS["dark" if dark else "light"]
+    at = np.linspace(0, 1, SHADES)[:, None]
+    lab = (1 - at) * np.array(first) + at * np.array(last)
+    rgb = np.clip(np.rint(255 * from_oklab(lab)), 0, 255).astype(int)
+    return tuple(f"#{red:02X}{green:02X}{blue:02X}" for red, green, blue in rgb.tolist())
+
+
+def look(number: int) -> tuple[int, int]:
+    """The shade and the stroke of a line's number, so that neighbours differ in both.
+
+    >>> [look(number) for number in range(7)]
+    [(0, 0), (1, 1), (2, 2), (3, 3), (4, 0), (0, 1), (1, 2)]
+    """
+    turn, shade = divmod(number, SHADES)
+    return shade, (shade + turn) % STROKES
+
+
+def tokens(*, dark: bool = False) -> tuple[str, ...]:
+    """Colours of tokens on a light or a dark page, those that stand out most first."""
     if not dark:
         return OKABE_ITO
     blue, orange, green, pink, sky, red, _, yellow = OKABE_ITO

@@ -2,7 +2,7 @@
 
 LANGUAGES = ("en", "ja", "zh-Hans", "zh-Hant")
 
-SINUSOIDAL = ("heatmap", "waves", "wavelengths", "similarity", "sum", "attention")
+SINUSOIDAL = ("heatmap", "waves", "wavelengths", "similarity", "products", "sum", "attention")
 TOUR_OF_VIEWS = {
     "Sinusoidal": SINUSOIDAL,
     "Learned": ("learned",),
@@ -11,7 +11,7 @@ TOUR_OF_VIEWS = {
     "ALiBi": ("bias",),
     "Shaw": ("attention",),
 }
-"""Titles in the list of encodings, and the views to look at there: all twelve, none for nothing."""
+"""Titles in the list of encodings, and the views to look at there: all, none for nothing."""
 
 EXPRESSIONS = {
     "Sinusoidal": "Sinusoidal(64)",

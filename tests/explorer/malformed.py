@@ -11,6 +11,7 @@ PATHS = [
     "/", "/api/v1/encodings", "/api/v1/tokens", "/api/v1/view/heatmap", "/api/v1/view/waves",
     "/api/v1/view/similarity", "/api/v1/view/bias", "/api/v1/view/attention", "/api/v1/view/sum",
     "/api/v1/view/wavelengths", "/api/v1/view/rotation", "/api/v1/view/scalings",
+    "/api/v1/view/products",
     "/api/v1/view/maps", "/api/v1/view/learned", "/api/v1/view/heatmap.npy", "/api/v1/cell",
     "/api/v1/explain", "/api/v1/messages", "/api/v1/colours", "/api/v1/spell", "/api/v1/config",
     "/api/v1/export/csv", "/api/v1/export/npy", "/api/v1/export/py", "/api/v1/openapi.json",

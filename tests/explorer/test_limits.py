@@ -36,12 +36,11 @@ def test_every_limit_at_its_edge(client):
     ("kind", "accepted", "refused"),
     [
         ("similarity", {"n": 2_048}, {"n": 2_049}),
+        ("products", {"n": 2_048}, {"n": 2_049}),
         ("attention", {"n": 512}, {"n": 513}),
         ("bias", {"e": "ALiBi(64)", "n": 512}, {"e": "ALiBi(64)", "n": 513}),
         ("bias", {"e": "FIRE(8, hidden=64)", "n": 512}, {"e": "FIRE(8, hidden=64)", "n": 513}),
         ("learned", {"e": "Learned(4096, 8)", "n": 2_048}, {"e": "Learned(4096, 8)", "n": 2_049}),
-        ("decay", {"e": "RoPE(64)", "n": 2_048}, {"e": "RoPE(64)", "n": 2_049}),
-        ("waves", {"e": "Sinusoidal(1024)", "n": 1_024}, {"e": "Sinusoidal(1026)", "n": 1_024}),
     ],
 )
 def test_every_view_at_its_edge(client, kind, accepted, refused):
@@ -51,6 +50,12 @@ def test_every_view_at_its_edge(client, kind, accepted, refused):
     assert "must be at most" in answer.message
     assert answer.argument == "n"
     assert client.get(f"/api/v1/view/{kind}", **accepted).status == 200
+
+
+@pytest.mark.parametrize("kind", ["decay", "waves"])
+@pytest.mark.parametrize(("dim", "n"), [(64, 8_192), (512, 8_192), (4_096, 1_024)])
+def test_what_takes_time_takes_fewer_places_instead_of_being_refused(client, kind, dim, n):
+    assert client.get(f"/api/v1/view/{kind}", e=f"RoPE({dim})", n=n).status == 200
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,25 @@ def test_an_image_is_inline_up_to_its_limit(client, n, inline):
     assert panel["shape"] == [n, 64]
 
 
+@pytest.mark.parametrize(("columns", "ratio"), [(600, 7), (128, 14), (0, 1)])
+def test_lines_are_averaged_and_their_export_is_not(client, columns, ratio):
+    asked = {"e": "Sinusoidal(8)", "n": 4096, "channels": "0,2"}
+    told = client.get("/api/v1/view/waves", **asked, columns=columns).json
+    (panel,) = told["panels"]
+    first = panel["lines"][0]
+    wave = np.sin(np.arange(4096.0))
+    assert panel["ratio"] == ratio
+    assert (first["low"] is None) == (ratio == 1)
+    boxes = [wave[at : at + ratio] for at in range(0, 4096, ratio)]
+    assert np.allclose(first["y"], [box.mean() for box in boxes], atol=1e-12)
+    if ratio > 1:
+        assert np.allclose(first["high"], [box.max() for box in boxes], atol=1e-12)
+    whole = client.get("/api/v1/export/npy", **asked, view="waves")
+    x, y, _ = np.load(io.BytesIO(whole.body))
+    assert np.array_equal(x, np.arange(4096))
+    assert np.allclose(y, wave, atol=1e-12)
+
+
 def saved(array):
     buffer = io.BytesIO()
     np.save(buffer, np.ascontiguousarray(array, dtype=np.float32))
@@ -292,6 +311,7 @@ def test_colours_are_those_of_figures(client, theme):
         assert told[name] == [list(row) for row in table]
         assert len(told[name]) == 256
     assert told["lines"] == list(colours.lines(dark=theme == "dark"))
+    assert told["tokens"] == list(colours.tokens(dark=theme == "dark"))
 
 
 def test_every_encoding_is_listed_with_what_makes_it(client):

@@ -99,14 +99,26 @@ export interface Image {
   channel: number | null;
 }
 
+export interface Line {
+  name: string;
+  y: (number | null)[];
+  colour: number;
+  /** The least and the largest of what each y is the mean of. */
+  low: (number | null)[] | null;
+  high: (number | null)[] | null;
+}
+
 export interface Lines {
   panel: "lines";
   title: string;
   x: number[];
-  lines: { name: string; y: (number | null)[] }[];
+  lines: Line[];
   x_axis: Axis;
   y_axis: Axis;
   marks: { name: string; x: number | null; y: number | null }[];
+  steps: boolean;
+  /** How many whole steps of x one y is the mean of. */
+  ratio: number;
 }
 
 export interface Dials {
@@ -171,4 +183,5 @@ export interface Colours {
   cyclic: RGB[];
   sequential: RGB[];
   lines: string[];
+  tokens: string[];
 }

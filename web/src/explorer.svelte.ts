@@ -235,14 +235,10 @@ export class Explorer {
     return this.acts === "bias" || this.acts === "scores";
   }
 
-  /** Colours of lines and tokens; black would not be seen on a dark page. */
-  get lines(): string[] {
-    return (this.colours.value?.lines ?? []).map((colour) => (this.dark && /^#0{6}$/.test(colour) ? "#ffffff" : colour));
-  }
-
   /** The colour that a token keeps in all views. */
   tokenColour(position: number): string {
-    return this.lines[position % Math.max(1, this.lines.length)] ?? "currentColor";
+    const all = this.colours.value?.tokens ?? [];
+    return all[position % Math.max(1, all.length)] ?? "currentColor";
   }
 
   label(position: number): string {

@@ -1,6 +1,6 @@
 /** A uPlot of lines without any text in its canvas: ticks, names and marks are elements around it. */
 import uPlot from "uplot";
-import type { Lines } from "./contract";
+import type { Line, Lines } from "./contract";
 import { number } from "./numbers";
 
 export interface Tick {
@@ -29,12 +29,23 @@ export interface Tell {
   hover: (index: number | null) => void;
 }
 
+/** Dashes of a line, in pixels; the library calls them solid, dashed, dotted, and both in turn. */
+export const STROKES = [[], [8, 4], [2, 3], [8, 3, 2, 3]];
+
+/** The shade and the stroke of a line's number, so that neighbours differ in both. As the library has it. */
+export function lookOf(number: number, shades: string[]): { shade: string; stroke: number[] } {
+  const many = Math.max(1, shades.length);
+  const shade = number % many;
+  const turn = Math.floor(number / many);
+  return { shade: shades[shade] ?? "currentColor", stroke: STROKES[(shade + turn) % STROKES.length] ?? [] };
+}
+
 export function plot(target: HTMLElement, lines: Lines, look: Look, tell: Tell): uPlot {
   // a smooth wave has points between positions too: only what is at a position is marked
   const whole = lines.x.flatMap((x, i) => (Number.isInteger(x) ? [i] : []));
-  const marked = whole.length <= 40;
+  const marked = whole.length <= 40 && lines.ratio === 1;
   const bare = { values: () => [], size: 0, gap: 0, grid: { stroke: look.rule, width: 1 }, ticks: { show: false } };
-  const many = look.colours.length;
+  const looks = lines.lines.map((line) => lookOf(line.colour, look.colours));
   const options: uPlot.Options = {
     width: look.width,
     height: look.height,
@@ -50,15 +61,16 @@ export function plot(target: HTMLElement, lines: Lines, look: Look, tell: Tell):
       {},
       ...lines.lines.map((line, i) => ({
         label: line.name,
-        stroke: look.colours[i % many],
-        width: 2,
-        // a second round of the colours is told apart by its dashes
-        dash: i >= many ? [6, 4] : undefined,
+        stroke: looks[i]?.shade,
+        width: lines.ratio > 1 ? 1 : 2, // a mean is not to hide the band
+        pxAlign: 0, // points at whole pixels would make a smooth wave wobble
+        dash: looks[i]?.stroke,
         points: { show: marked, size: 5, filter: (_u: uPlot, _series: number, show: boolean) => (show ? whole : null) },
       })),
     ],
     hooks: {
       ready: [tell.ready],
+      drawAxes: [(u) => lines.lines.forEach((line, i) => fillBand(u, lines.x, line, looks[i]?.shade ?? look.ink))],
       draw: [
         (u) => {
           strokeMarks(u, lines, look.ink);
@@ -77,7 +89,7 @@ export function plot(target: HTMLElement, lines: Lines, look: Look, tell: Tell):
 /** The range of y: all lines and marks, with some room; a log axis has only what is above 0. */
 function around(lines: Lines): uPlot.Range.MinMax {
   const log = lines.y_axis.log;
-  const values = [...lines.lines.flatMap((line) => line.y), ...lines.marks.map((mark) => mark.y)];
+  const values = [...lines.lines.flatMap((line) => [...line.y, ...(line.low ?? []), ...(line.high ?? [])]), ...lines.marks.map((mark) => mark.y)];
   const finite = values.filter((y): y is number => y !== null && Number.isFinite(y) && (!log || y > 0));
   if (!finite.length) return log ? [1, 10] : [-1, 1];
   const least = finite.reduce((a, b) => Math.min(a, b));
@@ -85,6 +97,25 @@ function around(lines: Lines): uPlot.Range.MinMax {
   if (log) return [least / 1.3, most * 1.3];
   const room = (most - least || Math.abs(most) || 1) * 0.05;
   return [least - room, most + room];
+}
+
+/** From the least to the largest of what a line is the mean of, behind it. */
+function fillBand(u: uPlot, x: number[], { low, high }: Line, shade: string): void {
+  if (!low || !high) return;
+  u.ctx.save();
+  u.ctx.globalAlpha = 0.25;
+  u.ctx.fillStyle = shade;
+  const go = (i: number, y: number | null | undefined) => u.ctx.lineTo(u.valToPos(x[i] ?? 0, "x", true), u.valToPos(y ?? 0, "y", true));
+  for (let first = 0; first < x.length; first++) {
+    let end = first; // of a stretch without a gap
+    while (end < x.length && low[end] !== null) end++;
+    u.ctx.beginPath();
+    for (let i = first; i < end; i++) go(i, high[i]);
+    for (let i = end - 1; i >= first; i--) go(i, low[i]);
+    u.ctx.fill();
+    first = end;
+  }
+  u.ctx.restore();
 }
 
 function strokeMarks(u: uPlot, lines: Lines, ink: string): void {
@@ -123,7 +154,7 @@ function surroundings(u: uPlot, lines: Lines): Around {
   return {
     x: splits(0).map((at) => ({ at: left + u.valToPos(at, "x"), text: named(at) })).filter(({ text }) => text),
     y: splits(1).filter((at) => powers(at) && within(at)).map((at) => ({ at: top + u.valToPos(at, "y"), text: number(at, 3) })),
-    marks: lines.marks.map((mark) => ({
+    marks: lines.marks.filter(({ x }) => x === null || (x >= (lines.x[0] ?? 0) && x <= (lines.x.at(-1) ?? 0))).map((mark) => ({
       name: mark.name,
       left: mark.x === null ? null : left + u.valToPos(mark.x, "x"),
       top: mark.y === null ? null : top + u.valToPos(mark.y, "y"),

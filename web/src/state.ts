@@ -5,8 +5,8 @@ export const LANGUAGES = { en: "English", ja: "日本語", "zh-Hans": "简体中
 export const WAYS = ["words", "spaces", "characters", "bytes", "bpe"] as const;
 export const THEMES = ["auto", "light", "dark"] as const;
 export const VIEWS = [
-  "heatmap", "waves", "wavelengths", "similarity", "rotation", "decay",
-  "bias", "scalings", "maps", "learned", "sum", "attention",
+  "heatmap", "waves", "wavelengths", "similarity", "products", "rotation",
+  "decay", "bias", "scalings", "maps", "learned", "sum", "attention",
 ] as const;
 export const PARTS = ["sentence", "encoding", "views", "cell", "properties", "tour", "export"] as const;
 export const MOST = { text: 2000, encodings: 4, positions: 8192, steps: 10, column: 8191, heads: 64 };

@@ -17,6 +17,7 @@ KINDS = [
     "waves",
     "wavelengths",
     "similarity",
+    "products",
     "rotation",
     "decay",
     "bias",
@@ -43,9 +44,9 @@ KINDS = [
 @click.option(
     "--kind",
     type=click.Choice(KINDS),
-    help="Of what is added or rotated: heatmap, waves, wavelengths, similarity; of what is added: "
-    "sum, and learned if it is that; of what is rotated: rotation, decay, scalings; of a bias: "
-    "bias; on a grid: maps; of any: attention. [default: what suits the encoding]",
+    help="Of what is added or rotated: heatmap, waves, wavelengths, similarity, products; of what "
+    "is added: sum, and learned if it is that; of what is rotated: rotation, decay, scalings; of a "
+    "bias: bias; on a grid: maps; of any: attention. [default: what suits the encoding]",
 )
 @click.option("--dim", type=int, help="Channels of an encoding that is given by name.")
 @click.option("--length", type=int, help="Positions, where there is no sentence.")
@@ -88,13 +89,15 @@ def show(
     \b
     {panel: "image", title, values, rows, columns, limit, colours, unit, square, ratio,
      channel}
-    {panel: "lines", title, x, lines, x_axis, y_axis, marks, steps}
+    {panel: "lines", title, x, lines, x_axis, y_axis, marks, steps, ratio}
     {panel: "dials", title, hands, names, labels}
 
-    values are rows of numbers, coloured from -limit to limit; a line is {name, y, colour, dashed},
-    with a y for each x and a colour counted from 0; a mark is {name, x, y}, one of them null; hands
-    are [angle, length] for each dial's name and each label; rows, columns and axes are {name,
-    labels, log}. null is what is not a finite number.
+    values are rows of numbers, coloured from -limit to limit; channel is the dimension, pair or
+    head that they are of, null if of several; a line is {name, y, colour, low,
+    high}, with a y for each x and a colour counted from 0; nothing is averaged here, so ratio is 1,
+    low and high are null; a mark is {name, x, y}, one of them null; hands are [angle, length] for
+    each dial's name and each label; rows, columns and axes are {name, labels, log}. null is what is
+    not a finite number.
 
     --csv prints a line for each number: panel, title, row, row_label, column, column_label, value,
     length. Rows are an image's rows, lines or dials; columns are an image's columns, x or hands;

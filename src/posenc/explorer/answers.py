@@ -19,13 +19,15 @@ from posenc.messages import catalogue as messages_in
 from posenc.messages import translator
 from posenc.views import Dials, Image, Lines, View, view
 from posenc.views.attention import MOST_TOKENS
-from posenc.views.averaging import boxes
 from posenc.views.bias import reach
 from posenc.views.kinds import default_kind, kinds_for
 from posenc.views.maps import point
 
 WHOLE = 2**24
 """Rows and columns of an image that is not averaged."""
+
+STEPS = 300
+"""Positions of a line, at least: a plot may be wider than a picture beside others."""
 
 INLINE = 4_096
 """Cells of an image that come within the JSON; more come as an array of their own."""
@@ -135,13 +137,15 @@ def view_json(made: View, rows: int, columns: int) -> dict[str, Any]:
     for panel in made.panels:
         if isinstance(panel, Image):
             panels.append(_image_json(panel, rows or WHOLE, columns or WHOLE))
+        elif isinstance(panel, Lines):
+            panels.append(panel.averaged(max(columns, STEPS) if columns else WHOLE).to_json())
         else:
             panels.append(panel.to_json())
     return told | {"panels": panels, "columns": made.columns}
 
 
 def _image_json(image: Image, rows: int, columns: int) -> dict[str, Any]:
-    ratio = boxes(image.values.shape, (rows, columns))
+    ratio = image.box(rows, columns)
     shape = [-(-size // step) for size, step in zip(image.values.shape, ratio, strict=True)]
     if shape[0] * shape[1] <= INLINE:
         return image.averaged(rows, columns).to_json() | {"shape": shape}
@@ -232,10 +236,10 @@ def messages(lang: str) -> dict[str, Any]:
 
 
 def colour_maps(theme: str) -> dict[str, Any]:
-    """The colour maps, 256 colours each, and the colours of lines and tokens."""
+    """The colour maps, 256 colours each, the shades of lines and the colours of tokens."""
     dark = theme == "dark"
     maps = {name: colours.table(name, dark=dark) for name in colours.MAPS}
-    return maps | {"lines": colours.lines(dark=dark)}
+    return maps | {"lines": colours.lines(dark=dark), "tokens": colours.tokens(dark=dark)}
 
 
 def config(body: bytes | str) -> dict[str, Any]:

@@ -16,10 +16,6 @@ TABLE = 2**20
 """Of a table of text, which takes a hundred times the memory of an array."""
 EXPLAINED = 512
 """Positions and dimensions of a worked calculation, every number of which is written out."""
-DECAY = 2**17
-"""Positions x dimensions of long-range decay, which takes 512 draws of each."""
-FINE = 1_024
-"""Positions up to which waves are drawn smoothly, with 16 points to each."""
 ENCODINGS = 4
 EXPRESSION = 2_000
 CONFIG = 256 * 1024
@@ -104,7 +100,7 @@ def taken(kind: str, encoding: Encoding, length: int) -> tuple[dict[str, int], i
     taken, most = {"positions": length, "dimensions": dim}, CELLS
     if (given.axes or 1) > 1:  # on a grid of its own size
         taken = {}
-    elif kind in ("similarity", "learned"):
+    elif kind in ("similarity", "products", "learned"):
         taken = {"positions": length, "positions again": length}
     elif kind == "attention":
         rows, columns = max(length, dim), max(length, 2 * dim + sizes["features"])
@@ -113,8 +109,4 @@ def taken(kind: str, encoding: Encoding, length: int) -> tuple[dict[str, int], i
     elif kind == "bias":
         heads = max(heads, sizes["hidden"])
         taken, most = {"heads": heads, "positions": length, "positions again": length}, NUMBERS
-    elif kind == "waves" and length <= FINE:
-        taken, most = {"positions": length, "points between": 16, "dimensions": dim}, NUMBERS
-    elif kind == "decay":
-        most = DECAY
     return taken, most

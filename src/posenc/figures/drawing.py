@@ -13,7 +13,7 @@ from posenc.figures.labels import Labels, Ruler, Title
 from posenc.figures.layout import columns_of, given_size, heights_of, least_of, width_of
 from posenc.figures.lines import draw_dials, draw_lines
 from posenc.figures.page import Page, style
-from posenc.messages import translator
+from posenc.messages import Translate, translator
 from posenc.views import Dials, Image, Lines, View
 
 
@@ -29,7 +29,7 @@ def draw(
     rules.real("dpi", dpi, least=10, most=2400)
     lacking = unwritable(lang)
     t = translator("en" if lacking else lang)
-    texts = _texts(view) + t("1:{ratio}, averaged", ratio=2)
+    texts = _texts(view) + t("1:{ratio}, averaged; the band is from least to largest", ratio=2)
     letters = fonts.Lettering(fonts.families(lang, texts))
     heights = heights_of(view)
     own = (width_of(view), sum(heights) + 0.15 * len(heights) + 0.5 + 0.2 * len(view.notes))
@@ -43,7 +43,7 @@ def draw(
         page = Page(settings, figsize=(width, height), dpi=dpi, layout=engine)
         page.view = view
         room = width / columns_of(view), height / own[1]
-        placed, texts = _place(page, heights, room, letters, dark=dark)
+        placed, texts = _place(page, heights, room, letters, t, dark=dark)
         _frame(page, width, letters)
         ruler = Ruler(page, letters.fonts, settings["xtick.labelsize"], settings["axes.titlesize"])
         _lay_out(page, own, ruler, texts)  # now pixels can be counted
@@ -124,6 +124,7 @@ def _place(
     heights: list[float],
     room: tuple[float, float],
     letters: fonts.Lettering,
+    t: Translate,
     *,
     dark: bool,
 ) -> tuple[list[tuple[Axes, Any]], list[tuple[Labels | Title, float]]]:
@@ -143,7 +144,7 @@ def _place(
         if isinstance(panel, Image):
             labels = place(axes, panel, letters, space)
         elif isinstance(panel, Lines):
-            labels = draw_lines(axes, panel, letters, space, dark=dark)
+            labels = draw_lines(axes, panel, letters, space, t, dark=dark)
         else:
             draw_dials(axes, panel, letters, dark=dark)
         square = isinstance(panel, Image) and panel.square

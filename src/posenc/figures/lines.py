@@ -13,30 +13,31 @@ from posenc import colours
 from posenc.figures.fonts import Lettering, breadth
 from posenc.figures.labels import Labels
 from posenc.figures.page import PAPER
-from posenc.views import Dials, Lines
+from posenc.messages import Translate
+from posenc.views import Dials, Line, Lines
 
 DIALS_IN_A_ROW = 4
 STROKES = ("-", "--", ":", "-.")
+STEPS = 100
+"""Steps of a line that fit into an inch: they are as wide as a thin stroke."""
 
 
 def draw_lines(
-    axes: Axes, panel: Lines, letters: Lettering, room: tuple[float, float], *, dark: bool
+    axes: Axes,
+    panel: Lines,
+    letters: Lettering,
+    room: tuple[float, float],
+    t: Translate,
+    *,
+    dark: bool,
 ) -> list[Labels]:
-    """Lines in colours that all can tell apart, marks as rules; their names beside or below."""
+    """Lines in shades and strokes that all can tell apart, marks as rules; names beside or below.
+
+    Lines of more steps than fit are averaged, with a band from the least to the largest value.
+    """
+    panel = panel.averaged(max(1, int(STEPS * room[0])))
     for number, line in enumerate(panel.lines):
-        colour, stroke = look(number if line.colour is None else line.colour, dark=dark)
-        # a lone point needs a dot to be seen
-        dot = "o" if np.isfinite(line.y).sum() == 1 else None
-        y = np.where(np.isfinite(line.y), line.y, np.nan)
-        axes.plot(
-            panel.x,
-            y,
-            "--" if line.dashed else stroke,
-            color=colour,
-            marker=dot,
-            drawstyle="steps-mid" if panel.steps else "default",
-            label=letters.text(line.name),
-        )
+        _draw_line(axes, panel, line, number, letters, dark=dark)
     ink = PAPER["dark" if dark else "light"][1]
     for number, mark in enumerate(panel.marks):
         rule = axes.axhline if mark.x is None else axes.axvline
@@ -58,7 +59,7 @@ def draw_lines(
     axes.grid(visible=True)
     axes.set_axisbelow(True)
     axes.margins(x=0.02)
-    axes.set_xlabel(letters.text(panel.x_axis.name))
+    axes.set_xlabel(letters.text(_named(panel, t)))
     axes.set_ylabel(letters.text(panel.y_axis.name))
     _legend(axes, room)
     if panel.x_axis.labels is not None:
@@ -68,13 +69,43 @@ def draw_lines(
     return []
 
 
-def look(number: int, *, dark: bool) -> tuple[str, str]:
-    """The colour and the stroke of a line's number: with more than there are colours, both.
+def _draw_line(
+    axes: Axes, panel: Lines, line: Line, number: int, letters: Lettering, *, dark: bool
+) -> None:
+    shade, stroke = colours.look(number if line.colour is None else line.colour)
+    colour = colours.lines(dark=dark)[shade]
+    # a lone point needs a dot to be seen
+    dot = "o" if np.isfinite(line.y).sum() == 1 else None
+    y = np.where(np.isfinite(line.y), line.y, np.nan)
+    if line.low is not None and line.high is not None:
+        axes.fill_between(panel.x, line.low, line.high, color=colour, alpha=0.25, linewidth=0)
+    axes.plot(
+        panel.x,
+        y,
+        STROKES[stroke],
+        color=colour,
+        linewidth=1.5 if panel.ratio == 1 else 0.8,  # a mean is not to hide the band
+        marker=dot,
+        drawstyle="steps-mid" if panel.steps else "default",
+        label=letters.text(line.name),
+    )
 
-    >>> look(0, dark=False) == look(8, dark=False), look(0, dark=False)[0] == look(8, dark=False)[0]
+
+def _named(panel: Lines, t: Translate) -> str:
+    if panel.ratio == 1:
+        return panel.x_axis.name
+    said = t("1:{ratio}, averaged; the band is from least to largest", ratio=panel.ratio)
+    return f"{panel.x_axis.name} ({said})"
+
+
+def of_token(number: int, *, dark: bool) -> tuple[str, str]:
+    """The colour and the stroke of a token's hand: with more than there are colours, both.
+
+    >>> first, ninth = of_token(0, dark=False), of_token(8, dark=False)
+    >>> first == ninth, first[0] == ninth[0]
     (False, True)
     """
-    palette = colours.lines(dark=dark)
+    palette = colours.tokens(dark=dark)
     return palette[number % len(palette)], STROKES[number // len(palette) % len(STROKES)]
 
 
@@ -120,7 +151,7 @@ def draw_dials(axes: Axes, panel: Dials, letters: Lettering, *, dark: bool) -> N
         for hand, (angle, length) in enumerate(panel.hands[dial]):
             reach = length / longest
             ends = [x + reach * math.cos(angle)], [y + reach * math.sin(angle)]
-            colour, stroke = look(hand, dark=dark)
+            colour, stroke = of_token(hand, dark=dark)
             axes.plot([x, *ends[0]], [y, *ends[1]], stroke, color=colour, linewidth=1.6)
             label = letters.text(panel.labels[hand]) if dial == 0 else None
             # the second of a colour has a square at the end of its hand

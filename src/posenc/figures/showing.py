@@ -29,9 +29,9 @@ def show(
 
     `what` is an Encoding, a name, an expression such as "RoPE(64, base=5e5)", the path of a
     config.json, or a list of those side by side. `kind` is one of `posenc.views.KINDS`: heatmap,
-    waves, wavelengths, similarity, rotation, decay, bias, scalings, maps, learned, sum, attention;
-    unless given, the one that suits. The rest is that of `posenc.views.view`, and the page's: its
-    size in inches, as (8, 4.5) or "8x4.5".
+    waves, wavelengths, similarity, products, rotation, decay, bias, scalings, maps, learned, sum,
+    attention; unless given, the one that suits. The rest is that of `posenc.views.view`, and the
+    page's: its size in inches, as (8, 4.5) or "8x4.5".
 
     >>> import posenc as pe
     >>> figure = pe.show(pe.RoPE(64), "decay", length=100)

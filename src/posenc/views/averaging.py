@@ -45,6 +45,19 @@ def direction_means(angles: np.ndarray, box: tuple[int, int]) -> np.ndarray:
     return np.where(np.hypot(x, y) < 0.5, np.nan, np.arctan2(y, x))
 
 
+def ends(values: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the largest of each `size` values of a row; NaN where there is none.
+
+    >>> low, high = ends(np.array([1.0, 3.0, np.nan, 5.0, np.nan]), 2)
+    >>> low, high
+    (array([ 1.,  5., nan]), array([ 3.,  5., nan]))
+    """
+    known, at = np.isfinite(values), range(0, len(values), size)
+    low = np.minimum.reduceat(np.where(known, values, np.inf), at)
+    high = np.maximum.reduceat(np.where(known, values, -np.inf), at)
+    return np.where(low <= high, low, np.nan), np.where(low <= high, high, np.nan)
+
+
 def _sums_of_boxes(values: np.ndarray, box: tuple[int, int]) -> np.ndarray:
     return _sums(_sums(values, box[0]).T, box[1]).T
 

@@ -19,7 +19,7 @@ def bias(scene: Scene) -> View:
 
     >>> from posenc.views import view
     >>> view("ALiBi(1)", "bias", length=3).panels[0].lines[0].y.round(4).tolist()
-    [-0.0117, -0.0078, -0.0039, -0.0, -0.0039, -0.0078, -0.0117]
+    [-0.0078, -0.0039, -0.0, -0.0039, -0.0078]
     """
     t = scene.t
     panels: list[Panel] = []
@@ -38,8 +38,18 @@ def bias(scene: Scene) -> View:
     sizes: dict[str, float] = {}
     for subject, _, values in matrices:
         sizes[subject.name] = max(sizes.get(subject.name, 0.0), largest(values))
-    notes = scene.notes(*scene.one_scale(sizes))
+    notes = scene.notes(*_looking_back(scene, plain), *scene.one_scale(sizes))
     return View("bias", scene.title(t("bias by distance")), tuple(panels), notes, columns=columns)
+
+
+def _looking_back(scene: Scene, plain: list[Subject]) -> list[str]:
+    """Why there is nothing to be seen of keys ahead."""
+    t = scene.t
+    said = t("keys ahead of their query are not seen, as in a decoder: nothing is drawn there")
+    found = [subject for subject in plain if subject.encoding.causal_only]
+    if not found or len(found) == len(scene.subjects):
+        return [said] if found else []
+    return [t("{encoding}: {what}", encoding=subject.name, what=said) for subject in found]
 
 
 def _heads(scene: Scene, count: int, most: int) -> list[int]:
@@ -48,16 +58,16 @@ def _heads(scene: Scene, count: int, most: int) -> list[int]:
 
 
 def _curves(scene: Scene, subject: Subject) -> Lines:
-    """b(q, k) of the query in the middle, at position n, for keys from 2n behind … to n ahead."""
+    """b(q, k) of the last query, for keys as far behind it and as far ahead as a text has them."""
     t = scene.t
-    reach = max(scene.count(32, most=2**14), 2)
-    keys = np.arange(2 * reach + 1)
-    made = subject.biases(np.array([reach]), keys)[:, 0, ::-1]
+    last = scene.count(32, most=2**14) - 1
+    keys = np.arange(2 * last + 1)
+    made = subject.biases(np.array([last]), keys)[:, 0, ::-1]
     lines = tuple(Line(t("head {head}", head=h + 1), made[h]) for h in _heads(scene, len(made), 8))
     x_axis = Axis(t("distance (query − key)"))
-    title = t("query at {position}", position=reach)
+    title = t("query at {position}", position=last)
     title = title if len(scene.subjects) == 1 else f"{subject.name}, {title}"
-    return Lines(title, keys - reach, lines, x_axis, Axis(t("bias")))
+    return Lines(title, keys - last, lines, x_axis, Axis(t("bias")))
 
 
 def _matrices(scene: Scene, subject: Subject) -> list[tuple[int, np.ndarray]]:

@@ -2,11 +2,14 @@
 
 import numpy as np
 
+from posenc.colours import SHADES
 from posenc.views.panels import Axis, Line, Lines, Mark, View
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 
 SAMPLES = 512
+DISTANCES, DRAWN = 512, 2**16
+"""Random vectors are put at so many distances at most, fewer of wide ones: each takes them all."""
 
 
 def decay(scene: Scene) -> View:
@@ -18,7 +21,8 @@ def decay(scene: Scene) -> View:
     (Barbero et al., 2024): decay is a matter of aligned content, not of the rotation.
     """
     t = scene.t
-    distances = np.arange((256 if scene.length is None else scene.length) + 1)
+    farthest = max(256, len(scene.tokens or ())) if scene.length is None else scene.length
+    distances = np.arange(farthest + 1)
     distance = Axis(t("distance"))
     marks = _sentence(scene)
     zero = np.zeros(1)
@@ -26,7 +30,8 @@ def decay(scene: Scene) -> View:
         Line(s.name, s.aligned(distances, zero)[:, 0], i) for i, s in enumerate(scene.subjects)
     ]
     bounds = [Line(s.name, bound(s, distances), i) for i, s in enumerate(scene.subjects)]
-    drawn = [line for i in range(len(scene.subjects)) for line in _random(scene, i, distances)]
+    some = _some(scene, distances)
+    drawn = [line for i in range(len(scene.subjects)) for line in _random(scene, i, some)]
     product = Axis(t("mean product"))
     panels = (
         Lines(t("equal q and k"), distances, tuple(equal), distance, product, marks),
@@ -38,11 +43,14 @@ def decay(scene: Scene) -> View:
             Axis(t("mean of |S|")),
             marks,
         ),
-        Lines(t("random q and k"), distances, tuple(drawn), distance, Axis(t("q · k / √d"))),
+        Lines(t("random q and k"), some, tuple(drawn), distance, Axis(t("q · k / √d"))),
     )
     title = scene.title(t("long-range decay"))
-    note = t("{count} random pairs of q and k, seed {seed}", count=SAMPLES, seed=scene.seed)
-    return View("decay", title, panels, scene.notes(note), columns=3)
+    notes = [t("{count} random pairs of q and k, seed {seed}", count=SAMPLES, seed=scene.seed)]
+    if len(some) < len(distances):
+        shown, count = f"{len(some):,}", f"{len(distances):,}"
+        notes.append(t("random q and k at {shown} of {count} distances", shown=shown, count=count))
+    return View("decay", title, panels, scene.notes(*notes), columns=3)
 
 
 def bound(subject: Subject, distances: np.ndarray) -> np.ndarray:
@@ -56,8 +64,17 @@ def bound(subject: Subject, distances: np.ndarray) -> np.ndarray:
     return np.abs(np.cumsum(turned, axis=-1)).mean(axis=-1)
 
 
+def _some(scene: Scene, distances: np.ndarray) -> np.ndarray:
+    """As many of the distances as random vectors are put at, evenly spread."""
+    widest = max(subject.dim for subject in scene.subjects)
+    most = max(16, min(DISTANCES, DRAWN // widest))
+    if len(distances) <= most:
+        return distances
+    return distances[np.rint(np.linspace(0, len(distances) - 1, most)).astype(int)]
+
+
 def _random(scene: Scene, number: int, distances: np.ndarray) -> list[Line]:
-    """Mean and standard deviation, dashed, of the logits of random queries and keys."""
+    """Mean and standard deviation of the logits of random queries and keys, in one shade."""
     t = scene.t
     subject = scene.subjects[number]
     drawn = np.random.default_rng(scene.seed).normal(size=(SAMPLES, 2, 1, subject.dim))
@@ -72,9 +89,10 @@ def _random(scene: Scene, number: int, distances: np.ndarray) -> list[Line]:
     mean = totals / SAMPLES
     spread = np.sqrt(squares / SAMPLES - mean**2)
     label = "" if len(scene.subjects) == 1 else f"{subject.name}, "
+    turn = SHADES * -(-len(scene.subjects) // SHADES)  # the same shade, another stroke
     return [
         Line(label + t("mean"), mean, number),
-        Line(label + t("standard deviation"), spread, number, dashed=True),
+        Line(label + t("standard deviation"), spread, number + turn),
     ]
 
 

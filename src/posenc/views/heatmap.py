@@ -10,8 +10,8 @@ from posenc.views.panels import Axis, Image, Line, Lines, View, largest
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 
-FINE = 16
-"""Points that a smooth wave has between two positions."""
+FINE, POINTS = 16, 4_096
+"""Points that a smooth wave has to a position at most; fewer where there would be more in all."""
 
 
 def heatmap(scene: Scene) -> View:
@@ -105,12 +105,19 @@ def moving(values: np.ndarray, most: int) -> list[int]:
     return [int(channel) for channel in found[picked]]
 
 
+def fine(count: int) -> int:
+    """Points to each of so many positions: as many as make a wave smooth where it can be seen.
+
+    >>> fine(5), fine(64), fine(1024), fine(4096)
+    (16, 16, 4, 1)
+    """
+    return max(1, min(FINE, POINTS // count))
+
+
 def _smooth(subject: Subject, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Positions and values of all channels; between whole positions too, if there are any."""
     whole = np.arange(count)
-    if count > 1024:
-        return whole, _values(subject, whole)
-    between = np.linspace(0, count - 1, FINE * (count - 1) + 1)
+    between = np.arange(fine(count) * (count - 1) + 1) / fine(count)
     try:
         return between, _values(subject, between)
     except (TypeError, IndexError):  # a table has rows at whole positions only

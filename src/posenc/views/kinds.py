@@ -19,6 +19,7 @@ from posenc.views.heatmap import heatmap, waves
 from posenc.views.learned import is_learned, learned
 from posenc.views.maps import maps
 from posenc.views.panels import View, coloured
+from posenc.views.products import products
 from posenc.views.rotation import rotation
 from posenc.views.scaling import scalings
 from posenc.views.scene import Scene, checked_tokens
@@ -52,6 +53,7 @@ KINDS: dict[str, Kind] = {
     "waves": Kind(waves, lambda e: _rows(e) and _plain(e), later("waves"), True),
     "wavelengths": Kind(wavelengths, has_waves, later("wavelengths")),
     "similarity": Kind(similarity, _rows, later("similarity of positions")),
+    "products": Kind(products, lambda e: _rows(e) and _plain(e), later("relative dot products")),
     "rotation": Kind(
         rotation, lambda e: isinstance(e, Rotary) and _plain(e), later("rotation of pairs"), True
     ),

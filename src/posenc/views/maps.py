@@ -27,7 +27,7 @@ SEEN = 0.2
 def maps(scene: Scene) -> View:
     """A few channels over a picture: values of what is added, angles of what is rotated.
 
-    A third axis, such as time, stays at 0; channels that follow it alone are not shown.
+    A third axis, such as time, stays at 0; channels that follow it are named in a note.
     """
     t = scene.t
     found = [(subject, _values(scene, subject)) for subject in scene.subjects]
@@ -41,7 +41,7 @@ def maps(scene: Scene) -> View:
         t("coordinates from 0 to 1")
         for subject in scene.subjects
         if type(subject.acting) in COORDINATES
-    ]
+    ] + [note for subject in scene.subjects for note in _unseen(scene, subject)]
     return View("maps", title, panels, scene.notes(*dict.fromkeys(notes)), columns=4)
 
 
@@ -68,6 +68,49 @@ def point(encoding: Encoding, row: int, column: int, side: int = SIDE) -> np.nda
 def _placed(encoding: Encoding, points: np.ndarray, side: int) -> np.ndarray:
     adjust = COORDINATES.get(type(encoding))
     return adjust(points, side) if adjust else points
+
+
+def _unseen(scene: Scene, subject: Subject) -> list[str]:
+    """What follows an axis that one picture has no room for, such as time."""
+    t = scene.t
+    axes, added = subject.acting.axes or 2, isinstance(subject.acting, Additive)
+    values = subject.encoded if added else subject.turned
+    notes: list[str] = []
+    for axis in range(axes - 2):
+        here, next_to = values(np.stack([np.zeros(axes), np.eye(axes)[axis]]))
+        channels = runs(np.flatnonzero(here != next_to).tolist())
+        if channels:
+            notes.append(
+                t(
+                    "dimensions {dimensions} follow axis {axis}, which is the same everywhere in "
+                    "one picture",
+                    dimensions=channels,
+                    axis=axis,
+                )
+                if added
+                else t(
+                    "pairs {pairs} follow axis {axis}, which is the same everywhere in one picture",
+                    pairs=channels,
+                    axis=axis,
+                )
+            )
+    return notes
+
+
+def runs(numbers: list[int]) -> str:
+    """Numbers that rise as a reader would write them; many that do not touch are cut short.
+
+    >>> runs([0, 1, 2, 7]), runs([]), runs([0, 3, 6, 9, 12, 15])
+    ('0–2, 7', '', '0, 3, 6, 9, …')
+    """
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and number == found[-1][-1] + 1:
+            found[-1].append(number)
+        else:
+            found.append([number])
+    told = [str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in found]
+    return ", ".join(told[:4] + ["…"] * (len(told) > 4))
 
 
 def _maps(scene: Scene, subject: Subject, values: np.ndarray, limit: float) -> list[Image]:

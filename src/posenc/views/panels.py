@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from posenc import rules
-from posenc.views.averaging import boxes, direction_means, means
+from posenc.views.averaging import boxes, direction_means, ends, means
 
 Colours = Literal["diverging", "cyclic", "sequential"]
 
@@ -61,13 +61,25 @@ class Image:
         >>> small.values.tolist(), small.ratio
         ([[0.5, 2.5, 8.0]], (1, 2))
         """
-        most = rules.whole("rows", rows, least=1), rules.whole("columns", columns, least=1)
-        ratio = boxes(self.values.shape, most)
-        if ratio == (1, 1):
+        box = self.box(rows, columns)
+        if box == (1, 1):
             return self
         mean = direction_means if self.colours == "cyclic" else means
-        together = self.ratio[0] * ratio[0], self.ratio[1] * ratio[1]
-        return replace(self, values=mean(self.values, ratio), ratio=together)
+        together = self.ratio[0] * box[0], self.ratio[1] * box[1]
+        return replace(self, values=mean(self.values, box), ratio=together)
+
+    def box(self, rows: int, columns: int) -> tuple[int, int]:
+        """How many rows and columns of this image go into a cell of one with at most so many.
+
+        Squares stay squares.
+
+        >>> Image("", np.zeros((64, 64)), Axis(""), Axis(""), 1.0, square=True).box(64, 16)
+        (4, 4)
+        """
+        most = rules.whole("rows", rows, least=1), rules.whole("columns", columns, least=1)
+        down, across = boxes(self.values.shape, most)
+        side = max(down, across)
+        return (side, side) if self.square else (down, across)
 
     def to_json(self) -> dict[str, Any]:
         """The image as plain data; what is not finite is null."""
@@ -91,18 +103,21 @@ class Line:
     """A line: its name and a y for each x of its panel.
 
     `colour` is a number, the same for what is the same in all panels of a view, from 0; where there
-    is none, lines have colours in turn.
+    is none, lines have colours in turn. `low` and `high` are the least and the largest of what each
+    y is the mean of; None where y is every value itself.
     """
 
     name: str
     y: np.ndarray
     colour: int | None = None
-    dashed: bool = False
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The line as plain data; what is not finite is null."""
-        y = finite(self.y)
-        return {"name": self.name, "y": y, "colour": self.colour, "dashed": self.dashed}
+        low, high = (None if end is None else finite(end) for end in (self.low, self.high))
+        told = {"name": self.name, "y": finite(self.y), "colour": self.colour}
+        return told | {"low": low, "high": high}
 
 
 @dataclass(frozen=True)
@@ -119,6 +134,7 @@ class Lines:
     """Lines over one x; where y is not finite a line has a gap.
 
     `steps` says that there is nothing between one x and the next: y is drawn level around each.
+    `ratio` says how many whole steps of x, such as positions, one y is the mean of.
     """
 
     title: str
@@ -128,6 +144,40 @@ class Lines:
     y_axis: Axis
     marks: tuple[Mark, ...] = ()
     steps: bool = False
+    ratio: int = 1
+
+    def averaged(self, columns: int) -> "Lines":
+        """These lines with at most so many steps of x, each y a mean over a box: never every n-th.
+
+        A line of more points than there are pixels would be a solid block. What the means leave out
+        is between `low` and `high` of each line. Points between the steps of a smooth line do not
+        count, and are left alone where the steps fit.
+
+        >>> axis = Axis("")
+        >>> x = np.arange(5.0)
+        >>> small = Lines("", x, (Line("", np.array([0.0, 1, 2, 4, 8])),), axis, axis).averaged(3)
+        >>> small.x.tolist(), small.lines[0].y.tolist(), small.lines[0].high.tolist(), small.ratio
+        ([0.5, 2.5, 4.0], [0.5, 3.0, 8.0], [1.0, 4.0, 8.0], 2)
+        """
+        rules.whole("columns", columns, least=1)
+        span = float(self.x[-1] - self.x[0]) if len(self.x) else 0.0
+        between = max(1, round((len(self.x) - 1) / span)) if span > 0 else 1
+        steps = -(-len(self.x) // between)
+        ratio = -(-steps // columns)
+        if ratio <= 1:
+            return self
+        box = ratio * between
+
+        def mean(values: np.ndarray) -> np.ndarray:
+            return means(values[None], (1, box))[0]
+
+        lines = tuple(
+            replace(line, y=mean(line.y), low=low, high=high)
+            for line in self.lines
+            for low, high in [ends(line.y, box)]
+        )
+        x = mean(self.x.astype(np.float64))
+        return replace(self, x=x, lines=lines, ratio=self.ratio * ratio)
 
     def to_json(self) -> dict[str, Any]:
         """The lines as plain data; what is not finite is null."""
@@ -140,6 +190,7 @@ class Lines:
             "y_axis": self.y_axis.to_json(),
             "marks": [{"name": mark.name, "x": mark.x, "y": mark.y} for mark in self.marks],
             "steps": self.steps,
+            "ratio": self.ratio,
         }
 
 

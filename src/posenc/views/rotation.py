@@ -62,5 +62,9 @@ def _dials(scene: Scene, subject: Subject) -> Dials:
         for i in pairs
     )
     tokens = scene.tokens
-    labels = tuple(f"{p}" if tokens is None else f"{p} {tokens[p]}" for p in shown.tolist())
+    words = ["" if tokens is None else tokens[p] for p in shown.tolist()]
+    labels = tuple(  # what has no token is called by its position already
+        f"{p} {word}" if word and word != str(p) else f"{p}"
+        for p, word in zip(shown.tolist(), words, strict=True)
+    )
     return Dials(subject.name, hands, names, labels)

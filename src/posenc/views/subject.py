@@ -111,10 +111,19 @@ class Subject:
 
         Of a plain rotation that is the mean of cos((m - n) w_i) over the pairs.
         """
-        ones = np.ones((max(len(q_pos), len(k_pos)), self.dim))
-        plain = Subject(self.acting, self.params)
-        products = plain.logits(ones[: len(q_pos)], ones[: len(k_pos)], q_pos, k_pos)
-        return products / (math.sqrt(self.dim) if self.acting.scaled else self.dim)
+        ones = np.ones(self.dim)
+        return self.products(ones, ones, q_pos, k_pos) / self.dim
+
+    def products(
+        self, q: np.ndarray, k: np.ndarray, q_pos: np.ndarray, k_pos: np.ndarray
+    ) -> np.ndarray:
+        """The products of one query and one key put at these positions, (q, k).
+
+        They are neither divided by a root nor changed by a temperature.
+        """
+        queries, keys = (np.tile(x, (len(at), 1)) for x, at in ((q, q_pos), (k, k_pos)))
+        made = Subject(self.acting, self.params).logits(queries, keys, q_pos, k_pos)
+        return made * math.sqrt(self.dim) if self.acting.scaled else made
 
 
 def _float64(made: Any) -> np.ndarray:

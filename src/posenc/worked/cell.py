@@ -68,6 +68,15 @@ def cell(
         for dtype in (np.float32, np.float64)
     ]
     steps: list[Step] = formulas(encoding, Place(place, other, values[1], params or {}, t, head))
+    looks_back = isinstance(encoding, Bias) and encoding.causal_only
+    if looks_back and isinstance(place, int) and isinstance(other, int) and other > place:
+        words = t(
+            "Key {key} is ahead of query {query}: a decoder does not see it, and its mask takes "
+            "the place of this number.",
+            key=other,
+            query=place,
+        )
+        steps = [Step("unseen", words), *steps]
     return Cell(tuple(steps), *values)
 
 

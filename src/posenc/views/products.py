@@ -1,0 +1,104 @@
+"""Relative dot products: one query and one key put at every pair of positions."""
+
+import numpy as np
+
+from posenc.mechanisms import Additive
+from posenc.views.panels import Axis, Image, Line, Lines, View, common_limit, largest
+from posenc.views.scene import Scene, number
+from posenc.views.subject import Subject
+
+
+def products(scene: Scene) -> View:
+    """What the product of a query at m and a key at n is, as a matrix and over the distance m - n.
+
+    Of a rotation: of one q and one k, drawn at random. Of what is added: of the encodings
+    themselves. All images have one scale, the lines of each encoding their own. Where only the
+    distance counts, every diagonal has one colour and the lines of all queries lie upon each other;
+    the notes say how far they are apart at most.
+
+    >>> from posenc.views import view
+    >>> for name in ("sinusoidal", "learned"):
+    ...     image = view(name, "products", length=9).panels[0]
+    ...     print(name, apart(image.values) < 1e-12 * image.limit)
+    sinusoidal True
+    learned False
+    """
+    t = scene.t
+    positions = scene.positions(64, most=2**12)
+    found = {subject: matrix(scene, subject, positions) for subject in scene.subjects}
+    limit = common_limit(list(found.values()))
+    images = [_image(scene, subject, values, limit) for subject, values in found.items()]
+    lines = [_lines(scene, subject, values) for subject, values in found.items()]
+    rotary = any(not isinstance(subject.acting, Additive) for subject in scene.subjects)
+    drawn = t("one q and one k at every position, drawn with seed {seed}", seed=scene.seed)
+    notes = scene.notes(
+        *(_apart(scene, subject, values) for subject, values in found.items()),
+        *([drawn] if rotary else []),
+        *scene.one_scale({subject.name: largest(values) for subject, values in found.items()}),
+    )
+    columns = min(4, max(2, len(scene.subjects)))
+    title = scene.title(t("relative dot products"))
+    return View("products", title, (*images, *lines), notes, columns=columns)
+
+
+def matrix(scene: Scene, subject: Subject, positions: np.ndarray) -> np.ndarray:
+    """R(m) q · R(n) k of one q and one k, or e(m) · e(n): (m, n)."""
+    q, k = np.zeros((2, subject.dim))  # what is added is all there is
+    if not isinstance(subject.acting, Additive):
+        q, k = np.random.default_rng(scene.seed).normal(size=(2, subject.dim))
+    return subject.products(q, k, positions, positions)
+
+
+def apart(values: np.ndarray) -> float:
+    """By how much products at one distance differ, at most.
+
+    >>> apart(np.array([[1.0, 9.0], [0.5, 1.25]]))
+    0.25
+    """
+    size = len(values)
+    return max(float(np.ptp(np.diagonal(values, away))) for away in range(1 - size, size))
+
+
+def _apart(scene: Scene, subject: Subject, values: np.ndarray) -> str:
+    t = scene.t
+    said = t(
+        "at one distance the products differ by at most {size}; the largest is {largest}",
+        size=number(apart(values)),
+        largest=number(largest(values)),
+    )
+    single = len(scene.subjects) == 1
+    return said if single else t("{encoding}: {what}", encoding=subject.name, what=said)
+
+
+def _image(scene: Scene, subject: Subject, values: np.ndarray, limit: float) -> Image:
+    t = scene.t
+    formula = "e(m) · e(n)" if isinstance(subject.acting, Additive) else "R(m) q · R(n) k"
+    single = len(scene.subjects) == 1
+    title = formula if single else t("{encoding}: {what}", encoding=subject.name, what=formula)
+    rows, columns = Axis(t("query"), scene.tokens), Axis(t("key"), scene.tokens)
+    return Image(title, values, rows, columns, limit, "diverging", t("product"), square=True)
+
+
+def _lines(scene: Scene, subject: Subject, values: np.ndarray) -> Lines:
+    """A line for each of three queries; none begins where another ends, so that they overlap."""
+    t = scene.t
+    count = len(values)
+    queries = dict.fromkeys(np.rint(np.linspace(0, count - 1, 5)[1:4]).astype(int).tolist())
+    distances = np.arange(1 - count, count)
+    lines = tuple(
+        Line(t("query at {position}", position=m), _over_distance(values, m)) for m in queries
+    )
+    said = t("the same over the distance, from a few queries")
+    single = len(scene.subjects) == 1
+    title = said if single else t("{encoding}: {what}", encoding=subject.name, what=said)
+    # beside one image the name of its colours stands there already
+    x_axis, y_axis = Axis(t("distance (query − key)")), Axis("" if single else t("product"))
+    return Lines(title, distances, lines, x_axis, y_axis)
+
+
+def _over_distance(values: np.ndarray, m: int) -> np.ndarray:
+    """Row m over the distances m - n, nothing where there is no key."""
+    count = len(values)
+    row = np.full(2 * count - 1, np.nan)
+    row[m : m + count] = values[m, ::-1]  # the last key is m - (count - 1) away
+    return row
