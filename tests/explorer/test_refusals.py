@@ -51,6 +51,7 @@ CONFIGS = [
     "[1 2]",
     "[]",
     b"\xff\xfe",
+    b"\x89PNG",
     {"model_type": "nothing"},
     {"model_type": "llama", "hidden_size": 7},
     {"model_type": "llama", "num_hidden_layers": "two"},

@@ -17,7 +17,7 @@ from posenc.explorer.unread import unread
 from posenc.expressions import spelling
 from posenc.mechanisms import Bias, Encoding, Rotary
 from posenc.messages import catalogue as messages_in
-from posenc.messages import translator
+from posenc.messages import phrase, translator
 from posenc.views import Dials, Image, Lines, View, view
 from posenc.views.attention import MOST_TOKENS
 from posenc.views.averaging import boxes
@@ -90,9 +90,9 @@ def seen(asked: Asked, kind: str, channels: str | None = None) -> View:
                 "{product} must be at most {most:,}; got {sizes}",
                 "n",
                 413,
-                product=limits.product(sizes),
+                product=limits.times(map(phrase, sizes)),
                 most=most,
-                sizes=" x ".join(map(str, sizes.values())),
+                sizes=limits.times(map(str, sizes.values())),
             )
     gridded = any(encoding.axes not in (None, 1) for encoding in asked.encodings)
     labels = None if gridded else asked.labels

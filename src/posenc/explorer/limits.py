@@ -1,5 +1,6 @@
 """What the explorer accepts at most. Each is checked before memory or time is spent on it."""
 
+from collections.abc import Iterable
 from functools import reduce
 from math import prod
 from typing import Any
@@ -74,7 +75,7 @@ def check_arguments(kind: str, arguments: dict[str, Any]) -> None:
             "got {sizes}",
             kind=kind,
             most=CELLS,
-            sizes=" x ".join(f"{size:,}" for size in sizes),
+            sizes=times(f"{size:,}" for size in sizes),
         )
 
 
@@ -150,7 +151,6 @@ NAMES = (
 """What `taken` calls sizes."""
 
 
-def product(sizes: dict[str, int]) -> Any:
-    """The names of such sizes with times between them."""
-    names: list[Any] = [phrase(name) for name in sizes]
-    return reduce(lambda one, other: phrase("{one} x {other}", one=one, other=other), names)
+def times(parts: Iterable[Any]) -> Any:
+    """These with times between them."""
+    return reduce(lambda one, other: phrase("{one} x {other}", one=one, other=other), parts)
