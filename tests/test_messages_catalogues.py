@@ -17,15 +17,23 @@ WEB = SOURCE.parent.parent / "web" / "src"
 TRANSLATED = LANGUAGES[1:]
 
 
-def said(path):
-    """The messages in a file: what `t` and `later` are called with."""
+TAKING = {"t": 0, "later": 0, "phrase": 0, "Refused": 0, "said": 1}
+"""Functions that take a message, and which of their arguments it is."""
+
+
+def taken(path):
+    """What these functions are called with, as it stands in a file."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         function = getattr(node, "func", None)
         name = getattr(function, "id", None) or getattr(function, "attr", None)
-        if name in ("t", "later"):
-            (message, *_) = node.args
-            if isinstance(message, ast.Constant):
-                yield message.value
+        if name in TAKING and len(node.args) > TAKING[name]:
+            yield node.args[TAKING[name]]
+
+
+def said(path):
+    """The messages in a file."""
+    given = (node.value for node in taken(path) if isinstance(node, ast.Constant))
+    return (value for value in given if isinstance(value, str))
 
 
 def said_on_the_page(path):
@@ -56,6 +64,12 @@ def placeholders(text):
 def test_every_message_is_there_and_no_other(lang):
     assert MESSAGES
     assert set(catalogue(lang)) == MESSAGES
+
+
+def test_no_message_is_put_together_before_it_is_translated():
+    for path in SOURCE.rglob("*.py"):
+        made = [ast.unparse(node) for node in taken(path) if isinstance(node, ast.JoinedStr)]
+        assert made == [], path.name
 
 
 @pytest.mark.parametrize("lang", TRANSLATED)

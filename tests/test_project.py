@@ -15,8 +15,9 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "posenc"
 
 LAYERS = [  # each may import from the ones before it; the last part of a name is enough
+    {"messages"},
     {"rules", "text", "about", "columns"},
-    {"messages", "colours"},
+    {"colours"},
     {"arrays"},
     {"positions", "frequencies", "rotation_torch"},
     {"rotation", "scalings"},

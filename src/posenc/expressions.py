@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from posenc import scalings, temperatures
 from posenc.encodings import AxialRoPE, catalogue
+from posenc.messages import later, phrase, said
 from posenc.presets import readings
 
 Check = Callable[[str, dict[str, Any]], None]
@@ -86,7 +87,7 @@ def called(expression: str) -> Call:
     """
     read = _parsed(expression)
     if not isinstance(read, Call):
-        raise TypeError(f"what is named must be an Encoding; got {read!r}")
+        raise said(TypeError, "what is named must be an Encoding; got {given!r}", given=read)
     return read
 
 
@@ -101,9 +102,11 @@ def made(expression: str, *, check: Check | None = None) -> Any:
     try:
         return _made(_parsed(expression), check)
     except TypeError as error:
-        raise ValueError(f"expression must be one that can be made; got {error}") from error
+        raise said(
+            ValueError, "expression must be one that can be made; got {error}", error=error
+        ) from error
     except (RecursionError, MemoryError) as error:
-        raise ValueError("expression must not be nested so deeply") from error
+        raise said(ValueError, "expression must not be nested so deeply") from error
 
 
 def spelling(value: Any, *, plain: Callable[[Any], str] = repr) -> str:
@@ -199,9 +202,14 @@ def _parsed(expression: str) -> Any:
     try:
         return _read(ast.parse(expression.strip(), mode="eval").body)
     except SyntaxError as error:
-        raise ValueError(f"expression must be Python; got {expression!r}: {error.msg}") from error
+        raise said(
+            ValueError,
+            "expression must be Python; got {expression!r}: {why}",
+            expression=expression,
+            why=_of_python(error.msg),
+        ) from error
     except (RecursionError, MemoryError) as error:
-        raise ValueError("expression must not be nested so deeply") from error
+        raise said(ValueError, "expression must not be nested so deeply") from error
 
 
 def _read(node: ast.AST) -> Any:
@@ -218,9 +226,10 @@ def _read(node: ast.AST) -> Any:
             try:
                 return ast.literal_eval(node)
             except (ValueError, TypeError) as error:
-                raise ValueError(
-                    "expression must be made of encodings, scalings and plain values; "
-                    f"got {ast.unparse(node)!r}"
+                raise said(
+                    ValueError,
+                    "expression must be made of encodings, scalings and plain values; got {part!r}",
+                    part=ast.unparse(node),
                 ) from error
 
 
@@ -233,10 +242,14 @@ def _bound(node: ast.Call, call: Call) -> Call:
         bound = signature.bind(*values, **named)
     except TypeError as error:
         hints = [] if call.preset else list(_instead(call.kind, values, named))
-        hint = f"; did you mean {hints[0]}?" if hints else ""
-        raise ValueError(
-            f"expression must be one that can be made; got {call.maker}: {error}{hint}"
-        ) from error
+        template = later("expression must be one that can be made; got {maker}: {error}")
+        if hints:
+            template = later(
+                "expression must be one that can be made; got {maker}: {error}; "
+                "did you mean {hint}?"
+            )
+        given = {"maker": call.maker, "error": _of_python(error), "hint": (*hints, None)[0]}
+        raise said(ValueError, template, **given) from error
     return call.given(**bound.arguments)
 
 
@@ -255,3 +268,27 @@ def _made(value: Any, check: Check | None) -> Any:
     if isinstance(value, Call):
         return value.make(check)
     return tuple(_made(item, check) for item in value) if isinstance(value, tuple) else value
+
+
+PYTHONS = (
+    later("missing a required argument: {name}"),
+    later("got an unexpected keyword argument {name}"),
+    later("multiple values for argument {name}"),
+    later("too many positional arguments"),
+    later("invalid syntax"),
+    later("invalid syntax. Perhaps you forgot a comma?"),
+    later("'(' was never closed"),
+    later("unmatched ')'"),
+)
+"""What Python says most often of an expression; the rest is quoted as it is."""
+
+
+def _of_python(words: Any) -> Any:
+    """Python's own words, translatable where they are known."""
+    for template in PYTHONS:
+        start, named, _ = template.partition("{name}")
+        if named and str(words).startswith(start):
+            return phrase(template, name=str(words).removeprefix(start))
+        if str(words) == template:
+            return phrase(template)
+    return words

@@ -13,6 +13,7 @@ from posenc import scalings
 from posenc.encodings import AxialRoPE, RoPE, catalogue
 from posenc.expressions import Check, made
 from posenc.mechanisms import Encoding
+from posenc.messages import said
 
 TYPICAL: dict[str, Any] = {
     "dim": 64,
@@ -166,7 +167,7 @@ def _value(given: Any) -> Encoding:
     if isinstance(given, type) and issubclass(given, Encoding):
         return example(given)
     if not isinstance(given, Encoding):
-        raise TypeError(f"what is named must be an Encoding; got {given!r}")
+        raise said(TypeError, "what is named must be an Encoding; got {given!r}", given=given)
     return given
 
 

@@ -10,6 +10,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 
 from posenc import rules
+from posenc.messages import said
 
 
 def geometric(dim: int, /, *, base: float = 10_000.0) -> np.ndarray:
@@ -62,7 +63,11 @@ def ntk(dim: int, /, *, base: float, factor: float) -> np.ndarray:
     array([1.    , 0.7937, 0.63  , 0.5   ])
     """
     if rules.dim("dim", dim) < 4:
-        raise ValueError(f"NTK needs two pairs to spread its factor over, dim >= 4; got dim={dim}")
+        raise said(
+            ValueError,
+            "NTK needs two pairs to spread its factor over, dim >= 4; got dim={dim}",
+            dim=dim,
+        )
     return geometric(dim, base=base * float(factor) ** (dim / (dim - 2)))
 
 

@@ -5,8 +5,9 @@ docs/glossary.md has the words that they use.
 """
 
 import ast
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache, reduce
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +26,11 @@ def translator(lang: str) -> Translate:
     >>> translator("en")("{count} tokens", count=3)
     '3 tokens'
     """
-    from posenc import rules  # it loads NumPy, which `posenc --help` has no time for
-
-    rules.one_of("lang", lang, LANGUAGES)
-    said = catalogue(lang)
+    if lang not in LANGUAGES:
+        raise unlisted("lang", lang, LANGUAGES)
 
     def t(message: str, **values: Any) -> str:
-        text = said.get(message, message)
-        return text.format(**values) if values else text
+        return Phrase(message, values).told(lang)
 
     return t
 
@@ -40,6 +38,68 @@ def translator(lang: str) -> Translate:
 def later(message: str) -> str:
     """Marks a message that is said later, so that the catalogues must have it."""
     return message
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """Words that are said in whichever language is asked for; in English unless one is."""
+
+    template: str
+    values: dict[str, Any]
+
+    def told(self, lang: str) -> str:
+        """The words in this language; what they quote is in it too, where that can be."""
+        text = catalogue(lang).get(self.template, self.template)
+        values = {name: told(value, lang) for name, value in self.values.items()}
+        return text.format(**values) if values else text
+
+    def __str__(self) -> str:
+        return self.told("en")
+
+
+def phrase(template: str, /, **values: Any) -> Phrase:
+    """Part of a sentence, for the values of another phrase."""
+    return Phrase(template, values)
+
+
+def said(kind: Callable[[str], Exception], template: str, /, **values: Any) -> Exception:
+    """An error of this kind, in English, that `told` can say in another language.
+
+    >>> said(ValueError, "{name} must be an even number; got {name}={value}", name="dim", value=7)
+    ValueError('dim must be an even number; got dim=7')
+    """
+    words = Phrase(template, values)
+    error = kind(str(words))
+    vars(error)["words"] = words
+    return error
+
+
+def told(what: Any, lang: str) -> Any:
+    """What an error or a phrase says, in a language as far as it can; what is neither, as it is.
+
+    >>> told(phrase("{name} must be an even number; got {name}={value}", name="dim", value=7), "ja")
+    'dim は偶数にしてください（指定された値：7）'
+    """
+    if isinstance(what, BaseException):
+        return told(vars(what).get("words", str(what)), lang)
+    return what.told(lang) if isinstance(what, Phrase) else what
+
+
+def either(choices: Iterable[str]) -> Any:
+    """Words to choose from: one or other.
+
+    >>> str(either(["halves", "interleaved"])), told(either(["halves", "interleaved"]), "zh-Hans")
+    ('halves or interleaved', 'halves 或 interleaved')
+    """
+    words: Iterable[Any] = choices
+    return reduce(lambda one, other: phrase("{one} or {other}", one=one, other=other), words)
+
+
+def unlisted(name: str, value: Any, choices: tuple[str, ...]) -> Exception:
+    """The error of a value that is none of these words."""
+    kind = ValueError if isinstance(value, str) else TypeError
+    template = later("{name} must be {choices}; got {name}={value!r}")
+    return said(kind, template, name=name, choices=either(map(repr, choices)), value=value)
 
 
 @cache

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from posenc.messages import later, phrase, said, unlisted
+
 
 def whole(name: str, value: Any, *, least: int | None = None, most: int | None = None) -> int:
     """Return `value` as an int, or say that `name` must be a whole number (within these bounds).
@@ -14,14 +16,34 @@ def whole(name: str, value: Any, *, least: int | None = None, most: int | None =
     Traceback (most recent call last):
     TypeError: dim must be a whole number of at least 1; got dim=7.5
     """
-    rule = "a whole number" + ("" if least is None else f" of at least {least}")
-    rule += "" if most is None else f" and at most {most:,}"
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} must be {rule}; got {name}={value!r}")
+        raise _not_whole(TypeError, name, value, least, most)
     number = int(value)
     if (least is not None and number < least) or (most is not None and number > most):
-        raise ValueError(f"{name} must be {rule}; got {name}={value!r}")
+        raise _not_whole(ValueError, name, value, least, most)
     return number
+
+
+def _not_whole(
+    kind: type[Exception], name: str, value: Any, least: int | None, most: int | None
+) -> Exception:
+    """The error of what should have been a whole number: a sentence for each kind of bounds."""
+    if least is None:
+        template = later("{name} must be a whole number; got {name}={value!r}")
+    elif most is None:
+        template = later("{name} must be a whole number of at least {least}; got {name}={value!r}")
+    else:
+        template = later(
+            "{name} must be a whole number of at least {least} and at most {most:,}; "
+            "got {name}={value!r}"
+        )
+    return said(kind, template, name=_named(name), value=value, least=least, most=most)
+
+
+def _named(name: str) -> Any:
+    """The name of an argument; of one entry of it, a phrase."""
+    of = name.removeprefix("each of ")
+    return name if of == name else phrase("each of {name}", name=of)
 
 
 MOST_CHANNELS = 2**20
@@ -38,6 +60,12 @@ def dim(name: str, value: Any) -> int:
     return whole(name, value, least=1, most=MOST_CHANNELS)
 
 
+def odd(name: str, value: int) -> Exception:
+    """The error of a number that is not even."""
+    template = later("{name} must be an even number; got {name}={value}")
+    return said(ValueError, template, name=name, value=value)
+
+
 def real(name: str, value: Any, *, least: float | None = None, most: float | None = None) -> float:
     """Return `value` as a finite float, or say what `name` must be.
 
@@ -45,18 +73,33 @@ def real(name: str, value: Any, *, least: float | None = None, most: float | Non
     Traceback (most recent call last):
     ValueError: std must be a finite number of at least 0 and at most 1e+06; got std=-1.0
     """
-    rule = "a finite number" + ("" if least is None else f" of at least {least:g}")
-    rule += "" if most is None else f" and at most {most:g}"
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be {rule}; got {name}={value!r}")
+        raise _not_real(TypeError, name, value, least, most)
     try:
         number = float(value) + 0.0  # -0.0 becomes 0.0
     except OverflowError:
         number = math.inf
     outside = (least is not None and number < least) or (most is not None and number > most)
     if not math.isfinite(number) or outside:
-        raise ValueError(f"{name} must be {rule}; got {name}={value!r}")
+        raise _not_real(ValueError, name, value, least, most)
     return number
+
+
+def _not_real(
+    kind: type[Exception], name: str, value: Any, least: float | None, most: float | None
+) -> Exception:
+    if least is None:
+        template = later("{name} must be a finite number; got {name}={value!r}")
+    elif most is None:
+        template = later(
+            "{name} must be a finite number of at least {least:g}; got {name}={value!r}"
+        )
+    else:
+        template = later(
+            "{name} must be a finite number of at least {least:g} and at most {most:g}; "
+            "got {name}={value!r}"
+        )
+    return said(kind, template, name=_named(name), value=value, least=least, most=most)
 
 
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
@@ -67,9 +110,7 @@ def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
     ValueError: layout must be 'interleaved' or 'concat'; got layout='zigzag'
     """
     if not isinstance(value, str) or value not in choices:
-        listed = " or ".join(repr(choice) for choice in choices)
-        kind = ValueError if isinstance(value, str) else TypeError
-        raise kind(f"{name} must be {listed}; got {name}={value!r}")
+        raise unlisted(name, value, choices)
 
 
 def generator(name: str, value: Any) -> None:
@@ -81,4 +122,6 @@ def generator(name: str, value: Any) -> None:
 def flag(name: str, value: Any) -> None:
     """Say that `name` must be True or False."""
     if not isinstance(value, bool):
-        raise TypeError(f"{name} must be True or False; got {name}={value!r}")
+        raise said(
+            TypeError, "{name} must be True or False; got {name}={value!r}", name=name, value=value
+        )

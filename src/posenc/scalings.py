@@ -15,7 +15,7 @@ import numpy as np
 from posenc import frequencies as f
 from posenc import rules
 from posenc.about import About
-from posenc.messages import later
+from posenc.messages import later, said
 
 
 class Scaling(ABC):
@@ -119,7 +119,7 @@ class DynamicNTK(Scaling):
         _length(self.original_length)
 
     def frequencies(self, dim: int, *, base: float) -> np.ndarray:
-        raise ValueError(unsettled(self))
+        raise unsettled(self)
 
     def at(self, length: int) -> Scaling:
         ratio = rules.whole("length", length, least=1, most=2**40) / self.original_length
@@ -181,8 +181,10 @@ class YaRN(Scaling):
 
     def frequencies(self, dim: int, *, base: float) -> np.ndarray:
         if base <= 1:
-            raise ValueError(
-                f"base must be above 1 for YaRN, which needs slow pairs; got base={base}"
+            raise said(
+                ValueError,
+                "base must be above 1 for YaRN, which needs slow pairs; got base={base}",
+                base=base,
             )
         w = f.geometric(dim, base=base)
         return f.by_parts(w, self.keep(dim, base=base), factor=self.factor)
@@ -306,9 +308,12 @@ class LongRoPE(Scaling):
         if self.attention_factor is not None:
             rules.real("attention_factor", self.attention_factor, least=1e-6)
         if len(self.short_factor) != len(self.long_factor):
-            raise ValueError(
-                "short_factor and long_factor must have one factor for each pair; "
-                f"got {len(self.short_factor)} and {len(self.long_factor)}"
+            raise said(
+                ValueError,
+                "short_factor and long_factor must have one factor for each pair; got {short} and "
+                "{long}",
+                short=len(self.short_factor),
+                long=len(self.long_factor),
             )
 
     @property
@@ -320,7 +325,7 @@ class LongRoPE(Scaling):
         return math.sqrt(1 + math.log(self.factor) / math.log(self.original_length))
 
     def frequencies(self, dim: int, *, base: float) -> np.ndarray:
-        raise ValueError(unsettled(self))
+        raise unsettled(self)
 
     def at(self, length: int) -> Scaling:
         within = rules.whole("length", length, least=1, most=2**40) <= self.original_length
@@ -352,11 +357,13 @@ class Proportional(Scaling):
         return f.proportional(dim, base=base, share=self.share) / self.factor
 
 
-def unsettled(scaling: Scaling) -> str:
-    """The sentence for a scaling whose frequencies depend on a length that was not given."""
-    return (
-        f"scaling {type(scaling).__name__} depends on how long the text is, so rotated keys must "
-        "not be cached: keep keys unrotated and rotate with encoding.at(length)"
+def unsettled(scaling: Scaling) -> Exception:
+    """The error of a scaling whose frequencies depend on a length that was not given."""
+    return said(
+        ValueError,
+        "scaling {name} depends on how long the text is, so rotated keys must not be cached: "
+        "keep keys unrotated and rotate with encoding.at(length)",
+        name=type(scaling).__name__,
     )
 
 
@@ -376,13 +383,23 @@ def _between(low: float, high: float, *, names: tuple[str, str]) -> None:
     for name, value in zip(names, (low, high), strict=True):
         rules.real(name, value, least=1e-6)
     if low > high:
-        raise ValueError(f"{names[0]} must not be above {names[1]}; got {low} and {high}")
+        raise said(
+            ValueError,
+            "{low_name} must not be above {high_name}; got {low} and {high}",
+            low_name=names[0],
+            high_name=names[1],
+            low=low,
+            high=high,
+        )
 
 
 def _factors(name: str, factors: tuple[float, ...]) -> None:
     if not isinstance(factors, tuple) or not factors:
-        raise TypeError(
-            f"{name} must be a tuple with a factor for each pair; got {name}={factors!r}"
+        raise said(
+            TypeError,
+            "{name} must be a tuple with a factor for each pair; got {name}={factors!r}",
+            name=name,
+            factors=factors,
         )
     for value in factors:
         rules.real(f"each of {name}", value, least=1e-6)
@@ -390,6 +407,10 @@ def _factors(name: str, factors: tuple[float, ...]) -> None:
 
 def _one_each(name: str, factors: tuple[float, ...], dim: int) -> None:
     if len(factors) != dim // 2:
-        raise ValueError(
-            f"{name} must have one factor for each of the {dim // 2} pairs; got {len(factors)}"
+        raise said(
+            ValueError,
+            "{name} must have one factor for each of the {pairs} pairs; got {count}",
+            name=name,
+            pairs=dim // 2,
+            count=len(factors),
         )

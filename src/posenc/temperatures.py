@@ -15,6 +15,7 @@ from posenc import rules
 from posenc.arrays import Array, Dtype, cast, has_float64, host, namespace
 from posenc.encodings.nope import NoPE
 from posenc.mechanisms import Encoding, Params, Rotary, Scores, logits, result_dtype, settled
+from posenc.messages import said
 from posenc.positions import ranked
 
 
@@ -123,9 +124,15 @@ class Tempered(Scores):
 
     def __post_init__(self) -> None:
         if not isinstance(self.encoding, Encoding):
-            raise TypeError(f"encoding must be an Encoding; got {self.encoding!r}")
+            raise said(
+                TypeError, "encoding must be an Encoding; got {encoding!r}", encoding=self.encoding
+            )
         if not isinstance(self.temperature, Temperature):
-            raise TypeError(f"temperature must be a Temperature; got {self.temperature!r}")
+            raise said(
+                TypeError,
+                "temperature must be a Temperature; got {temperature!r}",
+                temperature=self.temperature,
+            )
         for name in ("axes", "causal_only", "fixed", "scaled", "dim", "heads"):
             if hasattr(self.encoding, name):
                 object.__setattr__(self, name, getattr(self.encoding, name))

@@ -194,10 +194,10 @@ def test_colours_are_those_of_the_values(visit: Visit) -> None:
 def test_a_config_shows_that_models_encoding(visit: Visit, tmp_path: Path, how: str) -> None:
     visit.open()
     give(visit, json.dumps(LLAMA), tmp_path, how)
-    visit.page.wait_for_selector("footer [role=status]")
+    visit.page.wait_for_selector("p.note[role=status]")
     visit.drawn()
     assert visit.page.locator(".chosen .name").all_inner_texts() == [LLAMA_SPELLED]
-    assert "llama" in visit.page.locator("footer [role=status]").inner_text()
+    assert "llama" in visit.page.locator("p.note[role=status]").inner_text()
     assert visit.state["e"] == [LLAMA_SPELLED.replace(", ", ",")]
 
 
@@ -218,7 +218,7 @@ def test_a_broken_config_is_a_sentence_and_the_picture_stays(
     visit: Visit = visiting(address, refusals=True).open()
     before = visit.pixels()
     give(visit, text, tmp_path, "chosen")
-    said = visit.page.locator("footer [role=alert]")
+    said = visit.page.locator("p.note[role=alert]")
     said.wait_for()
     assert len(said.inner_text()) > 15
     assert "Traceback" not in said.inner_text()

@@ -1,4 +1,5 @@
 /** Asking the server, or what stands in for it: a page saved to disk, or a notebook's kernel. */
+import { t } from "./messages.svelte";
 
 export type Transport = (path: string, init: RequestInit) => Promise<Response>;
 
@@ -67,7 +68,9 @@ export class Api {
   }
 
   private async ask(path: string, init: RequestInit): Promise<Response> {
-    const response = await this.transport(path, init);
+    const response = await this.transport(path, init).catch((error: unknown) => {
+      throw error instanceof TypeError ? new Refused(t("The explorer does not answer. Is it still running?"), null) : error;
+    });
     if (response.ok) return response;
     const said = await response.json().catch(() => null);
     throw new Refused(said?.error?.message ?? `${response.status} ${response.statusText}`, said?.error?.argument ?? null);

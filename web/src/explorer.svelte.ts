@@ -12,6 +12,12 @@ export interface Cursor {
   h: number;
 }
 
+/** Words, said anew where the language changes, and whether something is wrong. */
+export interface Note {
+  says: () => string;
+  wrong: boolean;
+}
+
 /** What a reader sees first of each mechanism. */
 const FIRST_VIEWS: Record<Acts, ViewKind> = { additive: "heatmap", rotary: "rotation", bias: "bias", scores: "attention" };
 
@@ -29,8 +35,8 @@ export class Explorer {
   refused = $state.raw<Refused | null>(null);
   /** Whether the large view is on its way: the small ones come after it. */
   drawing = $state(false);
-  /** A note about the page as a whole, such as a link with a wrong value. */
-  note = $state("");
+  /** A note about the page as a whole, such as a link with a wrong value, or a file that cannot be read. */
+  note = $state.raw<Note | null>(null);
   /** What the library says of each encoding, by its expression; null of what is none. */
   private told = $state.raw<Record<string, Told | null>>({});
   catalogue: Resource<Catalogue>;
@@ -72,6 +78,11 @@ export class Explorer {
   common(): Query {
     const { text, by, e, n, seed, lang } = this.state;
     return { text, by, e: [...e], n, seed, lang };
+  }
+
+  tokensAddress(): string {
+    const { text, by, lang } = this.state;
+    return address("tokens", { text, by, lang });
   }
 
   viewAddress(kind: string, extra: Query = {}): string {

@@ -30,12 +30,13 @@ async function start(target: Element): Promise<void> {
   const catalogue = api.json(encodings).catch(() => undefined);
   explorer.catalogue.load(encodings);
   explorer.colours.load(address("colours", { theme: explorer.dark ? "dark" : "light" }));
-  explorer.tokens.load(address("tokens", { text: state.text, by: state.by }));
+  explorer.tokens.load(explorer.tokensAddress());
   const asked = explorer.ask();
   const first = explorer.known ? api.json(explorer.viewAddress("heatmap", { rows: 512, columns: 512 })).catch(() => undefined) : null;
   const late = new Promise((done) => setTimeout(done, PATIENCE));
   await Promise.race([Promise.all([spoken, first, asked, catalogue]), late]);
-  if (wrong.length) explorer.note = t("The link had values that cannot be used, so these are as usual: {names}.", { names: wrong.join(", ") });
+  const names = wrong.join(", ");
+  if (names) explorer.note = { wrong: false, says: () => t("The link had values that cannot be used, so these are as usual: {names}.", { names }) };
   mount(App, { target, props: { explorer } });
 }
 

@@ -11,7 +11,7 @@ from posenc.arrays import Array, Dtype, namespace, send
 from posenc.encodings.rope import PAIRINGS, check_rotary_dim, rotation_traits
 from posenc.frequencies import geometric
 from posenc.mechanisms import Rotary, Traits, result_dtype
-from posenc.messages import later
+from posenc.messages import later, said
 from posenc.positions import ranked
 from posenc.rotation import Pairing, Rotated, cos_sin
 from posenc.scalings import Plain, Scaling
@@ -50,7 +50,11 @@ class AxialRoPE(Rotary):
     def __post_init__(self) -> None:
         rules.dim("dim", self.dim)
         if not isinstance(self.frequencies, tuple) or not self.frequencies:
-            raise TypeError(f"frequencies must be a tuple; got frequencies={self.frequencies!r}")
+            raise said(
+                TypeError,
+                "frequencies must be a tuple; got frequencies={frequencies!r}",
+                frequencies=self.frequencies,
+            )
         check_rotary_dim(2 * len(self.frequencies), self.dim, name="2 * len(frequencies)")
         rules.one_of("pairing", self.pairing, PAIRINGS)
         rules.one_of("rotated", self.rotated, ("leading", "trailing"))
@@ -87,9 +91,12 @@ class AxialRoPE(Rotary):
         order = tuple(range(axes)) if order is None else order
         if shares is None:
             if rules.dim("dim", dim) % (2 * axes):
-                raise ValueError(
-                    f"dim must be a multiple of 2 * axes, or shares must be given; "
-                    f"got dim={dim}, axes={axes}"
+                raise said(
+                    ValueError,
+                    "dim must be a multiple of 2 * axes, or shares must be given; got dim={dim}, "
+                    "axes={axes}",
+                    dim=dim,
+                    axes=axes,
                 )
             shares = (dim // (2 * axes),) * axes
         _check_lengths(order, shares, axes)
@@ -152,15 +159,20 @@ class AxialRoPE(Rotary):
         if scaling is not None and not (
             isinstance(scaling, Scaling) and scaling.keys_can_be_cached
         ):
-            raise ValueError(
+            raise said(
+                ValueError,
                 "scaling must be a Scaling that does not depend on the length, or be settled with "
-                f"scaling.at(length); got scaling={scaling!r}"
+                "scaling.at(length); got scaling={scaling!r}",
+                scaling=scaling,
             )
         whole = isinstance(sections, tuple) and all(type(n) is int and n > 0 for n in sections)
         if not whole or sum(sections) != width // 2:
-            raise ValueError(
-                "sections must be a tuple of whole numbers that add up to the "
-                f"{width // 2} pairs; got {sections!r}"
+            raise said(
+                ValueError,
+                "sections must be a tuple of whole numbers that add up to the {pairs} pairs; got "
+                "{sections!r}",
+                pairs=width // 2,
+                sections=sections,
             )
         scaling = scaling or Plain()
         w = scaling.frequencies(width, base=base)
@@ -171,8 +183,11 @@ class AxialRoPE(Rotary):
         else:
             axis = np.repeat(np.arange(len(sections)), sections)
         if (shares := tuple(np.bincount(axis, minlength=len(sections)).tolist())) != sections:
-            raise ValueError(
-                f"sections must fit when they take turns; {sections} would become {shares}"
+            raise said(
+                ValueError,
+                "sections must fit when they take turns; {sections} would become {shares}",
+                sections=sections,
+                shares=shares,
             )
         return cls(
             dim,
@@ -203,28 +218,43 @@ class AxialRoPE(Rotary):
 
 def _check_axes(axis_of_pair: Any, frequencies: tuple[float, ...]) -> None:
     if not isinstance(axis_of_pair, tuple) or len(axis_of_pair) != len(frequencies):
-        raise ValueError(
-            f"axis_of_pair must name an axis for each of the {len(frequencies)} frequencies; "
-            f"got axis_of_pair={axis_of_pair!r}"
+        raise said(
+            ValueError,
+            "axis_of_pair must name an axis for each of the {count} frequencies; got "
+            "axis_of_pair={axis_of_pair!r}",
+            count=len(frequencies),
+            axis_of_pair=axis_of_pair,
         )
     named = {rules.whole("each of axis_of_pair", axis, least=0) for axis in axis_of_pair}
     turning = {a for a, w in zip(axis_of_pair, frequencies, strict=True) if w != 0}
     if named != set(range(len(named))) or turning != named:
-        raise ValueError(
-            "axis_of_pair must give every axis from 0 on a pair that turns; "
-            f"got axis_of_pair={axis_of_pair!r}"
+        raise said(
+            ValueError,
+            "axis_of_pair must give every axis from 0 on a pair that turns; got "
+            "axis_of_pair={axis_of_pair!r}",
+            axis_of_pair=axis_of_pair,
         )
 
 
 def _check_lengths(order: Any, shares: Any, axes: int) -> None:
     for name, value in (("order", order), ("shares", shares)):
         if not isinstance(value, tuple) or len(value) != axes:
-            raise ValueError(f"{name} must be a tuple of {axes}, one for each axis; got {value!r}")
+            raise said(
+                ValueError,
+                "{name} must be a tuple of {axes}, one for each axis; got {value!r}",
+                name=name,
+                axes=axes,
+                value=value,
+            )
     for share in shares:
         rules.whole("each of shares", share, least=1)
 
 
 def _multiple_of_4(dim: int) -> int:
     if rules.dim("dim", dim) % 4:
-        raise ValueError(f"dim must be a multiple of 4, two channels for each axis; got dim={dim}")
+        raise said(
+            ValueError,
+            "dim must be a multiple of 4, two channels for each axis; got dim={dim}",
+            dim=dim,
+        )
     return dim

@@ -11,7 +11,7 @@ from posenc.about import About
 from posenc.arrays import Array, Dtype, cast, namespace, working
 from posenc.encodings.tables import named
 from posenc.mechanisms import Additive, Params, Traits, result_dtype
-from posenc.messages import later
+from posenc.messages import later, said
 from posenc.positions import ranked
 
 Order = Literal["cos-sin", "sin-cos"]
@@ -159,7 +159,12 @@ def _projected(points: Array, matrix: Array) -> Array:
 def even(name: str, value: Any) -> None:
     """Say that `name` must be a positive even number."""
     if rules.dim(name, value) % 2:
-        raise ValueError(f"{name} must be a positive even number; got {name}={value}")
+        raise said(
+            ValueError,
+            "{name} must be a positive even number; got {name}={value}",
+            name=name,
+            value=value,
+        )
 
 
 def _coordinates(positions: Any, like: Array, axes: int, dtype: Dtype) -> tuple[Array, Dtype]:

@@ -131,7 +131,7 @@ class Sandwich(Bias):
     def __post_init__(self) -> None:
         rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
         if rules.dim("dim", self.dim) % 2:
-            raise ValueError(f"dim must be an even number; got dim={self.dim}")
+            raise rules.odd("dim", self.dim)
         w = geometric_to_base(self.dim + 2, base=self.base)[1:]  # k starts at 1, not at 0
         object.__setattr__(self, "_frequencies", w)
 

@@ -21,7 +21,7 @@ from posenc.arrays import (
 )
 from posenc.encodings.tables import named
 from posenc.mechanisms import Additive, Params, Traits
-from posenc.messages import later
+from posenc.messages import later, said
 from posenc.positions import LIMIT, ranked
 
 
@@ -78,8 +78,11 @@ class Learned(Additive):
         values = host(positions)
         if values is not None and values.size and (values.min() < 0 or values.max() >= self.length):
             worst = values.max() if values.max() >= self.length else values.min()
-            raise ValueError(
-                f"positions must lie in the table, 0 .. {self.length - 1}; got position {worst}"
+            raise said(
+                ValueError,
+                "positions must lie in the table, 0 .. {last}; got position {worst}",
+                last=self.length - 1,
+                worst=worst,
             )
         # Where the host cannot look, a negative index must fail like a large one, not wrap around.
         positions = cast(positions, whole_dtype(xp))

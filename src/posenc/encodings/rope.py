@@ -10,7 +10,7 @@ from posenc.about import About
 from posenc.arrays import Array, Dtype, cast, has_float64, host, namespace, send
 from posenc.frequencies import geometric
 from posenc.mechanisms import Rotary, Traits, result_dtype
-from posenc.messages import later
+from posenc.messages import later, said
 from posenc.positions import LIMIT, ranked
 from posenc.rotation import Pairing, Rotated, cos_sin
 from posenc.scalings import Plain, Scaling, unsettled
@@ -68,7 +68,11 @@ class RoPE(Rotary):
         rules.one_of("pairing", self.pairing, PAIRINGS)
         rules.one_of("rotated", self.rotated, ("leading", "trailing"))
         if self.scaling is not None and not isinstance(self.scaling, Scaling):
-            raise TypeError(f"scaling must be a Scaling or None; got scaling={self.scaling!r}")
+            raise said(
+                TypeError,
+                "scaling must be a Scaling or None; got scaling={scaling!r}",
+                scaling=self.scaling,
+            )
         scaling = self.scaling or Plain()
         settled = scaling.keys_can_be_cached
         w = scaling.frequencies(rotary_dim, base=self.base) if settled else None
@@ -124,7 +128,7 @@ class RoPE(Rotary):
     def _settled_frequencies(self) -> np.ndarray:
         if self._frequencies is None:
             assert self.scaling is not None
-            raise ValueError(unsettled(self.scaling))
+            raise unsettled(self.scaling)
         return self._frequencies
 
 
@@ -145,8 +149,12 @@ def rotation_traits(attention_factor: float, *, turning: bool = True) -> Traits:
 def check_rotary_dim(rotary_dim: int, dim: int, *, name: str) -> None:
     """Say that a rotary dim must be even and fit in dim."""
     if rules.dim(name, rotary_dim) % 2 or rotary_dim > dim:
-        rest = "" if name == "dim" else f" of at most dim={dim}"
-        raise ValueError(f"{name} must be a positive even number{rest}; got {name}={rotary_dim}")
+        template = later("{name} must be a positive even number; got {name}={value}")
+        if name != "dim":
+            template = later(
+                "{name} must be a positive even number of at most dim={dim}; got {name}={value}"
+            )
+        raise said(ValueError, template, name=name, dim=dim, value=rotary_dim)
 
 
 @dataclass(frozen=True)
@@ -225,8 +233,13 @@ class XPos(Rotary):
         """Positions whose decay float32 can hold, or a sentence (where the host can see them)."""
         values = host(positions)
         if values is not None and values.size and np.abs(values - self.centre).max() > self._reach:
-            raise ValueError(
-                f"positions must lie within {self._reach:,.0f} of centre={self.centre:g}, or the "
-                f"decay leaves float32; got positions from {values.min()} to {values.max()}"
+            raise said(
+                ValueError,
+                "positions must lie within {reach:,.0f} of centre={centre:g}, or the decay leaves "
+                "float32; got positions from {least} to {most}",
+                reach=self._reach,
+                centre=self.centre,
+                least=values.min(),
+                most=values.max(),
             )
         return positions

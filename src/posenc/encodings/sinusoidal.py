@@ -10,7 +10,7 @@ from posenc.about import About
 from posenc.arrays import Array, Dtype, host, is_array, namespace
 from posenc.frequencies import geometric, geometric_to_base
 from posenc.mechanisms import Additive, Params, Traits, result_dtype
-from posenc.messages import later
+from posenc.messages import later, said
 from posenc.positions import consecutive, ranked
 from posenc.rotation import sin_cos
 
@@ -188,15 +188,23 @@ class AxialSinusoidal(Additive):
         axes = rules.dim("axes", self.axes)
         dim = rules.dim("dim", self.dim)
         if dim % 2 or dim < 2 * axes:
-            raise ValueError(
+            raise said(
+                ValueError,
                 "dim must be even and at least 2 * axes, so that every axis gets a sine and a "
-                f"cosine; got dim={dim}, axes={axes}"
+                "cosine; got dim={dim}, axes={axes}",
+                dim=dim,
+                axes=axes,
             )
         order = tuple(range(axes)) if self.order is None else self.order
         if not isinstance(order, tuple) or sorted(map(repr, order)) != sorted(
             map(repr, range(axes))
         ):
-            raise ValueError(f"order must name each axis 0 .. {axes - 1} once; got order={order!r}")
+            raise said(
+                ValueError,
+                "order must name each axis 0 .. {last} once; got order={order!r}",
+                last=axes - 1,
+                order=order,
+            )
         share, extra = divmod(dim // 2, axes)
         blocks = tuple(
             (axis, Sinusoidal(2 * (share + (i < extra)), base=self.base, layout=self.layout))
@@ -248,5 +256,9 @@ class AxialSinusoidal(Additive):
 
 def _quartered(dim: int) -> int:
     if rules.dim("dim", dim) % 4:
-        raise ValueError(f"dim must be a multiple of 4, two pairs for each axis; got dim={dim}")
+        raise said(
+            ValueError,
+            "dim must be a multiple of 4, two pairs for each axis; got dim={dim}",
+            dim=dim,
+        )
     return dim

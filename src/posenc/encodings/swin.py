@@ -10,7 +10,7 @@ from posenc.about import About
 from posenc.arrays import Array, cast, host, is_integer, namespace, sigmoid, working
 from posenc.encodings.tables import MOST_HEADS, looked_up, named
 from posenc.mechanisms import Bias, Params, Traits
-from posenc.messages import later
+from posenc.messages import later, said
 from posenc.positions import distances
 
 Window = tuple[int, int]
@@ -154,7 +154,12 @@ class SwinV2Bias(Bias):
 
 def _sides(name: str, value: object) -> Window:
     if not isinstance(value, tuple | list) or len(value) != 2:
-        raise TypeError(f"{name} must be (height, width); got {name}={value!r}")
+        raise said(
+            TypeError,
+            "{name} must be (height, width); got {name}={value!r}",
+            name=name,
+            value=value,
+        )
     height, width = (rules.whole(f"each of {name}", side, least=1, most=2**10) for side in value)
     return height, width
 
@@ -173,9 +178,11 @@ def _within(side: int, away: Array) -> None:
         raise TypeError(f"positions must be whole numbers to look up a bias; got {away.dtype}")
     values = host(away)
     if values is not None and values.size and abs(values).max() >= side:
-        raise ValueError(
-            f"q_pos and k_pos must lie in one window, less than {side} apart; "
-            f"got {abs(values).max()}"
+        raise said(
+            ValueError,
+            "q_pos and k_pos must lie in one window, less than {side} apart; got {apart}",
+            side=side,
+            apart=abs(values).max(),
         )
 
 

@@ -50,7 +50,7 @@ class T5Bias(Bias):
         rules.flag("bidirectional", self.bidirectional)
         least = 4 if self.bidirectional else 2
         if rules.whole("buckets", self.buckets, least=least, most=2**20) % 2:
-            raise ValueError(f"buckets must be an even number; got buckets={self.buckets}")
+            raise rules.odd("buckets", self.buckets)
         exact = self.buckets // (4 if self.bidirectional else 2)
         rules.whole("max_distance", self.max_distance, least=exact + 1)
         rules.real("std", self.std, least=0, most=1e6)

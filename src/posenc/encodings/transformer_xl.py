@@ -56,7 +56,7 @@ class TransformerXL(Scores):
         dim = rules.dim("dim", self.dim)
         features = rules.dim("features", heads * dim if self.features is None else self.features)
         if features % 2:
-            raise ValueError(f"features must be an even number; got features={features}")
+            raise rules.odd("features", features)
         rules.real("std", self.std, least=0, most=1e6)
         object.__setattr__(self, "features", features)
         object.__setattr__(self, "_frequencies", geometric(features, base=self.base))

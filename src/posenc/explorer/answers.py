@@ -13,10 +13,11 @@ from posenc.explorer import limits
 from posenc.explorer.asked import Asked
 from posenc.explorer.once import Once
 from posenc.explorer.parameters import Refused
+from posenc.explorer.unread import unread
 from posenc.expressions import spelling
 from posenc.mechanisms import Bias, Encoding, Rotary
 from posenc.messages import catalogue as messages_in
-from posenc.messages import translator
+from posenc.messages import phrase, translator
 from posenc.views import Dials, Image, Lines, View, view
 from posenc.views.attention import MOST_TOKENS
 from posenc.views.bias import reach
@@ -70,15 +71,31 @@ def seen(asked: Asked, kind: str, channels: str | None = None) -> View:
     chosen = _chosen(asked, channels) if kind == "waves" else None
     if kind not in (suitable := kinds_for(*asked.encodings)):
         raise Refused(
-            f"kind must be one that suits, {', '.join(suitable)}; got {kind[:80]!r}", "kind", 404
+            "kind must be one that suits, {suitable}; got {kind!r}",
+            "kind",
+            404,
+            suitable=", ".join(suitable),
+            kind=kind[:80],
         )
     if kind == "attention" and asked.length > MOST_TOKENS:
-        raise Refused(f"n must be at most {MOST_TOKENS} here; got {asked.length:,}", "n", 413)
+        raise Refused(
+            "n must be at most {most} here; got {count:,}",
+            "n",
+            413,
+            most=MOST_TOKENS,
+            count=asked.length,
+        )
     for encoding in asked.encodings:
         sizes, most = limits.taken(kind, encoding, asked.length)
         if prod(sizes.values()) > most:
-            got = " x ".join(map(str, sizes.values()))
-            raise Refused(f"{' x '.join(sizes)} must be at most {most:,}; got {got}", "n", 413)
+            raise Refused(
+                "{product} must be at most {most:,}; got {sizes}",
+                "n",
+                413,
+                product=limits.times(map(phrase, sizes)),
+                most=most,
+                sizes=limits.times(map(str, sizes.values())),
+            )
     gridded = any(encoding.axes not in (None, 1) for encoding in asked.encodings)
     labels = None if gridded else asked.labels
     length = None if labels or gridded else asked.length
@@ -99,7 +116,7 @@ def seen(asked: Asked, kind: str, channels: str | None = None) -> View:
     try:
         return VIEWS.get(key, make)
     except WRONG as error:
-        raise Refused(str(error), "e") from error
+        raise Refused(error, "e") from error
 
 
 def _chosen(asked: Asked, channels: str | None) -> tuple[int, ...] | None:
@@ -108,7 +125,11 @@ def _chosen(asked: Asked, channels: str | None) -> tuple[int, ...] | None:
         return None
     words = channels.split(",")
     if not all(word.isascii() and word.isdigit() and len(word) < 9 for word in words):
-        raise Refused(f"channels must be numbers such as 0,1,7; got {channels!r}", "channels")
+        raise Refused(
+            "channels must be numbers such as 0,1,7; got {channels!r}",
+            "channels",
+            channels=channels,
+        )
     count = min(number_of_channels(encoding) for encoding in asked.encodings)
     return tuple(dict.fromkeys(int(word) for word in words if int(word) < count)) or None
 
@@ -168,7 +189,12 @@ def panel_values(made: View, values: dict[str, Any]) -> np.ndarray:
 
 def _panel(made: View, number: int) -> Any:
     if number >= len(made.panels):
-        raise Refused(f"panel must be 0 .. {len(made.panels) - 1}; got {number}", "panel")
+        raise Refused(
+            "panel must be 0 .. {last}; got {number}",
+            "panel",
+            last=len(made.panels) - 1,
+            number=number,
+        )
     return made.panels[number]
 
 
@@ -189,7 +215,7 @@ def cell(asked: Asked, place: int, other: int, beside: int = 0, head: int = 0) -
         where = _where(encoding, place, other, beside)
         told = worked(encoding, *where, params, head=head, lang=asked.lang).to_json()
     except WRONG as error:
-        raise Refused(str(error), "p") from error
+        raise Refused(error, "p") from error
     t = translator(asked.lang)
     first = {t("first position"): 0, "dtype": "float32"}
     named = convention(asked.encodings[0]) | first
@@ -219,14 +245,18 @@ def explanation(asked: Asked, position: int) -> dict[str, Any]:
     dim = limits.width(encoding)
     if dim > limits.EXPLAINED and not isinstance(encoding, Rotary):  # which has no matrices
         raise Refused(
-            f"dim of a worked calculation must be at most {limits.EXPLAINED}; got {dim}", "e", 413
+            "dim of a worked calculation must be at most {most}; got {dim}",
+            "e",
+            413,
+            most=limits.EXPLAINED,
+            dim=dim,
         )
     try:
         explained = explain(
             encoding, position=position, tokens=tokens, length=length, lang=asked.lang
         )
     except WRONG as error:
-        raise Refused(str(error), "p") from error
+        raise Refused(error, "p") from error
     return explained.to_json()
 
 
@@ -249,7 +279,7 @@ def config(body: bytes | str) -> dict[str, Any]:
     try:
         given = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise Refused(f"a config must be JSON: {error}", "config") from error
+        raise Refused("a config must be JSON: {error}", "config", error=unread(error)) from error
     if not isinstance(given, dict):
         raise Refused("a config must be a JSON object", "config")
     try:
@@ -261,6 +291,6 @@ def config(body: bytes | str) -> dict[str, Any]:
             limits.check_arguments(type(encoding).__name__, values)
         expressions = [spelling(encoding) for encoding in layers]
     except (*WRONG, LookupError, AttributeError, RecursionError) as error:
-        raise Refused(f"the config cannot be read: {error}", "config") from error
+        raise Refused("the config cannot be read: {error}", "config", error=error) from error
     kind = str(given.get("model_type", ""))[:80]
     return {"model_type": kind, "expressions": expressions[: limits.ENCODINGS]}

@@ -25,6 +25,7 @@ from posenc.explorer.page import MISSING, STATIC, npy
 from posenc.explorer.parameters import Parameter, Refused
 from posenc.explorer.work import Workers
 from posenc.mechanisms import Encoding
+from posenc.messages import told, translator
 
 COMMON = (p.TEXT, p.BY, p.ENCODINGS, p.LENGTH, p.SEED, p.LANG)
 SIZE = (p.ROWS, p.COLUMNS, p.CHANNELS)
@@ -134,8 +135,12 @@ def answered(
         own = [name for name in values.get("e") or () if name in loaded]
         if isinstance(error, Refused) or not own:
             raise
-        told = f"{type(error).__name__}: {error}"
-        raise Refused(f"{', '.join(own)}, which you loaded, failed: {told}", "e") from error
+        raise Refused(
+            "{names}, which you loaded, failed: {error}",
+            "e",
+            names=", ".join(own),
+            error=f"{type(error).__name__}: {error}",
+        ) from error
 
 
 def application(
@@ -151,7 +156,7 @@ def application(
 
     def route(endpoint: Endpoint) -> Route:
         async def answer(request: Request) -> Response:
-            query = {key: request.query_params.getlist(key) for key in request.query_params}
+            query = _query(request)
             do = checkers if endpoint.slow else workers
             work = partial(answered, endpoint, query, request.path_params, own, tokenizer)
             return await do.do(lambda: _response(endpoint, work()))
@@ -200,7 +205,7 @@ async def _body(request: Request, most: int) -> bytes:
     too_long = told.isascii() and told.isdigit() and (len(told) > 12 or int(told) > most)
     async for part in request.stream():
         if too_long or len(body) + len(part) > most:
-            raise Refused(f"a config must have at most {most:,} bytes", "config", 413)
+            raise Refused("a config must have at most {most:,} bytes", "config", 413, most=most)
         body += part
     return bytes(body)
 
@@ -252,10 +257,14 @@ LONGEST = 1_000
 """Characters of a message: some quote what was given."""
 
 
-async def refused(_: Request, error: Exception) -> Response:
-    """A sentence about what was asked."""
+def _query(request: Request) -> dict[str, list[str]]:
+    return {key: request.query_params.getlist(key) for key in request.query_params}
+
+
+async def refused(request: Request, error: Exception) -> Response:
+    """A sentence about what was asked, in the language of whoever asks."""
     assert isinstance(error, Refused)
-    return _error(str(error), error.argument, error.status)
+    return _error(told(error, p.language(_query(request))), error.argument, error.status)
 
 
 async def not_there(_: Request, error: Exception) -> Response:
@@ -266,6 +275,7 @@ async def not_there(_: Request, error: Exception) -> Response:
     return made
 
 
-async def failed(_: Request, __: Exception) -> Response:
+async def failed(request: Request, _: Exception) -> Response:
     """Our own fault: said without its traceback, which goes to the log."""
-    return _error("the explorer failed at this; its log has the reason", None, 500)
+    t = translator(p.language(_query(request)))
+    return _error(t("the explorer failed at this; its log has the reason"), None, 500)

@@ -38,18 +38,32 @@ def asked(values: dict[str, Any], loaded: dict[str, Encoding]) -> Asked:
     tokens = tokens_of(values)
     names = tuple(values["e"])
     if len(names) > limits.ENCODINGS:
-        raise Refused(f"e must be given at most {limits.ENCODINGS} times; got {len(names)}", "e")
+        raise Refused(
+            "e must be given at most {most} times; got {count}",
+            "e",
+            most=limits.ENCODINGS,
+            count=len(names),
+        )
     encodings = tuple(encoding_of(name, loaded) for name in names)
     length = max(len(tokens), values["n"]) or 64
     if length > limits.POSITIONS:
-        raise Refused(f"n must be at most {limits.POSITIONS:,}; got {length:,}", "n", 413)
+        raise Refused(
+            "n must be at most {most:,}; got {count:,}",
+            "n",
+            413,
+            most=limits.POSITIONS,
+            count=length,
+        )
     for encoding in encodings:
         dim = limits.width(encoding)
         if length * dim > limits.CELLS:
             raise Refused(
-                f"positions x dimensions must be at most {limits.CELLS:,}; got {length} x {dim}",
+                "positions x dimensions must be at most {most:,}; got {length} x {dim}",
                 "n",
                 413,
+                most=limits.CELLS,
+                length=length,
+                dim=dim,
             )
     return Asked(encodings, names, tokens, length, values["seed"], values["lang"])
 
@@ -61,7 +75,7 @@ def encoding_of(expression: str, loaded: dict[str, Encoding]) -> Encoding:
     try:
         return spelled(expression, check=limits.check_arguments)
     except (ValueError, TypeError, ArithmeticError) as error:
-        raise Refused(str(error), "e") from error
+        raise Refused(error, "e") from error
 
 
 def tokens_of(values: dict[str, Any]) -> tuple[Any, ...]:
@@ -76,6 +90,6 @@ def tokens_of(values: dict[str, Any]) -> tuple[Any, ...]:
     try:
         return tokenised(values["text"], by=by)
     except (ValueError, TypeError) as error:
-        raise Refused(str(error), "by") from error
+        raise Refused(error, "by") from error
     except ModuleNotFoundError as error:
-        raise Refused(str(error), "by", 503) from error
+        raise Refused(error, "by", 503) from error

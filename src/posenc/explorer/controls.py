@@ -11,6 +11,7 @@ from posenc.explorer.parameters import Refused
 from posenc.expressions import Call, called, class_call, presets, spelling
 from posenc.find import TYPICAL, VARIANTS, shared
 from posenc.mechanisms import Encoding
+from posenc.messages import later
 from posenc.scalings import DynamicNTK, Scaling
 from posenc.temperatures import Llama4Temperature, LogN, MinistralTemperature, SSMax, Temperature
 
@@ -43,7 +44,7 @@ def read(expression: str) -> Call:
     try:
         return called(expression)
     except WRONG as error:
-        raise Refused(str(error), "e") from error
+        raise Refused(error, "e") from error
 
 
 def make(call: Call, argument: str = "e") -> Any:
@@ -53,7 +54,7 @@ def make(call: Call, argument: str = "e") -> Any:
     except RecursionError as error:
         raise Refused("expression must not be nested so deeply", argument) from error
     except WRONG as error:
-        raise Refused(str(error), argument) from error
+        raise Refused(error, argument) from error
 
 
 def fields(call: Call) -> list[dict[str, Any]]:
@@ -138,7 +139,7 @@ def changed(call: Call, name: str, text: str) -> tuple[Call, Any]:
     rows = {row["name"]: row for row in _rows(call)}
     part = call.arguments.get(outer)
     if outer not in rows or (inner and not isinstance(part, Call)):
-        raise Refused(f"{name[:80]!r} is no field of {call.maker}", "e")
+        raise Refused("{name!r} is no field of {kind}", "e", name=name[:80], kind=call.maker)
     if inner:
         value: Any = _inner(typing.cast(Call, part), outer, inner, text)
     else:
@@ -152,7 +153,7 @@ def _inner(part: Call, outer: str, inner: str, text: str) -> Call:
     try:
         return changed(part, inner, text)[0]
     except Refused as error:
-        raise Refused(str(error), f"{outer}.{error.argument}", error.status) from error
+        raise Refused(error, f"{outer}.{error.argument}", error.status) from error
 
 
 def _value(row: dict[str, Any], text: str, hint: Any) -> Any:
@@ -171,12 +172,16 @@ def _value(row: dict[str, Any], text: str, hint: Any) -> Any:
             return tuple(number(each) for each in text.strip("()[], ").split(","))
         return int(text) if kind == "int" else float(text)
     except TypeError as error:
-        raise Refused(f"{name} must be an expression; got {text[:80]!r}", name) from error
+        raise Refused(
+            "{name} must be an expression; got {value!r}", name, name=name, value=text[:80]
+        ) from error
     except (ValueError, OverflowError) as error:
         if kind == "part":
-            raise Refused(str(error), name) from error
-        wanted = "numbers with commas between" if kind == "numbers" else "a number"
-        raise Refused(f"{name} must be {wanted}; got {text[:80]!r}", name) from error
+            raise Refused(error, name) from error
+        template = later("{name} must be a number; got {value!r}")
+        if kind == "numbers":
+            template = later("{name} must be numbers with commas between; got {value!r}")
+        raise Refused(template, name, name=name, value=text[:80]) from error
 
 
 def _follow(call: Call, before: Call, name: str) -> Call:
@@ -225,7 +230,13 @@ def ways(call: Call) -> list[str]:
 def remade(call: Call, value: Encoding, maker: str) -> tuple[Call, Encoding]:
     """The encoding made in another way: as its class the same, as a preset with what both take."""
     if maker not in ways(call):
-        raise Refused(f"as must be one of {', '.join(ways(call))}; got {maker[:80]!r}", "as")
+        raise Refused(
+            "{name} must be one of {choices}; got {value!r}",
+            "as",
+            name="as",
+            choices=", ".join(ways(call)),
+            value=maker[:80],
+        )
     preset = maker.partition(".")[2]
     if not preset:
         return class_call(value), value

@@ -48,8 +48,9 @@ def picture(form: str, media: str) -> Callable[..., File]:
             from posenc.figures import draw
         except ModuleNotFoundError as error:
             raise Refused(
-                f'{error.name} is not installed; pictures need: pip install "posenc[plot]"',
+                '{name} is not installed; pictures need: pip install "posenc[plot]"',
                 status=503,
+                name=error.name,
             ) from error
         wanted, kind = _of(values, loaded)
         made = answers.seen(wanted, kind, values["channels"])
@@ -58,7 +59,7 @@ def picture(form: str, media: str) -> Callable[..., File]:
             with DRAWING:
                 draw(made, dark=dark, lang=wanted.lang).savefig(buffer, format=form)
         except ValueError as error:
-            raise Refused(str(error), "view") from error
+            raise Refused(error, "view") from error
         return File(f"posenc-{kind}.{form}", buffer.getvalue(), media)
 
     return export
@@ -71,9 +72,11 @@ def csv(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
     cells = sum(panel.values.size for panel in made.panels if isinstance(panel, Image))
     if cells > limits.TABLE:
         raise Refused(
-            f"a table must have at most {limits.TABLE:,} cells; got {cells:,} (an .npy has room)",
+            "a table must have at most {most:,} cells; got {cells:,} (an .npy has room)",
             "n",
             413,
+            most=limits.TABLE,
+            cells=cells,
         )
     text = made.to_csv()
     return File(f"posenc-{kind}.csv", text.encode(), "text/csv; charset=utf-8")
@@ -157,7 +160,7 @@ def endpoints(make: Callable[..., Any], common: tuple[Parameter, ...]) -> list[A
         make(
             "/api/v1/spell",
             "An encoding's parameters, some of them changed: set.PARAMETER=VALUE.",
-            (p.ENCODINGS, p.AS),
+            (p.ENCODINGS, p.AS, p.LANG),
             _spell,
         ),
     ]

@@ -1,9 +1,12 @@
 """What the explorer accepts at most. Each is checked before memory or time is spent on it."""
 
+from collections.abc import Iterable
+from functools import reduce
 from math import prod
 from typing import Any
 
 from posenc.mechanisms import Encoding
+from posenc.messages import later, phrase, said
 from posenc.temperatures import Tempered
 
 TEXT = 2_000
@@ -44,15 +47,31 @@ def check_arguments(kind: str, arguments: dict[str, Any]) -> None:
         most = SIZES.get(name)
         many = value if isinstance(value, tuple) else (value,)
         if len(many) > 4_096:
-            raise ValueError(f"{name} of {kind} must have at most 4,096 entries; got {len(many)}")
+            raise said(
+                ValueError,
+                "{name} of {kind} must have at most 4,096 entries; got {count}",
+                name=name,
+                kind=kind,
+                count=len(many),
+            )
         for entry in many:
             if most is not None and type(entry) in (int, float) and abs(entry) > most:
-                raise ValueError(f"{name} must be at most {most:,} in the explorer; got {entry}")
+                raise said(
+                    ValueError,
+                    "{name} must be at most {most:,} in the explorer; got {entry}",
+                    name=name,
+                    most=most,
+                    entry=entry,
+                )
     sizes = parameters(kind, arguments)
     if prod(sizes) > CELLS:
-        raise ValueError(
-            f"the parameters of {kind} must be at most {CELLS:,} numbers in the explorer; "
-            f"got {' x '.join(f'{size:,}' for size in sizes)}"
+        raise said(
+            ValueError,
+            "the parameters of {kind} must be at most {most:,} numbers in the explorer; "
+            "got {sizes}",
+            kind=kind,
+            most=CELLS,
+            sizes=times(f"{size:,}" for size in sizes),
         )
 
 
@@ -110,3 +129,20 @@ def taken(kind: str, encoding: Encoding, length: int) -> tuple[dict[str, int], i
         heads = max(heads, sizes["hidden"])
         taken, most = {"heads": heads, "positions": length, "positions again": length}, NUMBERS
     return taken, most
+
+
+NAMES = (
+    later("positions"),
+    later("positions again"),
+    later("positions or dimensions"),
+    later("the same again"),
+    later("points between"),
+    later("dimensions"),
+    later("heads"),
+)
+"""What `taken` calls sizes."""
+
+
+def times(parts: Iterable[Any]) -> Any:
+    """These with times between them."""
+    return reduce(lambda one, other: phrase("{one} x {other}", one=one, other=other), parts)

@@ -4,6 +4,7 @@ import re
 from importlib.metadata import version
 from typing import Any
 
+from posenc.explorer.parameters import LANG
 from posenc.views.kinds import KINDS
 
 ERROR = {
@@ -29,6 +30,7 @@ def described(endpoints: tuple[Any, ...]) -> dict[str, Any]:
     paths["/api/v1/config"] = {
         "post": {
             "summary": "The encodings of a model's config.json.",
+            "parameters": [LANG.schema()],
             "requestBody": {
                 "required": True,
                 "content": {"application/json": {"schema": {"type": "object"}}},

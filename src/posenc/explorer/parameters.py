@@ -5,14 +5,26 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from posenc.explorer import limits
-from posenc.messages import LANGUAGES
+from posenc.messages import LANGUAGES, Phrase
 
 
 class Refused(Exception):  # noqa: N818 (a refusal is no error of ours)
-    """What was asked for is not accepted: a sentence, the argument, and the status."""
+    """What was asked for is not accepted: a sentence, the argument, and the status.
 
-    def __init__(self, message: str, argument: str | None = None, status: int = 400) -> None:
-        super().__init__(message)
+    The sentence is a message with its values, or what an error of the library says; `told` says it
+    in the reader's language.
+    """
+
+    def __init__(
+        self,
+        message: str | Exception,
+        argument: str | None = None,
+        status: int = 400,
+        **values: Any,
+    ) -> None:
+        whole = isinstance(message, str)
+        self.words = Phrase(message, values) if whole else Phrase("{error}", {"error": message})
+        super().__init__(str(self.words))
         self.argument, self.status = argument, status
 
 
@@ -37,19 +49,32 @@ class Parameter:
         if self.repeated:
             return tuple(self._one(value) for value in given)
         if len(given) > 1:
-            raise Refused(f"{self.name} must be given once; got it {len(given)} times", self.name)
+            raise Refused(
+                "{name} must be given once; got it {count} times",
+                self.name,
+                name=self.name,
+                count=len(given),
+            )
         return self._one(given[0])
 
     def _one(self, value: str) -> Any:
         if len(value) > self.longest:
             raise Refused(
-                f"{self.name} must have at most {self.longest:,} characters; got {len(value):,}",
+                "{name} must have at most {most:,} characters; got {count:,}",
                 self.name,
                 413,
+                name=self.name,
+                most=self.longest,
+                count=len(value),
             )
         if self.choices and value not in self.choices:
-            words = ", ".join(self.choices)
-            raise Refused(f"{self.name} must be one of {words}; got {value[:80]!r}", self.name)
+            raise Refused(
+                "{name} must be one of {choices}; got {value!r}",
+                self.name,
+                name=self.name,
+                choices=", ".join(self.choices),
+                value=value[:80],
+            )
         return value if self.least is None else self._whole(value)
 
     def _whole(self, value: str) -> int:
@@ -57,10 +82,20 @@ class Parameter:
         most = 2**24 if self.most is None else self.most
         digits = value.removeprefix("-")
         if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
-            raise Refused(f"{self.name} must be a whole number; got {value[:80]!r}", self.name)
+            raise Refused(
+                "{name} must be a whole number; got {value!r}",
+                self.name,
+                name=self.name,
+                value=value[:80],
+            )
         if not self.least <= int(value) <= most:
             raise Refused(
-                f"{self.name} must be {self.least:,} .. {most:,}; got {int(value):,}", self.name
+                "{name} must be {least:,} .. {most:,}; got {value:,}",
+                self.name,
+                name=self.name,
+                least=self.least,
+                most=most,
+                value=int(value),
             )
         return int(value)
 
@@ -88,6 +123,12 @@ class Parameter:
 def read(parameters: tuple[Parameter, ...], query: Mapping[str, list[str]]) -> dict[str, Any]:
     """The values of all parameters; a wrong one is refused. What has another name is ignored."""
     return {each.name: each.read(query.get(each.name, [])) for each in parameters}
+
+
+def language(query: Mapping[str, list[str]]) -> str:
+    """The language that an answer is to be in, be it a refusal: English if it is not known."""
+    lang = next(iter(query.get("lang", [])), "en")
+    return lang if lang in LANGUAGES else "en"
 
 
 def changes(query: Mapping[str, list[str]]) -> dict[str, str]:

@@ -8,10 +8,11 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from posenc.explorer.app import ENDPOINTS, answered
 from posenc.explorer.exports import File
 from posenc.explorer.page import MISSING, STATIC
-from posenc.explorer.parameters import Refused
+from posenc.explorer.parameters import Refused, language
 from posenc.expressions import spelling
 from posenc.find import found, spelled
 from posenc.mechanisms import Encoding
+from posenc.messages import told
 
 
 def explore(*encodings: Encoding | str, text: str | None = None, lang: str | None = None) -> Any:
@@ -70,7 +71,8 @@ def answer(path: str, body: str | None, own: dict[str, Encoding]) -> tuple[int, 
                     return 200, made.media, made.data
                 return (200, endpoint.media, made) if isinstance(made, bytes) else _json(200, made)
     except Refused as error:
-        return _json(error.status, {"error": {"message": str(error), "argument": error.argument}})
+        words = told(error, language(query))
+        return _json(error.status, {"error": {"message": words, "argument": error.argument}})
     return _json(404, {"error": {"message": "Not Found", "argument": None}})
 
 

@@ -9,9 +9,10 @@ from threading import Lock, Thread
 from typing import Any
 
 from posenc.explorer.parameters import Refused
+from posenc.messages import later
 
-BUSY = "the explorer is busy; ask again in a moment"
-STOPPING = "the explorer is stopping"
+BUSY = later("the explorer is busy; ask again in a moment")
+STOPPING = later("the explorer is stopping")
 
 
 @dataclass(eq=False)
@@ -123,8 +124,13 @@ class Workers:
                 self._left += 1
                 self._started -= 1
                 self._start_a_thread()
-        words = f"this takes longer than {self._seconds:g} seconds; ask for less"
-        job.settle(error=Refused(words, status=503))
+        job.settle(
+            error=Refused(
+                "this takes longer than {seconds:g} seconds; ask for less",
+                status=503,
+                seconds=self._seconds,
+            )
+        )
 
     def _not_begun(self, job: Job) -> None:
         if not job.started:

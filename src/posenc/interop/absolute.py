@@ -4,6 +4,7 @@ from posenc.encodings import Learned, Sinusoidal
 from posenc.interop.conventions import AbsoluteConvention
 from posenc.interop.fields import LENGTH, Fields
 from posenc.mechanisms import Encoding
+from posenc.messages import said
 
 Layers = tuple[Encoding, ...]
 
@@ -12,9 +13,11 @@ def absolute_layers(fields: Fields, convention: AbsoluteConvention) -> tuple[Lay
     """The table of a model that adds positions to its embeddings, and its length."""
     kind = fields.get("position_embedding_type", default="absolute")
     if kind != "absolute":
-        raise ValueError(
-            f"position_embedding_type must be 'absolute' to be read; "
-            f"got position_embedding_type={kind!r}"
+        raise said(
+            ValueError,
+            "position_embedding_type must be 'absolute' to be read; got "
+            "position_embedding_type={kind!r}",
+            kind=kind,
         )
     dim = fields.whole(*[n for n in convention.dim if n in fields.values][:1] or convention.dim)
     if convention.rows == "patches":

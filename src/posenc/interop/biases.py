@@ -7,6 +7,7 @@ from posenc import rules
 from posenc.encodings import ALiBi, SwinBias, SwinV2Bias, T5Bias
 from posenc.interop.fields import MOST_LAYERS, Fields
 from posenc.mechanisms import Encoding
+from posenc.messages import later, said
 
 Layers = tuple[Encoding, ...]
 
@@ -16,11 +17,19 @@ def alibi_layers(fields: Fields) -> Layers | None:
     options: Any = fields.get("attn_config", default={})
     if fields.model_type == "mpt":
         if not isinstance(options, Mapping):
-            raise TypeError(f"attn_config must be an object; got attn_config={options!r}")
+            raise said(
+                TypeError,
+                "attn_config must be an object; got attn_config={options!r}",
+                options=options,
+            )
         if not options.get("alibi", True):
-            raise ValueError("attn_config.alibi must be true to be read; got alibi=False")
+            raise said(ValueError, "attn_config.alibi must be true to be read; got alibi=False")
         if (most := options.get("alibi_bias_max", 8)) != 8:
-            raise ValueError(f"attn_config.alibi_bias_max must be 8; got alibi_bias_max={most!r}")
+            raise said(
+                ValueError,
+                "attn_config.alibi_bias_max must be 8; got alibi_bias_max={most!r}",
+                most=most,
+            )
     if fields.model_type == "bert":  # Jina's embeddings v2, with code of their own
         if fields.get("position_embedding_type") != "alibi":
             return None
@@ -72,8 +81,9 @@ def swin_layers(fields: Fields) -> Layers:
 def swin_stages(fields: Fields) -> tuple[tuple[int, Encoding], ...]:
     """The stages of a Swin: how many layers each has, and the bias that they have."""
     if fields.flag("use_absolute_embeddings", default=False):
-        raise ValueError(
-            "use_absolute_embeddings must be false to be read; got use_absolute_embeddings=True"
+        raise said(
+            ValueError,
+            "use_absolute_embeddings must be false to be read; got use_absolute_embeddings=True",
         )
     depths = _listed(fields, "depths", (2, 2, 6, 2))
     heads = _listed(fields, "num_heads", (3, 6, 12, 24), count=len(depths))
@@ -96,9 +106,12 @@ def swin_stages(fields: Fields) -> tuple[tuple[int, Encoding], ...]:
 def _second(fields: Fields, heads: tuple[int, ...], window: int, rows: int) -> Layers:
     """The bias of each stage of Swin-v2: no window is higher than its map, which stages halve."""
     if rows >> (len(heads) - 1) < 1:
-        raise ValueError(
-            f"image_size must leave a row of the image after {len(heads)} stages; "
-            f"got {rows} rows of patches"
+        raise said(
+            ValueError,
+            "image_size must leave a row of the image after {count} stages; got {rows} rows of "
+            "patches",
+            count=len(heads),
+            rows=rows,
         )
     fields.note(
         "attention is of cosines: q and k are normalised, their products multiplied by a learned "
@@ -126,8 +139,13 @@ def _listed(
     if value is None:
         fields.defaulted(name, value := default)
     if not isinstance(value, list | tuple) or not value or len(value) < (count or 1):
-        stages = "each stage" if count is None else f"each of the {count} stages"
-        raise ValueError(f"{name} must be a list with a number for {stages}; got {name}={value!r}")
+        template = later("{name} must be a list with a number for each stage; got {name}={value!r}")
+        if count is not None:
+            template = later(
+                "{name} must be a list with a number for each of the {count} stages; "
+                "got {name}={value!r}"
+            )
+        raise said(ValueError, template, name=name, count=count, value=value)
     return tuple(
         rules.whole(f"each of {name}", entry, least=least, most=MOST_LAYERS)
         for entry in value[:count]

@@ -25,6 +25,7 @@ from posenc.interop.conventions import (
 from posenc.interop.fields import HEADS, Fields
 from posenc.interop.rotary import rotary_layers
 from posenc.mechanisms import Encoding
+from posenc.messages import said
 from posenc.rotation import Pairing
 from posenc.temperatures import Tempered
 
@@ -184,16 +185,18 @@ def _model_type(values: Mapping[str, Any], pairing: Pairing | None) -> str:
     if name is None and pairing is not None:
         return "unknown"
     if not isinstance(name, str):
-        raise ValueError(f"model_type must be a string; got model_type={name!r}")
+        raise said(ValueError, "model_type must be a string; got model_type={name!r}", name=name)
     known = ROTARY.keys() | ABSOLUTE.keys() | ALIBI | T5 | SWIN | NO_POSITIONS | {"whisper"}
     for candidate in (name, f"{name}_text"):
         if candidate in known:
             return candidate
     if pairing is not None:
         return name
-    raise ValueError(
-        f"model_type must be known, or pairing given ('interleaved' or 'halves'); "
-        f"got model_type={name!r}"
+    raise said(
+        ValueError,
+        "model_type must be known, or pairing given ('interleaved' or 'halves'); got "
+        "model_type={name!r}",
+        name=name,
     )
 
 
@@ -238,14 +241,22 @@ def _understood(fields: Fields) -> None:
     """Refuse what seems to say something about positions and would go unread."""
     for name, value in fields.values.items():
         if ABOUT_POSITIONS.search(name) and name not in UNDERSTOOD:
-            raise ValueError(
-                f"{name} must be a field that {fields.model_type!r} has; got {name}={value!r}"
+            raise said(
+                ValueError,
+                "{name} must be a field that {model_type!r} has; got {name}={value!r}",
+                name=name,
+                model_type=fields.model_type,
+                value=value,
             )
     kind = fields.get("position_embedding_type", "position_embeddings_type")
     if kind not in (None, "absolute", "rotary", "rope") or fields.get("alibi"):
         name, value = ("alibi", True) if fields.get("alibi") else ("position_embedding_type", kind)
-        raise ValueError(
-            f"{name} must fit {fields.model_type!r}, which rotates; got {name}={value!r}"
+        raise said(
+            ValueError,
+            "{name} must fit {model_type!r}, which rotates; got {name}={value!r}",
+            name=name,
+            model_type=fields.model_type,
+            value=value,
         )
 
 
@@ -257,8 +268,10 @@ def _text(values: Mapping[str, Any]) -> Mapping[str, Any]:
             break
         values = {"model_type": values.get("model_type"), **values[name]}
     if values.get("text_config") is not None:
-        raise ValueError(
-            f"text_config must be an object; got text_config={values['text_config']!r}"
+        raise said(
+            ValueError,
+            "text_config must be an object; got text_config={given!r}",
+            given=values["text_config"],
         )
     return values
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from posenc import rules
 from posenc.interop.defaults import SIZES
+from posenc.messages import said
 
 LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
 HIDDEN = ("hidden_size", "n_embd", "d_model")
@@ -34,7 +35,7 @@ class Fields:
         found = [(n, self.values[n]) for n in names if self.values.get(n) is not None]
         for name, value in found[1:]:
             if value != found[0][1]:
-                raise ValueError(disagreement(found[0][0], found[0][1], name, value))
+                raise disagreement(found[0][0], found[0][1], name, value)
         return found[0] if found else None
 
     def get(self, *names: str, default: Any = None) -> Any:
@@ -53,14 +54,19 @@ class Fields:
         if found is not None:
             return rules.whole(found[0], found[1], least=1, most=most)
         if not default:
-            raise ValueError(f"{names[0]} must be in the config of {self.model_type!r}; it is not")
+            raise said(
+                ValueError,
+                "{name} must be in the config of {model_type!r}; it is not",
+                name=names[0],
+                model_type=self.model_type,
+            )
         self.defaulted(names[0], default)
         return default
 
     def defaulted(self, name: str, value: Any) -> None:
         """Note that a value is the default of the config class."""
-        said = f"{value:,.10g}" if isinstance(value, int | float) else repr(value)
-        self.note(f"{name} {said} is what {self.model_type} has; the file does not say")
+        shown = f"{value:,.10g}" if isinstance(value, int | float) else repr(value)
+        self.note(f"{name} {shown} is what {self.model_type} has; the file does not say")
 
     def flag(self, name: str, *, default: bool) -> bool:
         """True or false."""
@@ -102,9 +108,12 @@ class Fields:
             return sizes.head_dim
         hidden, heads = widen * self.hidden(), self.heads()
         if hidden % heads:
-            raise ValueError(
+            raise said(
+                ValueError,
                 "head_dim must be given where hidden_size is no multiple of num_attention_heads; "
-                f"got hidden_size={hidden // widen}, num_attention_heads={heads}"
+                "got hidden_size={hidden_size}, num_attention_heads={heads}",
+                hidden_size=hidden // widen,
+                heads=heads,
             )
         return hidden // heads
 
@@ -128,16 +137,27 @@ class Fields:
         if not value and not isinstance(value, str):
             return None
         if not isinstance(value, list | tuple) or len(value) < layers:
-            raise ValueError(
-                f"{name} must be a list with an entry for each of the {layers} layers; "
-                f"got {name}={_short(value)}"
+            raise said(
+                ValueError,
+                "{name} must be a list with an entry for each of the {layers} layers; got "
+                "{name}={value}",
+                name=name,
+                layers=layers,
+                value=_short(value),
             )
         return list(value)[:layers]
 
 
-def disagreement(name: str, value: Any, other: str, other_value: Any) -> str:
-    """The sentence for two fields that say different things."""
-    return f"{name} and {other} must agree; got {name}={value!r}, {other}={other_value!r}"
+def disagreement(name: str, value: Any, other: str, other_value: Any) -> Exception:
+    """The error of two fields that say different things."""
+    return said(
+        ValueError,
+        "{name} and {other} must agree; got {name}={value!r}, {other}={other_value!r}",
+        name=name,
+        value=value,
+        other=other,
+        other_value=other_value,
+    )
 
 
 def _short(value: Any) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from posenc import rules
 from posenc.frequencies import geometric
 from posenc.interop.fields import MOST_LENGTH, Fields, disagreement
+from posenc.messages import phrase, said
 from posenc.scalings import (
     NTK,
     DynamicNTK,
@@ -82,18 +83,22 @@ class Parameters:
         return self.values.get(key, default)
 
     def _type(self) -> str:
-        said = [(key, self.values[key]) for key in ("rope_type", "type") if key in self.values]
+        types = [(key, self.values[key]) for key in ("rope_type", "type") if key in self.values]
         known, names = (*KEYS, *ALIASES), list[str]()
-        for key, value in said:
+        for key, value in types:
             if not isinstance(value, str) or value not in known:
-                raise ValueError(
-                    f"{self.name}.{key} must be one of {', '.join(known)}; got {key}={value!r}"
+                raise said(
+                    ValueError,
+                    "{name}.{key} must be one of {known}; got {key}={value!r}",
+                    name=self.name,
+                    key=key,
+                    known=", ".join(known),
+                    value=value,
                 )
             names.append(ALIASES.get(value, value))
         if len(set(names)) > 1:
-            raise ValueError(
-                disagreement(f"{self.name}.{said[0][0]}", said[0][1], said[1][0], said[1][1])
-            )
+            (key, value), other = types
+            raise disagreement(f"{self.name}.{key}", value, *other)
         return names[0] if names else "default"
 
     def _check_keys(self) -> None:
@@ -101,15 +106,25 @@ class Parameters:
         outer = self.fields.values.get(_ORIGINAL) if _ORIGINAL in needed else None
         if outer is not None and self.values.setdefault(_ORIGINAL, outer) != outer:
             name, value = f"{self.name}.{_ORIGINAL}", self.values[_ORIGINAL]
-            raise ValueError(disagreement(_ORIGINAL, outer, name, value))
+            raise disagreement(_ORIGINAL, outer, name, value)
         for key in sorted(needed - self.values.keys()):
-            raise ValueError(f"{self.name} must have {key!r} for the type {self.type!r}")
+            raise said(
+                ValueError,
+                "{name} must have {key!r} for the type {type!r}",
+                name=self.name,
+                key=key,
+                type=self.type,
+            )
         if self.get("alpha"):  # Hunyuan's checkpoints carry YaRN's keys along and do not use them
             optional = optional | {"beta_fast", "beta_slow", "mscale", "mscale_all_dim"}
         for key in sorted(self.values.keys() - needed - optional - EVERYWHERE):
-            raise ValueError(
-                f"{self.name} of type {self.type!r} must have known keys only; "
-                f"got {key!r}={self.values[key]!r}"
+            raise said(
+                ValueError,
+                "{name} of type {type!r} must have known keys only; got {key!r}={value!r}",
+                name=self.name,
+                type=self.type,
+                key=key,
+                value=self.values[key],
             )
 
     def number(self, key: str, *, least: float | None = None, default: Any = None) -> Any:
@@ -162,7 +177,11 @@ class Parameters:
     def _original(self) -> int:
         length = self.original_length()
         if length is None:
-            raise ValueError(f"max_position_embeddings must be given for the type {self.type!r}")
+            raise said(
+                ValueError,
+                "max_position_embeddings must be given for the type {type!r}",
+                type=self.type,
+            )
         return length
 
     def _yarn(self) -> Scaling:
@@ -194,9 +213,13 @@ class Parameters:
         mscales = [self.number(key) for key in ("short_mscale", "long_mscale")]
         if mscales != [None, None]:
             if mscales[0] != mscales[1]:
-                raise ValueError(
-                    f"{self.name}.short_mscale and long_mscale must be equal, as one attention "
-                    f"factor holds for all lengths; got {mscales[0]} and {mscales[1]}"
+                raise said(
+                    ValueError,
+                    "{name}.short_mscale and long_mscale must be equal, as one attention factor "
+                    "holds for all lengths; got {short} and {long}",
+                    name=self.name,
+                    short=mscales[0],
+                    long=mscales[1],
                 )
             attention = mscales[0]
         return LongRoPE(short, long, length, factor=factor, attention_factor=attention)
@@ -204,10 +227,16 @@ class Parameters:
     def _factors(self, key: str, pairs: int) -> tuple[float, ...]:
         values = self.values[key]
         if not isinstance(values, list | tuple) or len(values) != pairs:
-            got = f"{len(values)} entries" if isinstance(values, list | tuple) else repr(values)
-            raise ValueError(
-                f"{self.name}.{key} must be a list with a factor for each of the {pairs} pairs; "
-                f"got {got}"
+            listed = isinstance(values, list | tuple)
+            got = phrase("{count} entries", count=len(values)) if listed else repr(values)
+            raise said(
+                ValueError,
+                "{name}.{key} must be a list with a factor for each of the {pairs} pairs; "
+                "got {got}",
+                name=self.name,
+                key=key,
+                pairs=pairs,
+                got=got,
             )
         return tuple(
             rules.real(f"each of {self.name}.{key}", value, least=1e-6, most=MOST_NUMBER)

@@ -11,6 +11,7 @@ from posenc.interop.conventions import NO_ATTENTION, ROTARY, RotaryConvention
 from posenc.interop.fields import Fields, disagreement
 from posenc.interop.parameters import Backwards, Parameters
 from posenc.mechanisms import Encoding
+from posenc.messages import either, said
 from posenc.scalings import YaRN
 from posenc.temperatures import Llama4Temperature, MinistralTemperature, Tempered
 
@@ -26,8 +27,12 @@ def rotary_layers(fields: Fields, convention: RotaryConvention) -> tuple[Encodin
             fields.note(f"{name}={fields.get(name)!r}: the model does not rotate")
             return (NoPE(),) * fields.layers()
     if convention.needs and not any(fields.values.get(name) for name in convention.needs):
-        listed = " or ".join(convention.needs)
-        raise ValueError(f"{listed} must be in the config of {fields.model_type!r}; it is not")
+        raise said(
+            ValueError,
+            "{name} must be in the config of {model_type!r}; it is not",
+            name=either(convention.needs),
+            model_type=fields.model_type,
+        )
     types = layer_types(fields, convention)
     thetas = fields.per_layer("layer_rope_theta", len(types))
     for theta in thetas or ():
@@ -61,7 +66,9 @@ def layer_types(fields: Fields, convention: RotaryConvention) -> list[str]:
     if listed is not None:
         for kind in listed:
             if not isinstance(kind, str):
-                raise TypeError(f"each of layer_types must be a string; got {kind!r}")
+                raise said(
+                    TypeError, "each of layer_types must be a string; got {kind!r}", kind=kind
+                )
         return listed
     return _counted(fields, convention, count)
 
@@ -69,7 +76,12 @@ def layer_types(fields: Fields, convention: RotaryConvention) -> list[str]:
 def _repeated(fields: Fields, name: str, count: int) -> list[str]:
     pattern = fields.values[name]
     if not isinstance(pattern, list):
-        raise TypeError(f"{name} must be a list of layer types; got {name}={pattern!r}")
+        raise said(
+            TypeError,
+            "{name} must be a list of layer types; got {name}={pattern!r}",
+            name=name,
+            pattern=pattern,
+        )
     return [pattern[i % len(pattern)] for i in range(count)]
 
 
@@ -103,7 +115,11 @@ def _turning(fields: Fields, convention: RotaryConvention, types: list[str]) -> 
             every = rules.whole("no_rope_layer_interval", every, least=1)
             return [(i + 1) % every != 0 for i in range(len(types))]
         if any(flag not in (0, 1) for flag in flags):
-            raise ValueError(f"each of no_rope_layers must be 0 or 1; got no_rope_layers={flags!r}")
+            raise said(
+                ValueError,
+                "each of no_rope_layers must be 0 or 1; got no_rope_layers={flags!r}",
+                flags=flags,
+            )
         fields.note("no_rope_layers is 1 where a layer has RoPE, in spite of its name")
         return [bool(flag) for flag in flags]
     without = convention.without
@@ -176,19 +192,33 @@ def _parameters(
     found = fields.first("rope_parameters", "rope_scaling")
     name, values = found if found is not None else ("rope_parameters", None)
     if values is not None and not isinstance(values, Mapping):
-        raise TypeError(f"{name} must be an object or null; got {name}={values!r}")
+        raise said(
+            TypeError,
+            "{name} must be an object or null; got {name}={values!r}",
+            name=name,
+            values=values,
+        )
     values = values or {}
     if any(isinstance(value, Mapping) for value in values.values()):
         label = kind
         if kind not in values and {"main", "compress"} <= values.keys():  # DeepSeek-V4
             label = "main" if "sliding" in kind else "compress"
         if label not in values:
-            raise ValueError(f"{name} must have parameters for the layer type {kind!r}")
+            raise said(
+                ValueError,
+                "{name} must have parameters for the layer type {kind!r}",
+                name=name,
+                kind=kind,
+            )
         for key, value in values.items():
             if value is not None and not isinstance(value, Mapping):
-                raise ValueError(
-                    f"{name} must be flat or have an object for each layer type; "
-                    f"got {key}={value!r}"
+                raise said(
+                    ValueError,
+                    "{name} must be flat or have an object for each layer type; "
+                    "got {key}={value!r}",
+                    name=name,
+                    key=key,
+                    value=value,
                 )
         if values[label] is None:
             return None
@@ -213,14 +243,17 @@ def _base(
     outer = fields.first(*names)
     if inner is not None:
         if outer is not None and outer[1] != inner:
-            raise ValueError(
-                disagreement(outer[0], outer[1], f"{parameters.name}.rope_theta", inner)
-            )
+            raise disagreement(outer[0], outer[1], f"{parameters.name}.rope_theta", inner)
         return inner
     if outer is not None:
         return outer[1]
     if fields.model_type not in ROTARY:
-        raise ValueError(f"rope_theta must be in the config of {fields.model_type!r}; it is not")
+        raise said(
+            ValueError,
+            "{name} must be in the config of {model_type!r}; it is not",
+            name="rope_theta",
+            model_type=fields.model_type,
+        )
     base = convention.base if not local or convention.local_base is None else convention.local_base
     fields.note(
         f"base {base:,.10g} is what {fields.model_type} has"
@@ -247,9 +280,9 @@ def _widths(
     found = fields.first("rotary_dim", "qk_rope_head_dim")
     if found is not None:
         given = rules.dim(*found)
-        said = _said_share(fields, parameters)
-        if said is not None and int(dim * said[1]) != given:
-            raise ValueError(disagreement(found[0], given, *said))
+        share_said = _said_share(fields, parameters)
+        if share_said is not None and int(dim * share_said[1]) != given:
+            raise disagreement(found[0], given, *share_said)
         rotary_dim = given
     elif fields.model_type in ("gptj", "codegen") and "rotary_dim" not in fields.values:
         fields.defaulted("rotary_dim", rotary_dim := 64)
@@ -262,7 +295,7 @@ def _said_share(fields: Fields, parameters: Parameters) -> tuple[str, float] | N
     inner = parameters.get("partial_rotary_factor")
     if outer is not None and inner is not None and outer[1] != inner:
         name = f"{parameters.name}.partial_rotary_factor"
-        raise ValueError(disagreement(outer[0], outer[1], name, inner))
+        raise disagreement(outer[0], outer[1], name, inner)
     if inner is not None:
         outer = ("partial_rotary_factor", inner)
     if outer is None:
@@ -273,9 +306,9 @@ def _said_share(fields: Fields, parameters: Parameters) -> tuple[str, float] | N
 def _share(
     fields: Fields, convention: RotaryConvention, parameters: Parameters, local: bool
 ) -> float:
-    said = _said_share(fields, parameters)
-    if said is not None:
-        return said[1]
+    share_said = _said_share(fields, parameters)
+    if share_said is not None:
+        return share_said[1]
     share = convention.share
     if local and convention.local_share is not None:
         share = convention.local_share
@@ -296,7 +329,11 @@ def _mrope(
     """RoPE of positions on several axes; for text alone all axes are equal and it is plain RoPE."""
     pairs = rotary_dim // 2
     if not isinstance(sections, list | tuple):
-        raise TypeError(f"mrope_section must be a list of whole numbers; got {sections!r}")
+        raise said(
+            TypeError,
+            "mrope_section must be a list of whole numbers; got {sections!r}",
+            sections=sections,
+        )
     for section in sections:
         rules.whole("each of mrope_section", section, least=0)
     if parameters.get("mrope_section") is None:
@@ -306,8 +343,11 @@ def _mrope(
     if parameters.get("mrope_interleaved") or parameters.get("interleaved"):
         turns = "interleaved"
     if sum(share) != pairs:
-        raise ValueError(
-            f"mrope_section must add up to the {pairs} pairs; got mrope_section={list(share)}"
+        raise said(
+            ValueError,
+            "mrope_section must add up to the {pairs} pairs; got mrope_section={sections}",
+            pairs=pairs,
+            sections=list(share),
         )
     if turns == "ernie":
         return _ernie(dim, base, share, convention)
@@ -326,8 +366,10 @@ def _mrope(
 def _ernie(dim: int, base: float, share: tuple[int, ...], convention: RotaryConvention) -> Encoding:
     """ERNIE 4.5 VL: height and width take turns at the fast pairs, time has the slow ones."""
     if len(share) != 3 or share[0] != share[1]:
-        raise ValueError(
-            f"mrope_section must be [n, n, m] for {'ernie4_5_vl_moe'!r}; got {list(share)}"
+        raise said(
+            ValueError,
+            "mrope_section must be [n, n, m] for 'ernie4_5_vl_moe'; got {sections}",
+            sections=list(share),
         )
     axes = (1, 2) * share[0] + (0,) * share[2]
     w = geometric(dim, base=base)

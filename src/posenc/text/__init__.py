@@ -5,6 +5,7 @@ Nothing here needs NumPy. `words` needs icu4py, `from_file` needs tokenizers, wh
 
 from collections.abc import Callable, Iterable
 
+from posenc.messages import said
 from posenc.text import bpe
 from posenc.text.file import from_file, from_json
 from posenc.text.graphemes import graphemes
@@ -45,8 +46,11 @@ def tokenised(sentence: str, by: str | Tokeniser = "spaces") -> tuple[Token, ...
         sentence.encode()
     except UnicodeEncodeError as error:
         code = ord(sentence[error.start])
-        raise ValueError(
-            "sentence must be text that UTF-8 can hold; "
-            f"character {error.start} is half of a surrogate pair, U+{code:04X}"
+        raise said(
+            ValueError,
+            "sentence must be text that UTF-8 can hold; character {start} is half of a surrogate "
+            "pair, U+{code:04X}",
+            start=error.start,
+            code=code,
         ) from None
     return tuple((by if callable(by) else MODES[by])(sentence))

@@ -11,6 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from posenc.messages import later, said
 from posenc.text.token import Token, cut, groups, pieces_of
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class FileTokeniser:
 
     def __call__(self, sentence: str) -> Iterator[Token]:
         """The tokens. What is put around the sentence, such as [CLS], covers none of it."""
-        with _saying("sentence must be text that this tokenizer can read"):
+        with _saying(later("sentence must be text that this tokenizer can read: {error}")):
             encoding = self.tokenizer.encode(sentence)
         names = [*self._read(encoding)]
         added = encoding.special_tokens_mask
@@ -62,14 +63,14 @@ class FileTokeniser:
 
 
 @contextmanager
-def _saying(rule: str) -> Generator[None]:
+def _saying(template: str, **values: Any) -> Generator[None]:
     """What goes wrong in the library, as a sentence: it raises Exception, or panics."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a panic in Rust is no Exception
-        raise ValueError(f"{rule}: {error}") from error
+        raise said(ValueError, template, error=error, **values) from error
 
 
 def _text(name: bytes) -> str:
@@ -128,7 +129,7 @@ def from_json(text: str, name: str = "the text") -> FileTokeniser:
         parts = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"tokenizer must be JSON; {name}: {error}") from error
-    with _saying(f"tokenizer must be a tokenizer.json of Hugging Face; {name}"):
+    with _saying("tokenizer must be a tokenizer.json of Hugging Face; {name}: {error}", name=name):
         tokenizer = Tokenizer.from_str(text)
     tokenizer.no_truncation()
     tokenizer.no_padding()

@@ -1,6 +1,9 @@
 """Words in any language, as ICU finds them: by dictionary where no spaces are."""
 
 from collections.abc import Iterator
+from functools import partial
+
+from posenc.messages import said
 
 
 def words(sentence: str) -> Iterator[str]:
@@ -14,10 +17,10 @@ def words(sentence: str) -> Iterator[str]:
     try:
         from icu4py.breakers import WordBreaker
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
+        raise said(
+            partial(ModuleNotFoundError, name="icu4py"),
             'icu4py is not installed; words need: pip install "posenc[explorer]" (spaces, '
             "characters, bytes and bpe need nothing)",
-            name="icu4py",
         ) from error
     # Iterating gives text. `segments()` gives offsets, but in UTF-16, which emoji put out of step.
     # The language makes no difference to Han, kana or Thai: their dictionaries are always on.

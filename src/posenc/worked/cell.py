@@ -8,7 +8,7 @@ import numpy as np
 
 from posenc import rules
 from posenc.mechanisms import Additive, Bias, Encoding, Params, Rotary, logits
-from posenc.messages import translator
+from posenc.messages import said, translator
 from posenc.worked.explanation import Step
 from posenc.worked.formulas import Place, formulas
 from posenc.worked.formulas.place import Point
@@ -105,8 +105,12 @@ def _checked(name: str, place: Any, encoding: Encoding) -> Any:
     if encoding.axes is None:
         return rules.whole(name, place, **WHERE)
     if not isinstance(place, tuple) or len(place) != encoding.axes:
-        raise TypeError(
-            f"{name} must be a tuple of {encoding.axes} numbers, one for each axis; got {place!r}"
+        raise said(
+            TypeError,
+            "{name} must be a tuple of {axes} numbers, one for each axis; got {place!r}",
+            name=name,
+            axes=encoding.axes,
+            place=place,
         )
     for value in place:
         rules.real(f"each of {name}", value, **WHERE)
@@ -142,5 +146,10 @@ def _cast(params: Params | None, dtype: Any) -> Params:
 def _in(encoding: Encoding, dimension: int) -> int:
     dim = int(getattr(encoding, "dim", dimension + 1))
     if dimension >= dim:
-        raise ValueError(f"dimension must be 0 .. {dim - 1}; got {dimension}")
+        raise said(
+            ValueError,
+            "dimension must be 0 .. {last}; got {dimension}",
+            last=dim - 1,
+            dimension=dimension,
+        )
     return dimension

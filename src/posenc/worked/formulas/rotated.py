@@ -4,6 +4,7 @@ import numpy as np
 
 from posenc.encodings import AxialRoPE, RoPE, XPos
 from posenc.mechanisms import Rotary
+from posenc.messages import said
 from posenc.worked.explanation import Step
 from posenc.worked.formulas.place import Place, formulas, worked
 from posenc.worked.maths import Maths, equation, frac, index, power, row
@@ -16,9 +17,12 @@ def turned_by(encoding: Rotary, channel: int) -> tuple[int, str]:
     dim = int(getattr(encoding, "dim", 2 * pairs))
     first = dim - 2 * pairs if encoding.rotated == "trailing" else 0
     if not first <= channel < first + 2 * pairs:
-        raise ValueError(
-            f"dimension must be {first} .. {first + 2 * pairs - 1}, those that are rotated; "
-            f"got {channel}"
+        raise said(
+            ValueError,
+            "dimension must be {first} .. {last}, those that are rotated; got {channel}",
+            first=first,
+            last=first + 2 * pairs - 1,
+            channel=channel,
         )
     channel -= first
     if encoding.pairing == "halves":

@@ -1,0 +1,118 @@
+"""What the library refuses, said in the reader's language; its English is what it was."""
+
+import pickle
+import re
+
+import numpy as np
+import pytest
+
+import posenc as pe
+from posenc.find import spelled
+from posenc.interop import read_config
+from posenc.messages import LANGUAGES, either, phrase, said, told, translator
+from posenc.text import tokenised
+
+TRANSLATED = LANGUAGES[1:]
+HAN = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+LLAMA = {"model_type": "llama", "num_hidden_layers": 2}
+
+
+def unchecked(kind, arguments):
+    """A check that accepts all arguments; where there is one, they are matched with the names."""
+
+
+REFUSED = [  # what a reader of the explorer's page can ask for
+    lambda: spelled("RoPE(7)"),
+    lambda: spelled("RoPE(64, rotary_dim=3)"),
+    lambda: spelled("RoPE(2.5)"),
+    lambda: spelled("RoPE()", check=unchecked),
+    lambda: spelled("RoPE(64, 32)", check=unchecked),
+    lambda: spelled("RoPE(64, dims=2)", check=unchecked),
+    lambda: spelled("RoPE(64, dim=64)", check=unchecked),
+    lambda: spelled("RoPE(64, pairing='neox')"),
+    lambda: spelled("RoPE(64, scaling=3)"),
+    lambda: spelled("RoPE(64, scaling=YaRN(0.5, 4096))"),
+    lambda: spelled("RoPE(2, scaling=NTK(4.0))"),
+    lambda: spelled("RoPE(64, base=1.0, scaling=YaRN(4.0, 4096))"),
+    lambda: spelled("RoPE(64, scaling=LongRoPE((1.0,), (1.0, 2.0), 4096))"),
+    lambda: spelled("Sinusoidal(8, base=-1)"),
+    lambda: spelled("AxialSinusoidal(6, 4)"),
+    lambda: spelled("AxialSinusoidal.mae(6)"),
+    lambda: spelled("AxialRoPE.split(6)"),
+    lambda: spelled("AxialRoPE(8, (0, 1, 1, 2), (1.0, nan, 1.0, 1.0))"),
+    lambda: spelled("T5Bias(8, buckets=5)"),
+    lambda: spelled("SwinBias(3, 7)"),
+    lambda: spelled("SwinBias(3, (7, 0))"),
+    lambda: spelled("Sandwich(8, dim=7)"),
+    lambda: spelled("Learned(8, 8, std=-1)"),
+    lambda: spelled("Tempered(1, 2)"),
+    lambda: spelled("Nothing(64)"),
+    lambda: spelled("RoPE(64"),
+    lambda: spelled("RoPE 64"),
+    lambda: spelled("3"),
+    lambda: spelled("-" * 9_000 + "1"),
+    lambda: pe.Learned(4, 8).encode([9], pe.Learned(4, 8).init(np.random.default_rng(0))),
+    lambda: pe.XPos(64).rotate(np.ones((1, 64)), [2**22]),
+    lambda: tokenised("\ud800"),
+    lambda: read_config({"model_type": 3}),
+    lambda: read_config({"model_type": "nothing"}),
+    lambda: read_config(LLAMA | {"hidden_size": 8}),
+    lambda: read_config(LLAMA | {"hidden_size": 9, "num_attention_heads": 2}),
+    lambda: read_config(LLAMA | {"num_hidden_layers": "two"}),
+    lambda: read_config({"text_config": 3}),
+]
+
+
+def error_of(call):
+    with pytest.raises((ValueError, TypeError)) as caught:
+        call()
+    return caught.value
+
+
+@pytest.mark.parametrize("lang", TRANSLATED)
+@pytest.mark.parametrize("call", REFUSED)
+def test_a_refusal_is_said_in_the_readers_language(call, lang):
+    error = error_of(call)
+    words = told(error, lang)
+    assert HAN.search(words)
+    assert not re.search("must|argument|missing|syntax|closed", words)
+    assert told(error, "en") == str(error)
+
+
+def test_an_error_keeps_its_kind_and_its_english():
+    error = said(TypeError, "{name} must be True or False; got {name}={value!r}", name="a", value=2)
+    assert type(error) is TypeError
+    assert str(error) == "a must be True or False; got a=2"
+    assert told(pickle.loads(pickle.dumps(error)), "ja") == told(error, "ja") != str(error)
+
+
+def test_an_error_within_an_error_is_told_too():
+    inner = said(TypeError, "too many positional arguments")
+    outer = said(ValueError, "expression must be one that can be made; got {error}", error=inner)
+    assert (
+        str(outer) == "expression must be one that can be made; got too many positional arguments"
+    )
+    assert told(outer, "zh-Hans") == "无法按这个表达式生成：参数过多"
+
+
+def test_an_error_of_someone_else_is_said_as_it_is():
+    assert told(ValueError("math domain error"), "ja") == "math domain error"
+
+
+def test_braces_that_were_given_are_left_alone():
+    template = "{name} must be True or False; got {name}={value!r}"
+    assert "'{name}'" in told(said(TypeError, template, name="a", value="{name}"), "ja")
+
+
+def test_parts_of_a_sentence():
+    words = phrase("each of {name}", name="sections")
+    assert str(words) == "each of sections"
+    assert (
+        translator("ja")(
+            "{name} must be {choices}; got {name}={value!r}",
+            name=words,
+            choices=either(["1", "2", "3"]),
+            value=4,
+        )
+        == "sections[i] は 1 か 2 か 3 にしてください（指定された値：4）"
+    )
