@@ -33,6 +33,8 @@ export class Explorer {
   dark = $state(false);
   /** Why the large view could not be drawn: said beside the control that caused it. */
   refused = $state.raw<Refused | null>(null);
+  /** The dimension where the cursor is at first: one that the large view shows. */
+  begins = $state(2);
   /** Whether the large view is on its way: the small ones come after it. */
   drawing = $state(false);
   /** A note about the page as a whole, such as a link with a wrong value, or a file that cannot be read. */
@@ -216,7 +218,7 @@ export class Explorer {
   /** One cursor for all views: where the pointer is, else what is pinned, else a place worth a look. */
   get cursor(): Cursor {
     const last = this.count - 1;
-    const start = this.paired && this.flat ? { p: last, d: 0 } : { p: Math.min(2, last), d: 2 };
+    const start = this.paired && this.flat ? { p: last, d: 0 } : { p: Math.min(2, last), d: this.begins };
     const { p, d, k, h } = this.state;
     const place = { p: p ?? start.p, d: d ?? start.d, k: k ?? 0, h: h ?? 0, ...this.hover };
     const [row, column] = [Math.min(place.p, last), Math.min(place.k, last)];

@@ -2,6 +2,7 @@
 import type { Axis, Image } from "./contract";
 import type { Explorer } from "./explorer.svelte";
 import { t } from "./messages.svelte";
+import { number } from "./numbers";
 
 /** What the large picture says of the cursor; empty where the large view is no picture. */
 export const picture = $state({ kind: "", says: "" });
@@ -30,7 +31,7 @@ export function where(explorer: Explorer): string {
   const { acts, flat } = explorer;
   if (!flat) {
     const away = (explorer.count - 1) / 2;
-    if (acts === "bias") return t("head {head}, {rows} down and {columns} right of the query", { head: h + 1, rows: p - away, columns: k - away });
+    if (acts === "bias") return t("head {head}, {rows} down and {columns} right of the query", { head: h + 1, rows: number(p - away), columns: number(k - away) });
     const spot = { row: p, column: k, channel: d };
     return acts === "rotary" ? t("row {row}, column {column}, pair {channel}", spot) : t("row {row}, column {column}, dimension {channel}", spot);
   }

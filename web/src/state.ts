@@ -9,7 +9,7 @@ export const VIEWS = [
   "decay", "bias", "scalings", "maps", "learned", "sum", "attention",
 ] as const;
 export const PARTS = ["sentence", "encoding", "views", "cell", "properties", "tour", "export"] as const;
-export const MOST = { text: 2000, encodings: 4, positions: 8192, steps: 10, column: 8191, heads: 64 };
+export const MOST = { text: 2000, encodings: 4, positions: 8192, steps: 11, column: 8191, heads: 64 };
 
 export type Lang = keyof typeof LANGUAGES;
 export type ViewKind = (typeof VIEWS)[number];

@@ -1,4 +1,4 @@
-/** The tour: ten states of the page, each with two sentences. */
+/** The tour: states of the page, each with two sentences. */
 import { t } from "./messages.svelte";
 import type { State } from "./state";
 
@@ -23,7 +23,7 @@ export function steps(): TourStep[] {
     {
       title: t("Why sine and cosine"),
       words: t("A sine alone has the same value twice on its way up and down; with the cosine beside it the two say exactly how far the wave has turned. Follow the first two dimensions: when one is flat, the other is steep."),
-      state: { e: ["Sinusoidal(4)"], view: "waves", n: 32 },
+      state: { e: ["Sinusoidal(4)"], view: "waves", n: 32, d: 1 },
     },
     {
       title: t("Why many wavelengths"),
@@ -51,8 +51,13 @@ export function steps(): TourStep[] {
       state: { e: ["RoPE(64)"], view: "rotation" },
     },
     {
+      title: t("Or let far words fade"),
+      words: t("ALiBi learns nothing: each head lowers its scores along a straight line of its own. The line goes on at any distance, so that texts may be longer than in training, but far words hardly count."),
+      state: { e: ["ALiBi(8)"], view: "bias", n: 64 },
+    },
+    {
       title: t("Beyond the trained length"),
-      words: t("ALiBi lowers scores along a straight line that goes on at any distance; RoPE meets angles that it never saw. Scalings such as YaRN stretch the slow waves until the new length fits, and leave the fast ones alone."),
+      words: t("In a text longer than those of its training RoPE meets angles that it never saw. Scalings such as YaRN stretch the slow waves until the new length fits, and leave the fast ones alone."),
       state: { e: ["RoPE(64, scaling=YaRN(4.0, 4096))"], view: "scalings", n: 4096 },
     },
     {
