@@ -1,14 +1,13 @@
-/** What the server answers, as its OpenAPI description has it. */
+/** What the server answers, as its OpenAPI description has it: posenc/explorer/schemas.py. */
+
+import type { ViewKind } from "./state";
 
 export type Acts = "additive" | "rotary" | "bias" | "scores";
 
-interface Parameter {
+export interface NumberParameter {
   name: string;
   /** Whether it may be left empty. */
   optional: boolean;
-}
-
-export interface NumberParameter extends Parameter {
   type: "int" | "float";
   value: number | null;
   least: number;
@@ -16,22 +15,47 @@ export interface NumberParameter extends Parameter {
   step?: number;
 }
 
+export interface Flag {
+  name: string;
+  optional: boolean;
+  type: "bool";
+  value: boolean;
+}
+
+export interface Choice {
+  name: string;
+  optional: boolean;
+  type: "choice";
+  value: string;
+  choices: string[];
+}
+
+/** Numbers with commas between. */
+export interface Numbers {
+  name: string;
+  optional: boolean;
+  type: "numbers";
+  value: string;
+}
+
+export interface PartChoice {
+  name: string;
+  expression: string;
+}
+
 /** A parameter that is a call of its own, such as a scaling. */
-export interface Part extends Parameter {
+export interface Part {
+  name: string;
+  optional: boolean;
   type: "part";
   value: string | null;
   maker: string;
   /** What it could be; none where only an expression says it. */
-  choices: { name: string; expression: string }[];
+  choices: PartChoice[];
   fields: Field[];
 }
 
-export type Field =
-  | NumberParameter
-  | Part
-  | (Parameter & { type: "bool"; value: boolean })
-  | (Parameter & { type: "choice"; value: string; choices: string[] })
-  | (Parameter & { type: "numbers"; value: string });
+export type Field = NumberParameter | Flag | Choice | Numbers | Part;
 
 /** What the page must know of an encoding. */
 export interface Told {
@@ -44,7 +68,7 @@ export interface Told {
   makers: string[];
   fields: Field[];
   loaded: boolean;
-  views: string[];
+  views: ViewKind[];
   columns: number | null;
   /** The channel of the first column, and how far it is to that of the next. */
   first: number;
@@ -53,10 +77,21 @@ export interface Told {
   side: number | null;
 }
 
-export interface Kind extends Told {
+/** The same of one in the list. */
+export interface Kind {
+  expression: string;
   name: string;
+  acts: Acts;
+  maker: string;
+  makers: string[];
+  fields: Field[];
+  loaded: boolean;
+  views: ViewKind[];
+  columns: number | null;
+  first: number;
+  stride: number;
+  side: number | null;
   title: string;
-  paper?: string;
 }
 
 export interface Group {
@@ -65,16 +100,30 @@ export interface Group {
   encodings: Kind[];
 }
 
+export interface Limits {
+  text: number;
+  positions: number;
+  cells: number;
+  encodings: number;
+  tokenizer: boolean;
+}
+
 export interface Catalogue {
   groups: Group[];
-  limits: Record<string, number>;
+  limits: Limits;
 }
 
 export interface Token {
   label: string;
   text: string;
+  start: number;
+  end: number;
   bytes: string;
   part: [number, number] | null;
+}
+
+export interface Tokens {
+  tokens: Token[];
 }
 
 export interface Axis {
@@ -108,6 +157,12 @@ export interface Line {
   high: (number | null)[] | null;
 }
 
+export interface Mark {
+  name: string;
+  x: number | null;
+  y: number | null;
+}
+
 export interface Lines {
   panel: "lines";
   title: string;
@@ -115,7 +170,7 @@ export interface Lines {
   lines: Line[];
   x_axis: Axis;
   y_axis: Axis;
-  marks: { name: string; x: number | null; y: number | null }[];
+  marks: Mark[];
   steps: boolean;
   /** How many whole steps of x one y is the mean of. */
   ratio: number;
@@ -132,7 +187,7 @@ export interface Dials {
 export type Panel = Image | Lines | Dials;
 
 export interface View {
-  kind: string;
+  kind: ViewKind;
   title: string;
   columns: number;
   notes: string[];
@@ -140,22 +195,37 @@ export interface View {
 }
 
 /** A formula: a symbol, a number, or a kind with its parts. */
-export type Formula = string | number | [string, ...Formula[]];
+export type Formula = string | number | null | [string, ...Formula[]];
+
+export interface Table {
+  columns: string[];
+  rows: (string | number | null)[][];
+}
 
 export interface Step {
   name: string;
   words: string;
   formulas: Formula[];
-  table: { columns: string[]; rows: (string | number)[][] } | null;
+  table: Table | null;
+}
+
+export interface Convention {
+  name: string;
+  value: string | number | boolean;
 }
 
 export interface CellAnswer {
-  title: string;
   steps: Step[];
   value: number | null;
   truth: number | null;
   ulps: number | null;
-  convention: { name: string; value: string | number }[];
+  convention: Convention[];
+}
+
+export interface Explanation {
+  title: string;
+  lang: string;
+  steps: Step[];
 }
 
 export interface Property {
@@ -163,7 +233,7 @@ export interface Property {
   title: string;
   what: string;
   why: string;
-  verdict: string;
+  verdict: "holds" | "fails" | "not claimed: holds" | "not claimed: does not hold" | "not applicable";
   measured: number | null;
   bound: string | null;
   detail: string;
@@ -176,6 +246,11 @@ export interface Report {
   rows: Property[];
 }
 
+export interface Messages {
+  lang: string;
+  messages: Record<string, string>;
+}
+
 export type RGB = [number, number, number];
 
 export interface Colours {
@@ -184,4 +259,19 @@ export interface Colours {
   sequential: RGB[];
   lines: string[];
   tokens: string[];
+}
+
+/** What a model's config.json says. */
+export interface Config {
+  model_type: string;
+  expressions: string[];
+}
+
+export interface Failure {
+  message: string;
+  argument: string | null;
+}
+
+export interface Refusal {
+  error: Failure;
 }

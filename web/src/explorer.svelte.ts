@@ -1,7 +1,7 @@
 /** What the page knows: its state, the cursor, and the answers that several parts of it need. */
 import { getContext, setContext } from "svelte";
 import { address, type Api, type Query, type Refused } from "./api";
-import type { Acts, Catalogue, CellAnswer, Colours, Image, Report, Told, Token } from "./contract";
+import type { Acts, Catalogue, CellAnswer, Colours, Image, Report, Told, Tokens } from "./contract";
 import { Resource } from "./resource.svelte";
 import { FIRST, toQuery, type Lang, type State, type ViewKind } from "./state";
 
@@ -42,7 +42,7 @@ export class Explorer {
   /** What the library says of each encoding, by its expression; null of what is none. */
   private told = $state.raw<Record<string, Told | null>>({});
   catalogue: Resource<Catalogue>;
-  tokens: Resource<{ tokens: Token[] }>;
+  tokens: Resource<Tokens>;
   colours: Resource<Colours>;
   cell: Resource<CellAnswer>;
   report: Resource<Report>;

@@ -3,6 +3,7 @@ import "./app.css";
 import { mount } from "svelte";
 import { Api, address, fromSaved, overHttp, type Saved } from "./api";
 import App from "./App.svelte";
+import type { Messages } from "./contract";
 import { isDark } from "./dark";
 import { Explorer } from "./explorer.svelte";
 import { setMessages, t } from "./messages.svelte";
@@ -24,7 +25,7 @@ async function start(target: Element): Promise<void> {
   const explorer = new Explorer(api, state, browser, saved && Object.keys(saved.responses), true);
   explorer.dark = isDark(state.theme);
 
-  const language = api.json<{ messages: Record<string, string> }>(address("messages", { lang: state.lang }));
+  const language = api.json<Messages>(address("messages", { lang: state.lang }));
   const spoken = language.then((answer) => setMessages(answer.messages)).catch(() => undefined);
   const encodings = address("encodings", { lang: state.lang });
   const catalogue = api.json(encodings).catch(() => undefined);

@@ -12,7 +12,7 @@ function element(tag: string, ...children: (Element | string)[]): Element {
 }
 
 function part(tree: Formula, digits: number): Element {
-  if (typeof tree === "number") return element("mn", number(tree, digits));
+  if (typeof tree === "number" || tree === null) return element("mn", number(tree ?? NaN, digits));
   if (typeof tree === "string") {
     const word = tree.trim();
     if (!word) return element("mtext", "\u2009");

@@ -40,6 +40,8 @@ class Endpoint:
     parameters: tuple[Parameter, ...]
     answer: Callable[[dict[str, Any], dict[str, Encoding]], Any]
     media: str = "application/json"
+    form: str | None = None
+    """Of an answer in JSON: its name in `posenc.explorer.schemas`."""
     slow: bool = False
 
 
@@ -59,12 +61,14 @@ ENDPOINTS = (
         "Every encoding with its parameters, by where it acts.",
         (p.LANG,),
         lambda v, own: encodings.encodings(v["lang"], own, tokenizer=v["tokenizer"] is not None),
+        form="Catalogue",
     ),
     Endpoint(
         "/api/v1/tokens",
         "The sentence as tokens.",
         COMMON,
         lambda v, own: answers.tokens(asked(v, own)),
+        form="Tokens",
     ),
     Endpoint(
         "/api/v1/view/{kind}.npy",
@@ -73,24 +77,33 @@ ENDPOINTS = (
         _array,
         "application/octet-stream",
     ),
-    Endpoint("/api/v1/view/{kind}", "A view of the encodings.", (*COMMON, *SIZE), _view),
+    Endpoint(
+        "/api/v1/view/{kind}",
+        "A view of the encodings.",
+        (*COMMON, *SIZE),
+        _view,
+        form="View",
+    ),
     Endpoint(
         "/api/v1/cell",
         "One number, worked.",
         (*COMMON, p.POSITION, p.DIMENSION, p.COLUMN, p.HEAD),
         lambda v, own: answers.cell(asked(v, own), v["p"], v["d"], v["k"], v["h"]),
+        form="CellAnswer",
     ),
     Endpoint(
         "/api/v1/explain",
         "The worked calculation of the first encoding.",
         (*COMMON, p.POSITION),
         lambda v, own: answers.explanation(asked(v, own), v["p"]),
+        form="Explanation",
     ),
     Endpoint(
         "/api/v1/check",
         "What the checks find of the first encoding.",
         COMMON,
         lambda v, own: verdicts.checked(asked(v, own), own),
+        form="Report",
         slow=True,
     ),
     Endpoint(
@@ -98,12 +111,14 @@ ENDPOINTS = (
         "The page's words in a language.",
         (p.LANG,),
         lambda v, _: answers.messages(v["lang"]),
+        form="Messages",
     ),
     Endpoint(
         "/api/v1/colours",
         "Colour maps and colours of lines.",
         (p.THEME,),
         lambda v, _: answers.colour_maps(v["theme"]),
+        form="Colours",
     ),
     *exports.endpoints(Endpoint, COMMON),
 )  # fmt: skip

@@ -162,5 +162,6 @@ def endpoints(make: Callable[..., Any], common: tuple[Parameter, ...]) -> list[A
             "An encoding's parameters, some of them changed: set.PARAMETER=VALUE.",
             (p.ENCODINGS, p.AS, p.LANG),
             _spell,
+            form="Told",
         ),
     ]

@@ -5,22 +5,8 @@ from importlib.metadata import version
 from typing import Any
 
 from posenc.explorer.parameters import LANG
-from posenc.views.kinds import KINDS
+from posenc.explorer.schemas import FORMS, named
 
-ERROR = {
-    "type": "object",
-    "required": ["error"],
-    "properties": {
-        "error": {
-            "type": "object",
-            "required": ["message", "argument"],
-            "properties": {
-                "message": {"type": "string"},
-                "argument": {"type": ["string", "null"]},
-            },
-        }
-    },
-}
 REFUSALS = ("400", "403", "404", "413", "503")
 
 
@@ -35,34 +21,39 @@ def described(endpoints: tuple[Any, ...]) -> dict[str, Any]:
                 "required": True,
                 "content": {"application/json": {"schema": {"type": "object"}}},
             },
-            "responses": _responses("application/json"),
+            "responses": _responses("application/json", "Config"),
         }
     }
     return {
         "openapi": "3.1.0",
         "info": {"title": "posenc explorer", "version": version("posenc")},
         "paths": paths,
+        "components": {"schemas": FORMS},
     }
 
 
 def _operation(endpoint: Any) -> dict[str, Any]:
-    named = [
+    in_path = [
         {
             "name": name,
             "in": "path",
             "required": True,
-            "schema": {"type": "string", "enum": list(KINDS)},
+            "schema": named("ViewKind"),
         }
         for name in re.findall(r"{(\w+)}", endpoint.path)
     ]
     return {
         "summary": endpoint.about,
-        "parameters": named + [each.schema() for each in endpoint.parameters],
-        "responses": _responses(endpoint.media),
+        "parameters": in_path + [each.schema() for each in endpoint.parameters],
+        "responses": _responses(endpoint.media, endpoint.form),
     }
 
 
-def _responses(media: str) -> dict[str, Any]:
-    refused = {"description": "refused", "content": {"application/json": {"schema": ERROR}}}
-    answered = {"description": "answered", "content": {media: {}}}
+def _responses(media: str, form: str | None) -> dict[str, Any]:
+    refusal = {"application/json": {"schema": named("Refusal")}}
+    refused = {"description": "refused", "content": refusal}
+    answered = {
+        "description": "answered",
+        "content": {media: {"schema": named(form)} if form else {}},
+    }
     return {"200": answered} | dict.fromkeys(REFUSALS, refused)

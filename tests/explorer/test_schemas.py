@@ -1,0 +1,154 @@
+"""Answers have the forms that the description gives them, and the page's types are those forms."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+import posenc as pe
+from posenc.explorer.app import ENDPOINTS
+from posenc.explorer.schemas import FORMS
+from posenc.expressions import spelling
+from posenc.find import VARIANTS, example
+from posenc.messages import LANGUAGES
+from posenc.views import kinds_for
+
+EVERY = [*map(example, pe.catalogue().values()), *(make(64) for make in VARIANTS.values())]
+ODD = [  # numbers that JSON does not have, one of all sizes, temperatures, tables
+    "Sinusoidal(8, base=1e308)",
+    "RoPE(64, rotary_dim=32, pairing='interleaved', base=1e-300)",
+    "Tempered(RoPE(64), LogN(512))",
+    "NoPE()",
+    "Learned(4, 8)",
+]
+WEB = Path(__file__).parents[2] / "web" / "src"
+
+
+def has_the_form(answer: Any, name: str) -> None:
+    whole = {"$ref": f"#/components/schemas/{name}", "components": {"schemas": FORMS}}
+    jsonschema_rs.validate(whole, json.loads(answer.body))
+
+
+@pytest.mark.parametrize("encoding", EVERY, ids=spelling)
+def test_answers_about_every_encoding_have_their_forms(client, encoding):
+    asked = {"e": spelling(encoding), "text": "我 爱 AI", "lang": "ja"}
+    for kind in kinds_for(encoding):
+        answer = client.get(f"/api/v1/view/{kind}", **asked)
+        assert answer.status == 200
+        has_the_form(answer, "View")
+    has_the_form(client.get("/api/v1/cell", p=2, d=1, **asked), "CellAnswer")
+    has_the_form(client.get("/api/v1/explain", p=2, **asked), "Explanation")
+    has_the_form(client.get("/api/v1/spell", e=asked["e"]), "Told")
+
+
+@pytest.mark.parametrize("expression", ODD)
+@pytest.mark.parametrize("length", [1, 3, 700])
+def test_odd_answers_and_refusals_have_their_forms(client, expression, length):
+    for endpoint in ENDPOINTS:
+        if endpoint.form is None or endpoint.slow:
+            continue
+        for kind in pe.views.KINDS if "{kind}" in endpoint.path else [""]:
+            path = endpoint.path.format(kind=kind)
+            answer = client.get(path, e=[expression, "RoPE(64)"], n=length, p=length - 1, d=2**10)
+            has_the_form(answer, endpoint.form if answer.status == 200 else "Refusal")
+
+
+def test_the_other_answers_have_their_forms(client):
+    for lang in LANGUAGES:
+        has_the_form(client.get("/api/v1/encodings", lang=lang), "Catalogue")
+        has_the_form(client.get("/api/v1/messages", lang=lang), "Messages")
+    for theme in ("light", "dark"):
+        has_the_form(client.get("/api/v1/colours", theme=theme), "Colours")
+    for by in ("words", "spaces", "characters", "bytes", "bpe"):
+        has_the_form(client.get("/api/v1/tokens", text="犬が bit 👩‍👩‍👧", by=by), "Tokens")
+    config = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 2}
+    read = client.post("/api/v1/config", config | {"num_hidden_layers": 2})
+    assert read.status == 200
+    has_the_form(read, "Config")
+    for refused in (
+        client.post("/api/v1/config", "{"),
+        client.get("/api/v1/tokens", e="RoPE(7)"),
+        client.get("/api/v1/view/bias", e="RoPE(8)"),
+        client.get("/api/v1/nothing"),
+        client.ask("GET", b"/api/v1/tokens", headers=()),
+    ):
+        assert refused.status >= 400
+        has_the_form(refused, "Refusal")
+
+
+@pytest.mark.parametrize("expression", ["Sinusoidal(8)", "ALiBi(2)"])
+def test_verdicts_have_their_form(client, expression):
+    has_the_form(client.get("/api/v1/check", e=expression, lang="zh-Hans"), "Report")
+
+
+def test_a_form_has_no_more_and_no_less():
+    def wrong(**changes: Any) -> bool:
+        told = {"model_type": "llama", "expressions": []} | changes
+        told = {name: value for name, value in told.items() if value is not ...}
+        return not jsonschema_rs.is_valid(FORMS["Config"], told)
+
+    assert not wrong()
+    assert wrong(model_type=...)
+    assert wrong(expressions=["RoPE(8)", 8])
+    assert wrong(model_type=None)
+    assert wrong(notes=[])
+
+
+# The page's types: contract.ts is read, and every form is written as TypeScript beside it.
+
+
+def contract() -> dict[str, Any]:
+    """Types by name as text; of interfaces, texts by field, optional ones with a question mark."""
+    text = re.sub(r"/\*.*?\*/", "", (WEB / "contract.ts").read_text(encoding="utf-8"), flags=re.S)
+    types: dict[str, Any] = dict(re.findall(r"export type (\w+) =\s*([^;]+);", text))
+    for name, body in re.findall(r"export interface (\w+) {(.*?)\n}", text, flags=re.S):
+        fields = [line.strip().removesuffix(";") for line in body.splitlines() if line.strip()]
+        types[name] = dict(line.split(": ", 1) for line in fields)
+    return types
+
+
+def typescript(schema: dict[str, Any]) -> str:
+    if "$ref" in schema:
+        return schema["$ref"].rpartition("/")[2]
+    if "anyOf" in schema:
+        return " | ".join(map(typescript, schema["anyOf"]))
+    if "enum" in schema:
+        return " | ".join(f'"{word}"' for word in schema["enum"])
+    if schema["type"] == "object":
+        return f"Record<string, {typescript(schema['additionalProperties'])}>"
+    if schema["type"] == "array":
+        return _list(list(map(typescript, schema.get("prefixItems", ()))), schema["items"])
+    return {"integer": "number"}.get(schema["type"], schema["type"])
+
+
+def _list(first: list[str], items: Any) -> str:
+    one = items and typescript(items)
+    if first:
+        return f"[{', '.join([*first, f'...{one}[]'] if one else first)}]"
+    return f"({one})[]" if "anyOf" in items or "enum" in items else f"{one}[]"
+
+
+def written(schema: dict[str, Any]) -> Any:
+    if "properties" not in schema:
+        return typescript(schema)
+    return {
+        name if name in schema["required"] else f"{name}?": typescript(of)
+        for name, of in schema["properties"].items()
+    }
+
+
+def test_the_pages_types_are_the_forms():
+    types = contract()
+    assert len(types) > 20
+    expected = {name: written(schema) for name, schema in FORMS.items() if name != "ViewKind"}
+    assert set(types) == set(expected)
+    for name, fields in expected.items():
+        assert types[name] == fields, name
+
+
+def test_the_pages_kinds_of_view_are_the_forms():
+    (listed,) = re.findall(r"VIEWS = \[(.*?)\]", (WEB / "state.ts").read_text(), flags=re.S)
+    assert set(re.findall(r'"(\w+)"', listed)) == set(FORMS["ViewKind"]["enum"])
