@@ -45,6 +45,7 @@ def started(static: Path, *options: str, port: int = 0) -> Iterator[Explorer]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},  # the command itself is late: app is here
     )
     try:
         yield Explorer(process)

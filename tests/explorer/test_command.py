@@ -203,6 +203,17 @@ def test_the_browser_is_opened_beside(monkeypatch, static):
     assert opened[0].endswith("/?v=1")
 
 
+@pytest.mark.parametrize("told", [None, "2"])
+def test_each_worker_has_one_thread_of_blas_unless_told_otherwise(monkeypatch, static, told):
+    monkeypatch.setenv("OMP_NUM_THREADS", told or "")
+    if told is None:
+        monkeypatch.delenv("OMP_NUM_THREADS")
+    monkeypatch.setattr(app, "STATIC", static)
+    monkeypatch.setattr(serve.Server, "run", lambda self, sockets: None)
+    assert run("--port", "0").exit_code == 0
+    assert os.environ["OMP_NUM_THREADS"] == (told or "1")
+
+
 def test_the_server_starts_without_what_is_heavy():
     heavy = "matplotlib", "torch", "jax", "posenc.checks", "posenc.figures", "tokenizers", "icu4py"
     code = (

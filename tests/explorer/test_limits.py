@@ -6,6 +6,7 @@ import tracemalloc
 import pytest
 
 from posenc.explorer import limits
+from posenc.explorer.asked import check_size
 from posenc.find import spelled
 
 EXPRESSION_OF_2000 = "RoPE(64)" + " " * 1_992
@@ -40,7 +41,14 @@ def test_every_limit_at_its_edge(client):
         ("attention", {"n": 512}, {"n": 513}),
         ("bias", {"e": "ALiBi(64)", "n": 512}, {"e": "ALiBi(64)", "n": 513}),
         ("bias", {"e": "FIRE(8, hidden=64)", "n": 512}, {"e": "FIRE(8, hidden=64)", "n": 513}),
-        ("learned", {"e": "Learned(4096, 8)", "n": 2_048}, {"e": "Learned(4096, 8)", "n": 2_049}),
+        ("learned", {"e": "Learned(4096, 8)", "n": 1_448}, {"e": "Learned(4096, 8)", "n": 1_449}),
+        (
+            "learned",
+            {"e": "Learned(512, 2048)", "n": 512},
+            {"e": "Learned(1024, 2050)", "n": 1_024},
+        ),
+        ("sum", {"e": "Sinusoidal(170)", "n": 8_192}, {"e": "Sinusoidal(172)", "n": 8_192}),
+        ("bias", {"e": "T5Bias(1)", "n": 2_048}, {"e": "T5Bias(1)", "n": 2_049}),
     ],
 )
 def test_every_view_at_its_edge(client, kind, accepted, refused):
@@ -59,8 +67,31 @@ def test_what_takes_time_takes_fewer_places_instead_of_being_refused(client, kin
 
 
 @pytest.mark.parametrize(
+    ("kind", "one", "length", "message"),
+    [
+        ("heatmap", "Sinusoidal(512)", 8_192, "8192 x 512 + 8192 x 512"),
+        ("similarity", "RoPE(8)", 2_048, "4,194,304; got 2048 x 2048 + 2048 x 2048"),
+        ("products", "RoPE(8)", 2_048, "4,194,304; got 2048 x 2048 + 2048 x 2048"),
+        ("sum", "Sinusoidal(170)", 8_192, "4,194,304; got 3 x 8192 x 170 + 3 x 8192 x 170"),
+        ("bias", "ALiBi(64)", 512, "16,777,216; got 64 x 512 x 512 + 64 x 512 x 512"),
+        ("attention", "ALiBi(64)", 512, "16,777,216; got 64 x 512 x 512 + 64 x 512 x 512"),
+        ("attention", "FIRE(8, hidden=64)", 512, "16,777,216; got 64 x 512 x 512"),
+    ],
+)
+def test_what_several_encodings_take_is_counted_together(client, kind, one, length, message):
+    """One is accepted, two of that size are not: memory is that of the request."""
+    answer = client.get(f"/api/v1/view/{kind}", e=[one, one], n=length)
+    assert answer.status == 413
+    assert ", of all encodings together, must be at most" in answer.message
+    assert message in answer.message
+    assert client.get("/api/v1/tokens", e=one, n=length).status == 200
+    check_size(kind, (spelled(one),), length)
+
+
+@pytest.mark.parametrize(
     ("path", "asked"),
     [
+        ("view/attention", {"e": "FIRE(8, hidden=1024)", "n": 512}),
         ("view/heatmap", {"e": "Sinusoidal(4096)", "n": 8_192}),
         ("view/heatmap", {"e": "Sinusoidal(1000000000)"}),
         ("view/heatmap", {"e": "Learned(1000000000, 64)"}),

@@ -3,6 +3,7 @@
 from __future__ import annotations  # names of posenc are not looked up before a command runs
 
 import json
+import os
 from typing import Any
 
 import click
@@ -36,6 +37,8 @@ def explore(
 
     JSON: {"address"}, before it serves; Ctrl-C stops it.
     """
+    # Two threads work side by side: BLAS, which waits by spinning, has one in each.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:
         from posenc.explorer.serve import serve
     except ModuleNotFoundError as error:

@@ -3,21 +3,20 @@
 import dataclasses
 import json
 from collections.abc import Hashable
-from math import prod
 from typing import Any, cast
 
 import numpy as np
 
 from posenc import colours
 from posenc.explorer import limits
-from posenc.explorer.asked import Asked
+from posenc.explorer.asked import Asked, check_size
 from posenc.explorer.once import Once
 from posenc.explorer.parameters import Refused
 from posenc.explorer.unread import unread
 from posenc.expressions import spelling
 from posenc.mechanisms import Bias, Encoding, Rotary
 from posenc.messages import catalogue as messages_in
-from posenc.messages import phrase, translator
+from posenc.messages import translator
 from posenc.views import Dials, Image, Lines, View, view
 from posenc.views.attention import MOST_TOKENS
 from posenc.views.bias import reach
@@ -41,7 +40,7 @@ def _bytes(made: View) -> int:
     return sum(panel.values.nbytes for panel in made.panels if isinstance(panel, Image))
 
 
-VIEWS = Once(32, size=_bytes, room=2**28)
+VIEWS = Once(32, size=_bytes, room=2**27)
 """The last views: a page asks for the JSON of one and then for its arrays."""
 
 
@@ -85,17 +84,7 @@ def seen(asked: Asked, kind: str, channels: str | None = None) -> View:
             most=MOST_TOKENS,
             count=asked.length,
         )
-    for encoding in asked.encodings:
-        sizes, most = limits.taken(kind, encoding, asked.length)
-        if prod(sizes.values()) > most:
-            raise Refused(
-                "{product} must be at most {most:,}; got {sizes}",
-                "n",
-                413,
-                product=limits.times(map(phrase, sizes)),
-                most=most,
-                sizes=limits.times(map(str, sizes.values())),
-            )
+    check_size(kind, asked.encodings, asked.length)
     gridded = any(encoding.axes not in (None, 1) for encoding in asked.encodings)
     labels = None if gridded else asked.labels
     length = None if labels or gridded else asked.length

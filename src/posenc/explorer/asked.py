@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from posenc.explorer import limits
 from posenc.explorer.parameters import Refused
 from posenc.find import spelled
 from posenc.mechanisms import Encoding
+from posenc.messages import phrase
 
 Tokenizer = Callable[[str], Iterable[Any]]
 """What `posenc.text.from_file` makes of a tokenizer.json."""
@@ -54,18 +56,30 @@ def asked(values: dict[str, Any], loaded: dict[str, Encoding]) -> Asked:
             most=limits.POSITIONS,
             count=length,
         )
-    for encoding in encodings:
-        dim = limits.width(encoding)
-        if length * dim > limits.CELLS:
-            raise Refused(
-                "positions x dimensions must be at most {most:,}; got {length} x {dim}",
-                "n",
-                413,
-                most=limits.CELLS,
-                length=length,
-                dim=dim,
-            )
+    check_size("heatmap", encodings, length)
     return Asked(encodings, names, tokens, length, values["seed"], values["lang"])
+
+
+def check_size(kind: str, encodings: tuple[Encoding, ...], length: int) -> None:
+    """Refuse a view of these encodings, of so many positions, that takes too much.
+
+    What they take is counted together: memory and time are those of the request.
+    """
+    each = [limits.taken(kind, encoding, length) for encoding in encodings]
+    most = limits.MOST.get(kind, limits.CELLS)
+    if sum(prod(sizes.values()) for sizes in each) <= most:
+        return
+    product = limits.times(map(phrase, each[0]))
+    sizes = limits.plus(limits.times(map(str, sizes.values())) for sizes in each)
+    told = {"product": product, "most": most, "sizes": sizes}
+    if len(each) == 1:
+        raise Refused("{product} must be at most {most:,}; got {sizes}", "n", 413, **told)
+    raise Refused(
+        "{product}, of all encodings together, must be at most {most:,}; got {sizes}",
+        "n",
+        413,
+        **told,
+    )
 
 
 def encoding_of(expression: str, loaded: dict[str, Encoding]) -> Encoding:

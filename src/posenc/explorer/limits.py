@@ -12,13 +12,13 @@ from posenc.temperatures import Tempered
 TEXT = 2_000
 POSITIONS = 8_192
 CELLS = 2**22
-"""Of an image, and of an encoding's parameters."""
-NUMBERS = 2**24
-"""That are made at once on the way to an image: a matrix for each head, say."""
+"""Of the images of a view, and of an encoding's parameters."""
 TABLE = 2**20
 """Of a table of text, which takes a hundred times the memory of an array."""
 EXPLAINED = 512
 """Positions and dimensions of a worked calculation, every number of which is written out."""
+MOST = {"attention": 2**24, "bias": 2**24}
+"""Numbers made on the way to a view, where those are more than its cells: a matrix of each head."""
 ENCODINGS = 4
 EXPRESSION = 2_000
 CONFIG = 256 * 1024
@@ -111,24 +111,28 @@ def width(encoding: Encoding) -> int:
     return dim if isinstance(dim, int) else 64
 
 
-def taken(kind: str, encoding: Encoding, length: int) -> tuple[dict[str, int], int]:
-    """The sizes whose product a view of so many positions takes, by name, and the most of it."""
+def taken(kind: str, encoding: Encoding, length: int) -> dict[str, int]:
+    """The sizes whose product a view of so many positions takes, by name."""
     given = acting(encoding)
     sizes = {name: int(getattr(given, name, None) or 0) for name in ("heads", "features", "hidden")}
-    dim, heads = width(encoding), max(1, sizes["heads"])
-    taken, most = {"positions": length, "dimensions": dim}, CELLS
+    dim, heads = width(encoding), max(1, sizes["heads"], sizes["hidden"])
+    positions, again = {"positions": length}, {"positions again": length}
+    flat = positions | {"dimensions": dim}
     if (given.axes or 1) > 1:  # on a grid of its own size
-        taken = {}
-    elif kind in ("similarity", "products", "learned"):
-        taken = {"positions": length, "positions again": length}
-    elif kind == "attention":
-        rows, columns = max(length, dim), max(length, 2 * dim + sizes["features"])
-        taken = {"heads": heads, "positions or dimensions": rows, "the same again": columns}
-        most = NUMBERS
-    elif kind == "bias":
-        heads = max(heads, sizes["hidden"])
-        taken, most = {"heads": heads, "positions": length, "positions again": length}, NUMBERS
-    return taken, most
+        return {}
+    return {
+        "similarity": positions | again,
+        "products": positions | again,
+        "learned": {"images": 2} | positions | {"positions or dimensions": max(length, dim)},
+        "sum": {"images": 3} | flat,
+        "attention": {
+            "heads": heads,
+            "positions or dimensions": max(length, dim),
+            "the same again": max(length, 2 * dim + sizes["features"]),
+        },
+        # the images of one head are as large as those of four
+        "bias": {"heads": max(heads, 4)} | positions | again,
+    }.get(kind, flat)
 
 
 NAMES = (
@@ -136,9 +140,9 @@ NAMES = (
     later("positions again"),
     later("positions or dimensions"),
     later("the same again"),
-    later("points between"),
     later("dimensions"),
     later("heads"),
+    later("images"),
 )
 """What `taken` calls sizes."""
 
@@ -146,3 +150,8 @@ NAMES = (
 def times(parts: Iterable[Any]) -> Any:
     """These with times between them."""
     return reduce(lambda one, other: phrase("{one} x {other}", one=one, other=other), parts)
+
+
+def plus(parts: Iterable[Any]) -> Any:
+    """These with plus between them."""
+    return reduce(lambda one, other: phrase("{one} + {other}", one=one, other=other), parts)

@@ -10,6 +10,8 @@ from posenc.views.scene import Scene, number
 from posenc.views.subject import Subject
 
 MOST_TOKENS = 512
+SOME = 2**20
+"""Logits of all heads that are made at once; one head is kept."""
 
 
 def attention(scene: Scene) -> View:
@@ -29,10 +31,13 @@ def attention(scene: Scene) -> View:
         raise ValueError(f"tokens must be at most {MOST_TOKENS}; got {len(tokens)}")
     order = shuffled(len(tokens), scene.seed)
     found: list[tuple[str, np.ndarray]] = []
-    for title, subject, dim in _compared(scene):
+    rows = _compared(scene)
+    drawn = {dim: projected(tokens, dim=dim, seed=scene.seed) for _, _, dim in rows}
+    for title, subject, dim in rows:
+        q, k = drawn[dim]
         head = _head(scene, subject)
-        straight = weights(subject, tokens, dim=dim, seed=scene.seed)[head]
-        again = weights(subject, tuple(tokens[i] for i in order), dim=dim, seed=scene.seed)[head]
+        straight = weights(subject, q, k, head)
+        again = weights(subject, q[order], k[order], head)
         back = again[np.ix_(np.argsort(order), np.argsort(order))]
         # what rounding leaves of no difference is none
         largest = float(np.abs(back - straight).max().round(12))
@@ -53,24 +58,38 @@ def attention(scene: Scene) -> View:
     return View("attention", title, panels, scene.notes(*notes), columns=columns)
 
 
-def weights(subject: Subject | None, tokens: tuple[str, ...], *, dim: int, seed: int) -> np.ndarray:
-    """The softmax of what the encoding makes of the tokens at 0, 1, …: (head, q, k).
+def projected(tokens: tuple[str, ...], *, dim: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Queries and keys of the tokens: their embeddings, projected by two random matrices."""
+    rng, x = np.random.default_rng(seed), embeddings(tokens, dim)
+    q, k = (x @ (rng.normal(size=(dim, dim)) / np.sqrt(dim)) for _ in range(2))
+    return q, k
 
-    Queries and keys are the embeddings, projected by two random matrices.
-    """
+
+def weights(subject: Subject | None, q: np.ndarray, k: np.ndarray, head: int) -> np.ndarray:
+    """The softmax of what an encoding makes of queries and keys at 0, 1, …, of a head: (q, k)."""
     subject = subject or Subject(NoPE())
-    projections = np.random.default_rng(seed).normal(size=(2, dim, dim)) / np.sqrt(dim)
-    q, k = embeddings(tokens, dim) @ projections
     if not subject.encoding.scaled:  # it leaves dividing by the root to the weights of the model
-        q = q / np.sqrt(dim)
-    if isinstance(subject.encoding, Bias | Scores):
-        q, k = (np.broadcast_to(x, (subject.heads, *x.shape)).copy() for x in (q, k))
-    positions = np.arange(len(tokens))
-    made = subject.logits(q, k, positions, positions)
-    made = np.where(subject.ahead(positions, positions), -np.inf, made)
+        q = q / np.sqrt(q.shape[-1])
+    positions = np.arange(len(k))
+    made = np.where(
+        subject.ahead(positions, positions), -np.inf, _logits(subject, q, k, positions, head)
+    )
     made = np.exp(made - made.max(axis=-1, keepdims=True))
-    made = made / made.sum(axis=-1, keepdims=True)
-    return made.reshape(-1, len(tokens), len(tokens))
+    return made / made.sum(axis=-1, keepdims=True)
+
+
+def _logits(
+    subject: Subject, q: np.ndarray, k: np.ndarray, positions: np.ndarray, head: int
+) -> np.ndarray:
+    """The logits of one head, where all have the same queries and keys."""
+    if not isinstance(subject.acting, Bias | Scores):
+        return subject.logits(q, k, positions, positions)
+    if isinstance(subject.acting, Scores):
+        q, k = (np.broadcast_to(x, (subject.heads, *x.shape)).copy() for x in (q, k))
+    some = max(1, SOME // (subject.heads * len(positions)))  # queries at a time
+    parts = [slice(at, at + some) for at in range(0, len(positions), some)]
+    made = [subject.logits(q[..., part, :], k, positions[part], positions) for part in parts]
+    return np.concatenate([logits.reshape(-1, *logits.shape[-2:])[head] for logits in made])
 
 
 def shuffled(count: int, seed: int) -> np.ndarray:

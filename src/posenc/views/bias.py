@@ -10,6 +10,9 @@ from posenc.views.panels import Axis, Image, Line, Lines, Panel, View, common_li
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 
+SOME = 2**16
+"""Pairs of a query and a key whose biases in all heads are made at once; few heads are kept."""
+
 
 def bias(scene: Scene) -> View:
     """Curves of each head over the distance query - key, and matrices of queries and keys.
@@ -72,10 +75,14 @@ def _curves(scene: Scene, subject: Subject) -> Lines:
 
 def _matrices(scene: Scene, subject: Subject) -> list[tuple[int, np.ndarray]]:
     positions = scene.positions(32, most=2**12)
-    made = subject.biases(positions, positions)
+    count = len(subject.biases(positions[:1], positions))
     # two heads of one encoding, of which the last may be too flat to see; one each of several
-    shown = scene.chosen(len(made), 3) if len(made) > 1 else [0]
-    return [(head, made[head]) for head in shown[: 2 if len(scene.subjects) == 1 else 1]]
+    shown = scene.chosen(count, 3) if count > 1 else [0]
+    shown = shown[: 2 if len(scene.subjects) == 1 else 1]
+    some = max(1, SOME // len(positions))
+    parts = [positions[at : at + some] for at in range(0, len(positions), some)]
+    made = np.concatenate([subject.biases(part, positions)[shown] for part in parts], axis=1)
+    return list(zip(shown, made, strict=True))
 
 
 def _matrix(scene: Scene, subject: Subject, head: int, values: np.ndarray, limit: float) -> Image:

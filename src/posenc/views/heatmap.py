@@ -77,7 +77,7 @@ def _waves(scene: Scene, subject: Subject) -> Lines:
     lines = tuple(
         Line(
             t("pair {pair}", pair=i) if rotary else t("dimension {dimension}", dimension=i),
-            values[:, i],
+            values[:, i].copy(),  # without all the others
         )
         for i in (moving(values, 5) if scene.channels is None else scene.chosen(values.shape[1], 5))
     )
@@ -127,4 +127,4 @@ def _smooth(subject: Subject, count: int) -> tuple[np.ndarray, np.ndarray]:
 def _values(subject: Subject, positions: np.ndarray) -> np.ndarray:
     if isinstance(subject.acting, Additive):
         return subject.encoded(positions)
-    return np.real(subject.turned(positions))
+    return np.real(subject.turned(positions)).copy()  # without the imaginary parts
