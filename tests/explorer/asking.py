@@ -117,7 +117,8 @@ class Client:
 
 
 def small_crew(*, threads: int = 1, waiting: int = 2, seconds: float = 0.2) -> Crew:
-    return (
+    return Crew(
         Workers(threads, waiting=waiting, seconds=seconds),
+        Workers(1, waiting=1, seconds=seconds),
         Workers(1, waiting=1, seconds=seconds),
     )

@@ -179,6 +179,30 @@ def test_a_slow_request_is_503_and_the_next_is_answered(release):
     client.close()
 
 
+def test_a_page_to_save_does_not_wait_for_checks(release):
+    checking = threading.Event()
+
+    def wait():
+        checking.set()
+        release.wait()
+
+    client = Client(loaded={"mine": Sleeping(wait)}, crew=small_crew(seconds=60.0))
+
+    async def both():
+        check = asyncio.create_task(client.asked("GET", b"/api/v1/check", b"e=mine"))
+        while not checking.is_set():
+            await asyncio.sleep(0.01)
+        two = b"e=Sinusoidal(8)&e=Sinusoidal(4)&n=2"  # of which a saved page has no checks
+        saved = await client.asked("GET", b"/api/v1/export/html", two)
+        assert not check.done()
+        release.set()
+        await check
+        return saved
+
+    assert client.loop.run_until_complete(both()).status == 200
+    client.close()
+
+
 @pytest.mark.parametrize("path", ["view/heatmap", "cell", "explain", "check", "export/csv"])
 def test_an_encoding_that_fails_is_a_sentence(path):
     def fail():

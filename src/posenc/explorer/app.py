@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 from starlette.applications import Starlette
@@ -42,7 +42,8 @@ class Endpoint:
     media: str = "application/json"
     form: str | None = None
     """Of an answer in JSON: its name in `posenc.explorer.schemas`."""
-    slow: bool = False
+    crew: Literal["usual", "checks", "pages"] = "usual"
+    """Who does it: one that takes seconds must not keep others waiting."""
 
 
 def _view(values: dict[str, Any], loaded: dict[str, Encoding]) -> Any:
@@ -104,7 +105,7 @@ ENDPOINTS = (
         COMMON,
         lambda v, own: verdicts.checked(asked(v, own), own),
         form="Report",
-        slow=True,
+        crew="checks",
     ),
     Endpoint(
         "/api/v1/messages",
@@ -124,12 +125,21 @@ ENDPOINTS = (
 )  # fmt: skip
 
 
-Crew = tuple[Workers, Workers]
+class Crew(NamedTuple):
+    """Those who do the usual work, one for checks, and one for whole pages: both take seconds."""
+
+    usual: Workers
+    checks: Workers
+    pages: Workers
 
 
 def crew_of() -> Crew:
-    """Those who do the usual work, and one for the checks, which take seconds."""
-    return Workers(2, waiting=256, seconds=30.0), Workers(1, waiting=32, seconds=60.0)
+    """Workers as a server has them."""
+    return Crew(
+        usual=Workers(2, waiting=256, seconds=30.0),
+        checks=Workers(1, waiting=32, seconds=60.0),
+        pages=Workers(1, waiting=32, seconds=90.0),  # which have their checks within them
+    )
 
 
 def answered(
@@ -167,20 +177,20 @@ def application(
 ) -> Guard:
     """The explorer, with encodings and a tokenizer that the command line has loaded."""
     own = loaded or {}
-    workers, checkers = crew or crew_of()
+    crew = crew or crew_of()
 
     def route(endpoint: Endpoint) -> Route:
         async def answer(request: Request) -> Response:
             query = _query(request)
-            do = checkers if endpoint.slow else workers
+            workers: Workers = getattr(crew, endpoint.crew)
             work = partial(answered, endpoint, query, request.path_params, own, tokenizer)
-            return await do.do(lambda: _response(endpoint, work()))
+            return await workers.do(lambda: _response(endpoint, work()))
 
         return Route(endpoint.path, answer, methods=["GET"])
 
     async def config(request: Request) -> Response:
         body = await _body(request, limits.CONFIG)
-        return await workers.do(lambda: _json(answers.config(body)))
+        return await crew.usual.do(lambda: _json(answers.config(body)))
 
     async def openapi(_: Request) -> Response:
         return _json(described(ENDPOINTS))
@@ -188,8 +198,8 @@ def application(
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncGenerator[None]:
         yield
-        workers.close()
-        checkers.close()
+        for workers in crew:
+            workers.close()
 
     app = Starlette(
         routes=[

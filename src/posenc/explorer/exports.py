@@ -155,7 +155,7 @@ def endpoints(make: Callable[..., Any], common: tuple[Parameter, ...]) -> list[A
             (*parameters, *cursor),
             html,
             "text/html",
-            slow=True,
+            crew="pages",
         ),
         make(
             "/api/v1/spell",
