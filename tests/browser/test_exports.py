@@ -65,7 +65,7 @@ def test_files_of_the_heatmap_are_the_librarys(visit: Visit, tmp_path: Path, lan
     assert files["npy"].read_bytes() == buffer.getvalue()
     values = pe.Sinusoidal(64).encode(np.arange(5), dtype=np.float64)
     np.testing.assert_array_equal(np.load(files["npy"]), values)
-    assert files["csv"].read_bytes().decode() == expected.to_csv()
+    assert files["csv"].read_bytes().decode("utf-8-sig") == expected.to_csv()
 
     figure = pe.show("Sinusoidal(64)", "heatmap", tokens=TOKENS, lang=lang, dark=lang == "ja")
     drawn = io.BytesIO()
@@ -87,11 +87,16 @@ def test_numbers_of_every_view_are_the_librarys(
     def asked(form: str, **more: int):
         return visit.context.request.get(f"{address}api/v1/export/{form}", params=query | more)
 
-    assert asked("csv").text() == expected.to_csv()
+    assert asked("csv").body().decode("utf-8-sig") == expected.to_csv()
+    whole = np.load(io.BytesIO(asked("npy").body()), allow_pickle=False)
+    if len(expected.panels) > 1:
+        assert list(whole["titles"]) == [panel.title for panel in expected.panels]
     for place, panel in enumerate(expected.panels):
         if isinstance(panel, Image):
             values = np.load(io.BytesIO(asked("npy", panel=place).body()))
             np.testing.assert_array_equal(values, np.asarray(panel.values, np.float64))
+            of_all = whole[f"panel_{place}"] if len(expected.panels) > 1 else whole
+            np.testing.assert_array_equal(of_all, values)
 
 
 @pytest.mark.parametrize(("name", "kind"), PLACES)
@@ -130,7 +135,7 @@ def test_the_waves_that_are_shown_are_the_waves_that_are_exported(visit: Visit, 
     visit.open(text=" ".join(TOKENS), view="waves", p=1, d=7)
     legend = visit.page.locator("#large .legend bdi").all_inner_texts()
     assert any("7" in name for name in legend), legend
-    table = taken(visit, "CSV", tmp_path).read_text()
+    table = taken(visit, "CSV", tmp_path).read_text(encoding="utf-8-sig")
     assert all(name in table for name in legend), (legend, table[:200])
 
 

@@ -15,7 +15,7 @@ from posenc.expressions import spelling
 from posenc.find import VARIANTS, example, spelled
 from posenc.messages import LANGUAGES, catalogue
 from posenc.text import MODES, tokenised
-from posenc.views import Image, kinds_for, view
+from posenc.views import Dials, Image, kinds_for, view
 from tests.oracles import additive, rotary
 
 SENTENCES = ["我 爱 学习 AI", "犬が人を噛む。", "the dog bit the man", "👩‍👩‍👧 é\u0301 \n x"]
@@ -408,8 +408,10 @@ def test_exports_are_what_the_library_makes(client):
     asked = {"e": "Sinusoidal(8)", "text": "我 爱 AI", "by": "spaces", "view": "heatmap"}
     made = view(pe.Sinusoidal(8), "heatmap", tokens=["我", "爱", "AI"])
     table = client.get("/api/v1/export/csv", **asked)
-    assert table.body.decode() == made.to_csv()
-    assert len(list(csv.reader(io.StringIO(table.body.decode())))) == 1 + 3 * 8
+    assert table.body.startswith(b"\xef\xbb\xbf")  # by which a spreadsheet knows UTF-8
+    text = table.body.decode("utf-8-sig")
+    assert text == made.to_csv()
+    assert len(list(csv.reader(io.StringIO(text)))) == 1 + 3 * 8
     array = client.get("/api/v1/export/npy", **asked).npy
     assert array.dtype == np.float64
     assert (array == made.panels[0].values).all()
@@ -418,6 +420,40 @@ def test_exports_are_what_the_library_makes(client):
     for form in ("csv", "npy", "py"):
         header = client.get(f"/api/v1/export/{form}", **asked).headers["content-disposition"]
         assert header.startswith('attachment; filename="posenc')
+
+
+@pytest.mark.parametrize(
+    ("kind", "expressions"),
+    [
+        ("heatmap", ["Sinusoidal(8)", "RoPE(8)"]),
+        ("similarity", ["Sinusoidal(8)"]),
+        ("bias", ["ALiBi(2)", "T5Bias(2)"]),
+        ("rotation", ["RoPE(8)", "RoPE(8, base=100.0)"]),
+        ("attention", ["Shaw(8, 2)"]),
+    ],
+)
+def test_arrays_of_several_panels_come_together(client, kind, expressions):
+    asked = {"e": expressions, "text": "我 爱 AI", "by": "spaces", "view": kind, "lang": "ja"}
+    made = view([spelled(e) for e in expressions], kind, tokens=["我", "爱", "AI"], lang="ja")
+    answer = client.get("/api/v1/export/npy", **asked)
+    assert answer.headers["content-disposition"] == f'attachment; filename="posenc-{kind}.npz"'
+    arrays = answer.npy
+    assert list(arrays["titles"]) == [panel.title for panel in made.panels]
+    assert set(arrays) == {"titles"} | {f"panel_{i}" for i in range(len(made.panels))}
+    for place, panel in enumerate(made.panels):
+        if isinstance(panel, Image):
+            expected = panel.values
+        elif isinstance(panel, Dials):
+            expected = panel.hands
+        else:
+            expected = np.stack([panel.x, *(line.y for line in panel.lines)])
+        assert arrays[f"panel_{place}"].dtype == np.float64
+        np.testing.assert_array_equal(arrays[f"panel_{place}"], expected)
+        alone = client.get("/api/v1/export/npy", panel=place, **asked)
+        assert alone.headers["content-disposition"].endswith('.npy"')
+        np.testing.assert_array_equal(alone.npy, expected)
+    beyond = client.get("/api/v1/export/npy", panel=len(made.panels), **asked)
+    assert (beyond.status, beyond.argument) == (400, "panel")
 
 
 @pytest.mark.parametrize(

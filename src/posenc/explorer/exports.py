@@ -22,6 +22,7 @@ from posenc.views.kinds import KINDS
 VIEW = Parameter("view", "The kind of view.", None, choices=tuple(KINDS))
 
 
+ARRAY = "application/octet-stream"
 DRAWING = Lock()
 """matplotlib's settings are those of the whole program: one picture at a time."""
 
@@ -66,7 +67,7 @@ def picture(form: str, media: str) -> Callable[..., File]:
 
 
 def csv(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
-    """The numbers of the view as a table."""
+    """The numbers of the view as a table; it begins with a mark that spreadsheets know UTF-8 by."""
     wanted, kind = _of(values, loaded)
     made = answers.seen(wanted, kind, values["channels"])
     cells = sum(panel.values.size for panel in made.panels if isinstance(panel, Image))
@@ -79,16 +80,27 @@ def csv(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
             cells=cells,
         )
     text = made.to_csv()
-    return File(f"posenc-{kind}.csv", text.encode(), "text/csv; charset=utf-8")
+    return File(f"posenc-{kind}.csv", text.encode("utf-8-sig"), "text/csv; charset=utf-8")
 
 
 def npy(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
-    """The values of one panel, all of them in float64."""
+    """The values of one panel in float64; of a view of several, all of them as an .npz."""
     wanted, kind = _of(values, loaded)
+    made = answers.seen(wanted, kind, values["channels"])
     whole = values | {"rows": 0, "columns": 0, "height": 0, "width": 0}
-    array = answers.panel_values(answers.seen(wanted, kind, values["channels"]), whole)
-    data = array_bytes(np.asarray(array, dtype=np.float64))
-    return File(f"posenc-{kind}.npy", data, "application/octet-stream")
+
+    def array(panel: int) -> np.ndarray:
+        found = answers.panel_values(made, whole | {"panel": panel})
+        return np.asarray(found, dtype=np.float64)
+
+    if values["panel"] is None and len(made.panels) > 1:
+        buffer = io.BytesIO()
+        arrays = {f"panel_{place}": array(place) for place in range(len(made.panels))}
+        arrays["titles"] = np.array([panel.title for panel in made.panels])
+        np.savez(buffer, allow_pickle=False, **arrays)
+        return File(f"posenc-{kind}.npz", buffer.getvalue(), ARRAY)
+    data = array_bytes(array(values["panel"] or 0))
+    return File(f"posenc-{kind}.npy", data, ARRAY)
 
 
 def code(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
@@ -135,18 +147,27 @@ def html(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
 
 def endpoints(make: Callable[..., Any], common: tuple[Parameter, ...]) -> list[Any]:
     """The addresses of all exports, and that of respelling an encoding."""
-    parameters = (*common, VIEW, p.THEME, p.PANEL, p.CHANNELS)
+    panel = replace(
+        p.PANEL, about="Which panel of the view, from 0; all if not given.", default=None
+    )
+    parameters = (*common, VIEW, p.THEME, p.CHANNELS)
     cursor = (replace(p.POSITION, default=None), replace(p.DIMENSION, default=None))
     files = (
         ("png", "A picture.", picture("png", "image/png"), "image/png"),
         ("svg", "A picture.", picture("svg", "image/svg+xml"), "image/svg+xml"),
         ("csv", "The numbers of the view as a table.", csv, "text/csv"),
-        ("npy", "The values of a panel, in float64.", npy, "application/octet-stream"),
+        ("npy", "Values in float64: of one panel an .npy, of several an .npz.", npy, ARRAY),
         ("py", "Python that makes what is shown.", code, "text/x-python"),
     )
     return [
         *[
-            make(f"/api/v1/export/{form}", about, parameters, export, media)
+            make(
+                f"/api/v1/export/{form}",
+                about,
+                (*parameters, panel) if form == "npy" else parameters,
+                export,
+                media,
+            )
             for form, about, export, media in files
         ],
         make(
