@@ -48,6 +48,8 @@ export default {
     const explorer = new Explorer(api, state, browser);
     explorer.dark = isDark(state.theme);
     const app = mount(App, { target: el, props: { explorer } });
+    // a notebook takes plain keys for its own: "x" on a picture would cut the cell
+    el.addEventListener("keydown", (event) => event.ctrlKey || event.metaKey || event.stopPropagation());
     return () => void unmount(app);
   },
 };
