@@ -1,0 +1,78 @@
+"""A file from outside that is dragged over the page and dropped there, as a hand does it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.browser.visit import Visit
+
+LLAMA = {
+    "model_type": "llama",
+    "hidden_size": 4096,
+    "num_attention_heads": 32,
+    "num_hidden_layers": 2,
+    "rope_theta": 500000.0,
+}
+
+
+class Hand:
+    """A drag by the browser itself: the page gets events that it can trust."""
+
+    def __init__(self, visit: Visit, file: Path) -> None:
+        self.browser = visit.context.new_cdp_session(visit.page)
+        box = visit.page.locator("main").bounding_box()
+        assert box is not None
+        self.held = {
+            "data": {"items": [], "files": [str(file)], "dragOperationsMask": 1},
+            "x": box["x"] + box["width"] / 2,
+            "y": box["y"] + 40,
+        }
+
+    def does(self, *steps: str) -> None:
+        for step in steps:
+            self.browser.send("Input.dispatchDragEvent", {"type": step} | self.held)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    return tmp_path / "config.json"
+
+
+def test_a_config_that_is_dropped_is_shown(visit: Visit, config: Path) -> None:
+    config.write_text(json.dumps(LLAMA))
+    visit.open()
+    hand = Hand(visit, config)
+    hand.does("dragEnter", "dragOver")
+    visit.page.wait_for_selector(".zone.over")  # it says that it would take it
+    hand.does("drop")
+    visit.page.get_by_text("llama, as its config.json says.").wait_for()
+    assert visit.page.locator(".zone.over").count() == 0
+    visit.drawn()
+    (expression,) = visit.state["e"]
+    assert expression.startswith("RoPE(128,")
+    assert "base=500000.0" in expression
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'{"model_type": "llama", ', "a config must be JSON"),
+        (b"\xff\xfe\x00", "a config must be JSON"),
+        (b"[]", "a config must be a JSON object"),
+        (b'{"model_type": "nothing of the kind"}', "the config cannot be read"),
+        (b" " * (256 * 1024 + 1), "at most 256 kB; config.json is larger"),
+    ],
+)
+def test_a_broken_config_that_is_dropped_is_a_sentence(
+    visiting, address: str, config: Path, content: bytes, said: str
+) -> None:
+    visit: Visit = visiting(address, refusals=True).open()
+    before = visit.pixels()
+    config.write_bytes(content)
+    Hand(visit, config).does("dragEnter", "dragOver", "drop")
+    alert = visit.page.locator(".zone footer [role=alert]")
+    alert.wait_for()
+    assert said in alert.inner_text()
+    assert "e" not in visit.state
+    assert (visit.pixels() == before).all()
