@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -228,10 +228,13 @@ async def _body(request: Request, most: int) -> bytes:
     told = request.headers.get("content-length", "")
     body = bytearray()
     too_long = told.isascii() and told.isdigit() and (len(told) > 12 or int(told) > most)
-    async for part in request.stream():
-        if too_long or len(body) + len(part) > most:
-            raise Refused("a config must have at most {most:,} bytes", "config", 413, most=most)
-        body += part
+    try:
+        async for part in request.stream():
+            if too_long or len(body) + len(part) > most:
+                raise Refused("a config must have at most {most:,} bytes", "config", 413, most=most)
+            body += part
+    except ClientDisconnect as error:  # nobody hears it, and it is nothing for the log
+        raise Refused("a config must come whole; the connection ended", "config") from error
     return bytes(body)
 
 

@@ -1,0 +1,195 @@
+"""The page's modules one by one: states as links, expressions, arrays, numbers, addresses."""
+
+import base64
+import io
+import random
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser
+
+import posenc as pe
+from posenc.explorer.answers import fields_of
+from posenc.find import VARIANTS, example, spelling
+from posenc.messages import LANGUAGES
+from posenc.views.kinds import KINDS
+from posenc.worked.maths import number
+from tests.browser.units import Units
+
+TEXTS = [
+    "the dog bit the man", "犬が人を噛む", "我 爱 学习 AI", "", " ", "a+b & c=d # e % 28 %28 %2C",
+    "line\nof\ttwo",
+    "👩‍👩‍👧 é\u0301 \u200f", "'quoted' \"twice\" (3, 4)", "x" * 2000, "\\u0041 <b>",
+]  # fmt: skip
+EXPRESSIONS = [
+    "Sinusoidal(64)", "RoPE(64,scaling=YaRN(4.0,4096))", "Learned(512,64)", "mine", "it's (a) = 1",
+    "AxialRoPE.mrope(64,sections=(16,24,24))", "RoPE(64,pairing='halves')", "自分の+&?",
+]  # fmt: skip
+PARTS = ["sentence", "encoding", "views", "cell", "properties", "tour", "export"]
+
+
+@pytest.fixture(scope="module")
+def units(browser: Browser, address: str) -> Iterator[Units]:
+    context = browser.new_context()
+    yield Units(context.new_page(), address)
+    context.close()
+
+
+def some_state(rng: random.Random) -> dict:
+    def perhaps(value: int) -> int | None:
+        return value if rng.random() < 0.5 else None
+
+    return {
+        "text": rng.choice(TEXTS),
+        "by": rng.choice(["words", "spaces", "characters", "bytes", "bpe", "tokenizer"]),
+        "e": rng.choices(EXPRESSIONS, k=rng.randint(1, 4)),
+        "n": rng.choice([0, 1, 512, 8192]),
+        "view": rng.choice([None, *KINDS]),
+        "p": perhaps(rng.randrange(8192)),
+        "d": perhaps(rng.randrange(8192)),
+        "k": perhaps(rng.randrange(8192)),
+        "lang": rng.choice(LANGUAGES),
+        "theme": rng.choice(["auto", "light", "dark"]),
+        "hide": rng.sample(PARTS, rng.randrange(4)),
+        "step": perhaps(rng.randint(1, 10)),
+        "seed": rng.choice([0, 1, 2**24]),
+    }
+
+
+def test_a_state_is_the_state_of_its_link(units: Units) -> None:
+    rng = random.Random(0)
+    keys = units.call("state", "(m) => Object.keys(m.initial('en'))")
+    states = [some_state(rng) for _ in range(3000)]
+    states = [{key: state.get(key, 0) for key in keys} for state in states]
+    asked = [[state, rng.choice(LANGUAGES), rng.random() < 0.5] for state in states]
+    told = units.call(
+        "state",
+        """(m, all) => all.map(([state, lang, keepText]) =>
+          m.fromQuery(m.toQuery(state, { lang, keepText }), lang))""",
+        asked,
+    )
+    for state, back in zip(states, told, strict=True):
+        assert back == {"state": state, "wrong": []}
+
+
+def test_a_link_with_its_text_is_the_same_for_every_reader(units: Units) -> None:
+    rng = random.Random(1)
+    keys = units.call("state", "(m) => Object.keys(m.initial('en'))")
+    states = [{k: v for k, v in some_state(rng).items() if k in keys} for _ in range(300)]
+    told = units.call(
+        "state",
+        """(m, all) => all.map((state) => ["en", "ja", "zh-Hans", "zh-Hant"].map((reader) =>
+          m.fromQuery(m.toQuery({ ...m.initial("en"), ...state }, { lang: "en", keepText: true }),
+            reader).state))""",
+        states,
+    )
+    assert all(reader == readers[0] for readers in told for reader in readers)
+
+
+def test_wrong_values_in_a_link_are_named_and_replaced(units: Units) -> None:
+    rng = random.Random(2)
+    keys = ["v", "text", "by", "e", "n", "view", "p", "d", "k", "lang", "theme", "hide", "step"]
+    junk = [
+        "",
+        "-1",
+        "1e9",
+        "9" * 30,
+        "NaN",
+        "x",
+        "%",
+        "\0",
+        "0.5",
+        "９",
+        "null",
+        "a,b",
+        "x" * 3000,
+    ]
+    pairs = [[(rng.choice(keys), rng.choice(junk)) for _ in range(4)] for _ in range(2000)]
+    told = units.call(
+        "state",
+        """(m, all) => all.map((pairs) => {
+          const { state, wrong } = m.fromQuery("?" + new URLSearchParams(pairs), "ja");
+          return [wrong, m.fromQuery(m.toQuery(state, { lang: "ja" }), "ja")];
+        })""",
+        pairs,
+    )
+    for given, (wrong, again) in zip(pairs, told, strict=True):
+        first = dict(reversed(given))  # of a key that comes twice, the first is read
+        assert again["wrong"] == []  # what it was replaced by can be a link
+        if any(first.get(key) not in (None, "x") for key in ("theme", "view", "lang", "v")):
+            assert wrong
+
+
+def test_arguments_of_expressions_are_those_that_the_library_wrote(units: Units) -> None:
+    every = [*map(example, pe.catalogue().values()), *(make(64) for make in VARIANTS.values())]
+    told = units.call(
+        "expression",
+        "(m, all) => all.map(([e, fields]) => [m.headOf(e), m.argumentsOf(e, fields)])",
+        [[spelling(encoding), fields_of(encoding)] for encoding in every],
+    )
+    for encoding, (head, written) in zip(every, told, strict=True):
+        assert head.partition(".")[0] == type(encoding).__name__
+        assert spelling(encoding).startswith(f"{head}(")
+        for name, text in written.items():
+            value = getattr(encoding, name, None)
+            if isinstance(value, int | float | str) and "." not in head:
+                assert text == repr(value), (encoding, name)
+
+
+@pytest.mark.parametrize("dtype", ["<f4", "<f8"])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 5), (700, 64)])
+def test_arrays_are_read_as_numpy_wrote_them(units: Units, dtype: str, shape: tuple) -> None:
+    values = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    rows, columns, read = units.call("npy", READ, encoded(values))
+    assert (rows, columns) == shape
+    assert np.array_equal(np.array(read, dtype=dtype).reshape(shape), values)
+
+
+@pytest.mark.parametrize(
+    "values", [np.zeros(3), np.zeros((2, 2), dtype=int), np.zeros((2, 3), order="F")]
+)
+def test_an_array_of_another_kind_is_refused(units: Units, values: np.ndarray) -> None:
+    refused = (
+        f"(m, text) => {{ try {{ return ({READ})(m, text) }} catch (e) {{ return e.message }} }}"
+    )
+    assert "another kind" in units.call("npy", refused, encoded(values))
+    assert "no .npy file" in units.call("npy", refused, base64.b64encode(b"x" * 99).decode())
+
+
+READ = """(m, text) => {
+  const { rows, columns, values } = m.readNpy(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
+  return [rows, columns, [...values]];
+}"""  # noqa: E501
+
+
+def encoded(values: np.ndarray) -> str:
+    buffer = io.BytesIO()
+    np.save(buffer, values)
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
+def test_numbers_are_written_as_the_library_writes_them(units: Units) -> None:
+    rng = random.Random(3)
+    values = [rng.choice([-1, 1]) * 10 ** rng.uniform(-3, 8) for _ in range(500)]
+    told = units.call("numbers", "(m, all) => all.map((value) => m.number(value))", values)
+    assert told == [number(value).replace("-", "−") for value in values]
+    assert units.call("numbers", "(m) => [m.number(-0), m.number(NaN), m.number(-Infinity)]") == [
+        "0", "–", "−∞",
+    ]  # fmt: skip
+
+
+def test_addresses_and_the_names_of_saved_answers(units: Units) -> None:
+    made = units.call(
+        "api", "(m) => m.address('cell', { e: ['A(1)', 'B'], p: 0, d: null, k: undefined })"
+    )
+    assert made == "cell?e=A%281%29&e=B&p=0"
+    named = [
+        "cell?p=1&d=2&e=A&lang=ja&text=x",
+        "messages?lang=ja",
+        "view/heatmap?rows=9&e=A",
+        "tokens",
+    ]
+    assert units.call("api", "(m, all) => all.map(m.savedName)", named) == [
+        "cell?d=2&p=1", "messages?lang=ja", "view/heatmap", "tokens",
+    ]  # fmt: skip
