@@ -55,7 +55,7 @@ peers: .venv-peers/installed  ## the doctor on other libraries, in .venv-peers; 
 	$(PEERS)/python -m pytest -W ignore -m peers tests/peers
 	$(PEERS)/python -W ignore -m tests.peers.page
 
-explorer-slow: venv  ## a hundred clients for a minute, ten thousand malformed requests
+explorer-slow: venv  ## a hundred clients, malformed requests by the thousand, the memory of the largest
 	$(BIN)/python -m pytest -m explorer_slow -s tests/explorer
 
 bench: venv  ## speed, as ratios within one run

@@ -3,14 +3,15 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import jsonschema_rs
 import pytest
 
 import posenc as pe
+from posenc.checks.report import Verdict
 from posenc.explorer.app import ENDPOINTS
-from posenc.explorer.schemas import FORMS
+from posenc.explorer.schemas import FORMS, VERDICTS
 from posenc.expressions import spelling
 from posenc.find import VARIANTS, example
 from posenc.messages import LANGUAGES
@@ -82,6 +83,10 @@ def test_the_other_answers_have_their_forms(client):
 @pytest.mark.parametrize("expression", ["Sinusoidal(8)", "ALiBi(2)"])
 def test_verdicts_have_their_form(client, expression):
     has_the_form(client.get("/api/v1/check", e=expression, lang="zh-Hans"), "Report")
+
+
+def test_verdicts_are_those_of_the_checks():
+    assert get_args(Verdict) == VERDICTS
 
 
 def test_a_form_has_no_more_and_no_less():
