@@ -129,8 +129,7 @@ FORMS: dict[str, Schema] = {
     "Line": form(
         name=TEXT,
         y=many(NUMBER_OR_NOTHING),
-        colour=either(WHOLE, NOTHING),
-        dashed=BOOLEAN,
+        colour=WHOLE,
         low=either(many(NUMBER_OR_NOTHING), NOTHING),
         high=either(many(NUMBER_OR_NOTHING), NOTHING),
     ),
