@@ -48,6 +48,7 @@ def some_state(rng: random.Random) -> dict:
         "p": perhaps(rng.randrange(8192)),
         "d": perhaps(rng.randrange(8192)),
         "k": perhaps(rng.randrange(8192)),
+        "h": perhaps(rng.randrange(64)),
         "lang": rng.choice(LANGUAGES),
         "theme": rng.choice(["auto", "light", "dark"]),
         "hide": rng.sample(PARTS, rng.randrange(4)),
