@@ -71,7 +71,7 @@ def test_a_broken_config_that_is_dropped_is_a_sentence(
     before = visit.pixels()
     config.write_bytes(content)
     Hand(visit, config).does("dragEnter", "dragOver", "drop")
-    alert = visit.page.locator(".zone footer [role=alert]")
+    alert = visit.page.locator("p.note[role=alert]")
     alert.wait_for()
     assert said in alert.inner_text()
     assert "e" not in visit.state
