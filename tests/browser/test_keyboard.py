@@ -108,11 +108,11 @@ def test_the_tour_is_walked_and_left_by_keys(visit: Visit) -> None:
     visit.drawn()
     assert visit.state["step"] == ["1"]
     visit.page.get_by_role("button", name="Next").focus()
-    for step in range(2, 11):
+    for step in range(2, 12):
         visit.page.keyboard.press("Enter")
         visit.drawn()
         assert visit.state["step"] == [str(step)]
-        assert f"{step} of 10" in visit.page.locator("aside").inner_text()
+        assert f"{step} of 11" in visit.page.locator("aside").inner_text()
     visit.page.locator("aside button").first.focus()
     visit.page.keyboard.press("Escape")
     visit.page.wait_for_selector("aside", state="detached")

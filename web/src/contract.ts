@@ -73,6 +73,7 @@ export interface Told {
   /** The channel of the first column, and how far it is to that of the next. */
   first: number;
   stride: number;
+  heads: number;
   /** Rows and columns of its maps, where its positions are those of a picture. */
   side: number | null;
 }
@@ -90,6 +91,7 @@ export interface Kind {
   columns: number | null;
   first: number;
   stride: number;
+  heads: number;
   side: number | null;
   title: string;
 }

@@ -1,6 +1,6 @@
 /** What the page knows: its state, the cursor, and the answers that several parts of it need. */
 import { getContext, setContext } from "svelte";
-import { address, type Api, type Query, type Refused } from "./api";
+import { address, Refused, type Api, type Query } from "./api";
 import type { Acts, Catalogue, CellAnswer, Colours, Image, Report, Told, Tokens } from "./contract";
 import { Resource } from "./resource.svelte";
 import { FIRST, toQuery, type Lang, type State, type ViewKind } from "./state";
@@ -35,12 +35,16 @@ export class Explorer {
   refused = $state.raw<Refused | null>(null);
   /** The dimension where the cursor is at first: one that the large view shows. */
   begins = $state(2);
+  /** Whether the state came with a link, so that a step of the tour must not bring its own. */
+  arrived = false;
+  /** The step at which the tour was left. */
+  step = 1;
   /** Whether the large view is on its way: the small ones come after it. */
   drawing = $state(false);
   /** A note about the page as a whole, such as a link with a wrong value, or a file that cannot be read. */
   note = $state.raw<Note | null>(null);
   /** What the library says of each encoding, by its expression; null of what is none. */
-  private told = $state.raw<Record<string, Told | null>>({});
+  private told = $state.raw<ReadonlyMap<string, Told | null>>(new Map());
   catalogue: Resource<Catalogue>;
   tokens: Resource<Tokens>;
   colours: Resource<Colours>;
@@ -92,10 +96,11 @@ export class Explorer {
   }
 
   exportAddress(form: string): string {
-    const { p, d } = this.state;
-    const channels = this.waves(this.view);
-    const query = { ...this.common(), view: this.view, p, d, channels, theme: this.dark ? "dark" : "light" };
-    return address(`export/${form}`, query);
+    const { p, d, k, h, a, hide, theme } = this.state;
+    const query = { ...this.common(), view: this.view, channels: this.waves(this.view), theme: this.dark ? "dark" : "light" };
+    // a page follows the reader's system unless a theme was chosen
+    const page = { p, d, k, h, a: a || null, hide: hide.join() || null, theme: theme === "auto" ? null : theme };
+    return address(`export/${form}`, form === "html" ? { ...query, ...page } : query);
   }
 
   /** Which waves are shown: the first two, and the one that is pinned. */
@@ -114,8 +119,7 @@ export class Explorer {
 
   /** Keep what was said of an encoding, and what was said of the last few: a slider has many values. */
   learn(expression: string, told: Told | null): void {
-    const entries = Object.entries(this.told).slice(-KEPT);
-    this.told = Object.fromEntries([...entries, [plain(expression), told]]);
+    this.told = new Map([...[...this.told].slice(-KEPT), [plain(expression), told]]);
   }
 
   /** Ask about the encodings that nothing was said of yet; the first example comes with the catalogue. */
@@ -125,7 +129,7 @@ export class Explorer {
       unknown.map((e) =>
         this.api.json<Told>(address("spell", { e: [e] })).then(
           (told) => this.learn(e, told),
-          () => this.learn(e, null), // the view says what is wrong with it
+          (error: unknown) => error instanceof Refused && error.argument !== null && this.learn(e, null), // the view says what is wrong
         ),
       ),
     );
@@ -137,7 +141,7 @@ export class Explorer {
 
   /** What was said of an encoding: nothing yet is undefined. */
   toldOf(expression = ""): Told | null | undefined {
-    const said = this.told[plain(expression)];
+    const said = this.told.get(plain(expression));
     return said === undefined ? this.listed.find((each) => plain(each.expression) === plain(expression)) : said;
   }
 
@@ -150,7 +154,7 @@ export class Explorer {
 
   /** The encoding that the cell is about: the one whose picture the pointer is over, else the active one. */
   get shown(): string | undefined {
-    return this.state.e[this.hover?.of ?? this.active];
+    return this.state.e[this.hover?.of ?? this.active] ?? this.state.e[this.active];
   }
 
   get acts(): Acts {
@@ -222,7 +226,8 @@ export class Explorer {
     const { p, d, k, h } = this.state;
     const place = { p: p ?? start.p, d: d ?? start.d, k: k ?? 0, h: h ?? 0, ...this.hover };
     const [row, column] = [Math.min(place.p, last), Math.min(place.k, last)];
-    return { p: row, d: Math.min(place.d, this.columns - 1), k: column, h: place.h };
+    const heads = this.toldOf(this.shown)?.heads ?? 1;
+    return { p: row, d: Math.min(place.d, this.columns - 1), k: column, h: Math.min(place.h, heads - 1) };
   }
 
   /** Keep the cursor at a place; null is wherever it would be anyway. */

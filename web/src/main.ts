@@ -7,7 +7,7 @@ import type { Messages } from "./contract";
 import { isDark } from "./dark";
 import { Explorer } from "./explorer.svelte";
 import { setMessages, t } from "./messages.svelte";
-import { browserLanguage, fromQuery } from "./state";
+import { browserLanguage, fromQuery, linked } from "./state";
 
 export { default } from "./widget";
 
@@ -24,6 +24,7 @@ async function start(target: Element): Promise<void> {
   const api = saved ? new Api(fromSaved(saved.responses, missing), null) : new Api(overHttp(base), base);
   const explorer = new Explorer(api, state, browser, saved && Object.keys(saved.responses), true);
   explorer.dark = isDark(state.theme);
+  explorer.arrived = state.step !== null && linked(saved ? saved.state : location.search);
 
   const language = api.json<Messages>(address("messages", { lang: state.lang }));
   const spoken = language.then((answer) => setMessages(answer.messages)).catch(() => undefined);

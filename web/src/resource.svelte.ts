@@ -1,3 +1,4 @@
+import { untrack } from "svelte";
 import { Refused, type Api } from "./api";
 
 /** The newest answer to a question that changes. What is superseded is given up; the last good answer stays. */
@@ -7,17 +8,24 @@ export class Resource<T> {
   loading = $state(false);
   private running: AbortController | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private path = "";
+  private path = $state("");
+  /** What `value` is the answer to. */
+  private answered = $state("");
 
   constructor(private api: Api) {}
 
   load(path: string, { delay = 0 }: { delay?: number } = {}): void {
-    if (path === this.path) return;
+    if (path === untrack(() => this.path)) return;
     this.cancel();
     this.path = path;
     this.loading = true;
     if (delay) this.timer = setTimeout(() => this.fetch(path), delay);
     else void this.fetch(path);
+  }
+
+  /** Whether the value is the answer to what was asked last; else it is one to something before. */
+  get fresh(): boolean {
+    return this.path !== "" && this.answered === this.path;
   }
 
   cancel(): void {
@@ -27,16 +35,18 @@ export class Resource<T> {
     this.loading = false;
   }
 
-  /** Only the newest may change anything here: an older one finds that the path is another. */
+  /** Only the newest may change anything here: an older one finds that another runs. */
   private async fetch(path: string): Promise<void> {
-    this.running = new AbortController();
+    const mine = (this.running = new AbortController());
+    const late = () => mine !== this.running || mine.signal.aborted;
     try {
-      const value = await this.api.json<T>(path, this.running.signal);
-      if (path !== this.path) return;
+      const value = await this.api.json<T>(path, mine.signal);
+      if (late()) return;
       this.value = value;
+      this.answered = path;
       this.error = null;
     } catch (error) {
-      if (path !== this.path) return;
+      if (late()) return;
       this.error = error instanceof Refused ? error : new Refused(String((error as Error).message), null);
     }
     this.loading = false;

@@ -61,6 +61,11 @@ export function initial(lang: Lang): State {
   };
 }
 
+/** Whether a query is that of a page as it was, not only the name of a step: each step writes its view. */
+export function linked(query: string): boolean {
+  return new URLSearchParams(query).has("view");
+}
+
 /** The state of a query, and the names of what was wrong in it. */
 export function fromQuery(query: string, lang: Lang): { state: State; wrong: string[] } {
   const given = new URLSearchParams(query);

@@ -1,6 +1,6 @@
 /** The same page in a cell of a notebook, through anywidget. */
 import { mount, unmount } from "svelte";
-import { Api, overHttp, type Transport } from "./api";
+import { Api, type Transport } from "./api";
 import App from "./App.svelte";
 import { isDark } from "./dark";
 import { Explorer } from "./explorer.svelte";
@@ -9,8 +9,11 @@ import { browserLanguage, fromQuery } from "./state";
 interface Model {
   get(name: string): unknown;
   send(content: unknown): void;
-  on(event: "msg:custom", hear: (message: Answer, buffers: DataView[]) => void): void;
+  on(event: "msg:custom", hear: Hear): void;
+  off(event: "msg:custom", hear: Hear): void;
 }
+
+type Hear = (message: Answer, buffers: DataView[]) => void;
 
 interface Answer {
   id: number;
@@ -18,16 +21,19 @@ interface Answer {
   type: string;
 }
 
+/** Questions are numbered throughout: a widget that is shown twice hears the answers to both. */
+let last = Math.floor(Math.random() * 2 ** 40);
+
 /** Questions go to the kernel as messages, so no port has to be open: a notebook may be far away. */
-function overMessages(model: Model): Transport {
+function overMessages(model: Model): { ask: Transport; stop: () => void } {
   const waiting = new Map<number, (response: Response) => void>();
-  let last = 0;
-  model.on("msg:custom", ({ id, status, type }, [body]) => {
+  const hear: Hear = ({ id, status, type }, [body]) => {
     const bytes = body ? new Uint8Array(body.buffer as ArrayBuffer, body.byteOffset, body.byteLength) : null;
     waiting.get(id)?.(new Response(bytes, { status, headers: { "Content-Type": type } }));
     waiting.delete(id);
-  });
-  return (path, { method = "GET", body = null, signal }) =>
+  };
+  model.on("msg:custom", hear);
+  const ask: Transport = (path, { method = "GET", body = null, signal }) =>
     new Promise((answer, giveUp) => {
       const id = ++last;
       waiting.set(id, answer);
@@ -37,12 +43,13 @@ function overMessages(model: Model): Transport {
       });
       model.send({ id, method, path, body });
     });
+  return { ask, stop: () => model.off("msg:custom", hear) };
 }
 
 export default {
   render({ model, el }: { model: Model; el: HTMLElement }): () => void {
-    const base = String(model.get("base") || "");
-    const api = new Api(base ? overHttp(base) : overMessages(model), base || null);
+    const { ask, stop } = overMessages(model);
+    const api = new Api(ask, null);
     const browser = browserLanguage(navigator.languages);
     const { state } = fromQuery(String(model.get("state") || ""), browser);
     const explorer = new Explorer(api, state, browser);
@@ -50,6 +57,9 @@ export default {
     const app = mount(App, { target: el, props: { explorer } });
     // a notebook takes plain keys for its own: "x" on a picture would cut the cell
     el.addEventListener("keydown", (event) => event.ctrlKey || event.metaKey || event.stopPropagation());
-    return () => void unmount(app);
+    return () => {
+      stop();
+      void unmount(app);
+    };
   },
 };

@@ -92,6 +92,7 @@ def _seen(value: Encoding) -> dict[str, Any]:
         "columns": columns or None,
         "first": unturned if trailing else 0,  # the channel of the first column
         "stride": 2 if neighbours else 1,  # and how far it is to that of the next
+        "heads": int(getattr(value, "heads", None) or 1),
         "side": _side(value),
     }
 

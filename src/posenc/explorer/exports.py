@@ -151,7 +151,9 @@ def endpoints(make: Callable[..., Any], common: tuple[Parameter, ...]) -> list[A
         p.PANEL, about="Which panel of the view, from 0; all if not given.", default=None
     )
     parameters = (*common, VIEW, p.THEME, p.CHANNELS)
-    cursor = (replace(p.POSITION, default=None), replace(p.DIMENSION, default=None))
+    places = (p.POSITION, p.DIMENSION, p.COLUMN, p.HEAD, p.ACTIVE)
+    page = (*common, VIEW, p.CHANNELS, p.HIDE)
+    page += tuple(replace(each, default=None) for each in (*places, p.THEME))
     files = (
         ("png", "A picture.", picture("png", "image/png"), "image/png"),
         ("svg", "A picture.", picture("svg", "image/svg+xml"), "image/svg+xml"),
@@ -173,7 +175,7 @@ def endpoints(make: Callable[..., Any], common: tuple[Parameter, ...]) -> list[A
         make(
             "/api/v1/export/html",
             "The page as one file that works from disk.",
-            (*parameters, *cursor),
+            page,
             html,
             "text/html",
             crew="pages",

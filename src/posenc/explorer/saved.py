@@ -43,8 +43,7 @@ def saved(asked: Asked, values: dict[str, Any], loaded: dict[str, Encoding]) -> 
         "seed": asked.seed,
         "view": kind,
         "lang": asked.lang,
-        "p": values["p"],
-        "d": values["d"],
+        **{name: values[name] for name in ("p", "d", "k", "h", "a", "hide", "theme")},
     }
     query = "?" + urlencode({k: v for k, v in state.items() if v is not None}, doseq=True)
     data = json.dumps({"state": query, "responses": responses(asked, loaded)}, ensure_ascii=False)

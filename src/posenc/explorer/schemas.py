@@ -72,6 +72,7 @@ TOLD = {
     "columns": either(WHOLE, NOTHING),
     "first": WHOLE,
     "stride": WHOLE,
+    "heads": WHOLE,
     "side": either(WHOLE, NOTHING),
 }
 FORMS: dict[str, Schema] = {

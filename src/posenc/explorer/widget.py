@@ -42,7 +42,6 @@ def explore(*encodings: Encoding | str, text: str | None = None, lang: str | Non
         _esm = scripts[0].read_text(encoding="utf-8")
         _css = styles[0].read_text(encoding="utf-8")
         state = traitlets.Unicode(query).tag(sync=True)
-        base = traitlets.Unicode("").tag(sync=True)
 
     widget = Widget()
 

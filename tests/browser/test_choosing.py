@@ -1,0 +1,149 @@
+"""What was chosen last counts: no late answer, no old refusal, no old verdict changes it."""
+
+from contextlib import suppress
+from typing import Any
+
+from playwright.sync_api import Error, Route
+
+from tests.browser.visit import REPORT, Visit
+
+
+def field(visit: Visit, name: str) -> Any:
+    return visit.page.locator(f"input[type=number][aria-label={name}]")
+
+
+def typed(visit: Visit, name: str, value: str) -> None:
+    field(visit, name).fill(value)
+    visit.page.keyboard.press("Enter")
+
+
+def holding(visit: Visit, address: str) -> list[Route]:
+    """The requests to an address, none of which is answered before they are let go."""
+    held: list[Route] = []
+    visit.page.route(address, lambda route: held.append(route))  # noqa: PLW0108
+    return held
+
+
+def let_go(held: list[Route]) -> None:
+    for route in held:
+        with suppress(Error):  # the page has given it up
+            route.continue_()
+
+
+def test_a_late_answer_to_a_slider_does_not_undo_a_choice(visit: Visit) -> None:
+    visit.open()
+    held = holding(visit, "**/api/v1/spell?*set.dim=32*")
+    typed(visit, "dim", "32")
+    visit.page.wait_for_timeout(200)
+    visit.choose("RoPE")
+    assert len(held) == 1
+    let_go(held)
+    visit.page.wait_for_timeout(400)
+    assert visit.state["e"] == ["RoPE(64)"]
+
+
+def test_two_controls_moved_within_a_moment_both_count(visit: Visit) -> None:
+    visit.open()
+    held = holding(visit, "**/api/v1/spell?*")
+    typed(visit, "dim", "32")
+    typed(visit, "base", "500")
+    visit.page.wait_for_timeout(200)
+    let_go(held)
+    visit.page.wait_for_function("() => location.search.includes('base=500')")
+    assert visit.state["e"] == ["Sinusoidal(32,base=500.0)"]
+
+
+def test_a_refusal_stays_with_the_encoding_it_is_about(visiting, address: str) -> None:
+    visit: Visit = visiting(address, refusals=True).open(e=["RoPE(64)", "Learned(512, 64)"])
+    typed(visit, "dim", "63")
+    wrong = visit.page.locator("[aria-labelledby=encoding-title] [role=alert]")
+    wrong.wait_for()
+    visit.page.locator(".chosen .name").nth(1).click()
+    wrong.wait_for(state="detached")
+    visit.page.locator("header select").last.select_option("ja")
+    visit.page.wait_for_timeout(400)
+    assert visit.state["e"] == ["RoPE(64)", "Learned(512,64)"]
+
+
+def test_controls_of_another_encoding_do_not_keep_what_was_refused(visiting, address: str) -> None:
+    visit: Visit = visiting(address, refusals=True).open()
+    typed(visit, "dim", "5000")
+    visit.page.locator("[aria-labelledby=encoding-title] [role=alert]").wait_for()
+    assert field(visit, "dim").input_value() == "5000"  # beside the sentence about it
+    visit.choose("RoPE")
+    assert field(visit, "dim").input_value() == "64"
+
+
+def test_a_head_that_there_is_not_is_the_last_one(visit: Visit) -> None:
+    visit.open(e="ALiBi(8)", h=7)
+    assert visit.cell.startswith("head 8,")
+    typed(visit, "heads", "4")
+    visit.page.wait_for_selector("h3:has-text('head 4,')")
+
+
+def test_verdicts_are_never_those_of_another_encoding(visiting, address: str) -> None:
+    visit: Visit = visiting(address, measuring=True)
+
+    def answer(route: Route) -> None:
+        one = "RoPE" if "RoPE" in route.request.url else "Sinusoidal"
+        row = REPORT["rows"][0] | {"title": f"of {one}"}  # pyright: ignore
+        route.fulfill(json=REPORT | {"rows": [row]})
+
+    visit.context.route("**/api/v1/check?*", answer)
+    visit.open()
+    badges = visit.page.locator("[aria-labelledby=properties-title] .badge")
+    badges.get_by_text("of Sinusoidal").wait_for()
+    visit.choose("RoPE")
+    visit.page.get_by_role("button", name="Cancel").click()
+    assert badges.count() == 0
+    visit.page.get_by_role("button", name="Measure", exact=True).click()
+    badges.get_by_text("of RoPE").wait_for()
+
+
+def test_the_tour_brings_its_state_and_a_link_to_a_step_keeps_its_own(visit: Visit) -> None:
+    visit.open()
+    visit.choose("RoPE")
+    visit.page.get_by_role("button", name="Tour").click()
+    visit.page.wait_for_selector("#large[aria-labelledby=tab-attention]")
+    assert "e" not in visit.state  # Sinusoidal(64), as the first step has it
+    visit.open(view="heatmap", p=1, d=25, step=2)
+    assert [visit.state[part] for part in ("p", "d", "step")] == [["1"], ["25"], ["2"]]
+    visit.open(e=["RoPE(64)", "XPos(64)"], view="similarity", a=1, step=11)
+    assert visit.state["a"] == ["1"]
+
+
+def test_the_tour_goes_on_where_it_was_left(visit: Visit) -> None:
+    visit.open(step=4)
+    visit.page.get_by_role("button", name="Leave the tour").click()
+    visit.page.get_by_role("button", name="Tour").click()
+    visit.drawn()
+    assert visit.state["step"] == ["4"]
+
+
+def test_the_last_step_keeps_the_focus_on_its_button(visit: Visit) -> None:
+    visit.open(step=10)
+    visit.page.get_by_role("button", name="Next").focus()
+    for _ in range(2):
+        visit.page.keyboard.press("Enter")
+        visit.drawn()
+    assert visit.state["step"] == ["11"]
+    assert visit.page.evaluate("document.activeElement.textContent") == "Next"
+
+
+def test_a_number_beyond_its_bounds_is_shown_as_it_counts(visit: Visit) -> None:
+    visit.open(e="Sinusoidal(8)")
+    positions = visit.page.locator("[aria-labelledby=sentence-title] input").first
+    positions.fill("99999")
+    positions.press("Tab")
+    assert positions.input_value() == "8192"
+    assert visit.state["n"] == ["8192"]
+
+
+def test_the_html_file_keeps_what_was_chosen_and_hidden(visit: Visit) -> None:
+    two = ["Sinusoidal(8)", "Sinusoidal(8, base=2.0)"]
+    visit.open(e=two, view="similarity", a=1, k=2, hide="properties", theme="dark")
+    link = visit.page.locator("header details a").last.get_attribute("href") or ""
+    assert all(part in link for part in ("a=1", "k=2", "hide=properties", "theme=dark"))
+    page = visit.context.request.get(visit.address.rstrip("/") + link, timeout=120_000).text()
+    state = page.partition('"state": "')[2].partition('"')[0]
+    assert all(part in state for part in ("a=1", "k=2", "hide=properties", "theme=dark"))
