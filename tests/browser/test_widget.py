@@ -9,10 +9,21 @@ async () => {
   const { default: widget } = await import(script);
   const cell = document.body.appendChild(document.createElement("div"));
   cell.id = "cell";
-  const told = { base: "/api/v1/", state: "?v=1&e=RoPE(64)&view=heatmap&lang=en" };
+  const told = { state: "?v=1&e=RoPE(64)&view=heatmap&lang=en" };
   window.heard = [];
   document.addEventListener("keydown", ({ key }) => window.heard.push(key));
-  const model = { get: (name) => told[name], send() {}, on() {} };
+  window.hearing = new Set(); // as a kernel does, the model sends every answer to all who hear
+  const model = {
+    get: (name) => told[name],
+    on: (_, hear) => hearing.add(hear),
+    off: (_, hear) => hearing.delete(hear),
+    send: async ({ id, path }) => {
+      const answer = await fetch("/api/v1/" + path);
+      const [status, type] = [answer.status, answer.headers.get("content-type")];
+      const body = new DataView(await answer.arrayBuffer());
+      hearing.forEach((hear) => hear({ id, status, type }, [body]));
+    },
+  };
   window.leave = widget.render({ model, el: cell });
 }
 """
@@ -38,5 +49,7 @@ def test_a_widget_that_is_removed_leaves_nothing(visit: Visit) -> None:
     visit.open()
     visit.page.evaluate(RENDER)
     visit.drawn()
+    assert visit.page.evaluate("hearing.size") == 1
     visit.page.evaluate("leave()")
+    assert visit.page.evaluate("hearing.size") == 0
     assert visit.page.locator("#cell").inner_html().strip(" <!->") == ""
