@@ -9,14 +9,17 @@ import pytest
 import posenc as pe
 from posenc.find import spelled
 from posenc.messages import LANGUAGES
-from posenc.worked.cell import cell
+from posenc.worked import maths
+from posenc.worked.cell import Cell, cell, convention
 
 POINTS = [(0, 0), (3, 5), (11, 2)]
 UNIT = [(0.0, 0.5), (0.21875, 0.90625)]
 PAIRS = [(0, 0), (9, 2), (2, 9), (700, 1), (5, 5)]
+LONG = "LongRoPE((1.0, 1.0, 1.5, 2.0), (1.0, 2.0, 8.0, 32.0), 4096, factor=32.0)"
 NEAR = [((6, 6), (0, 3)), ((6, 6), (6, 6)), ((2, 1), (5, 6))]
 
 ADDED = [
+    ("Learned(16, 8)", [(3, 2), (15, 7), (0, 0)]),
     ("Sinusoidal(8)", [(3, 2), (1000, 7), (0, 1)]),
     ("Sinusoidal(8, layout='concat')", [(3, 2), (1000, 7)]),
     ("Sinusoidal(8, spacing='t2t', base=100.0)", [(3, 6), (12, 1)]),
@@ -31,7 +34,21 @@ ADDED = [
 ROTATED = [
     ("RoPE(8)", [(5, d) for d in range(8)]),
     ("RoPE(8, pairing='halves', base=500.0)", [(5, d) for d in range(8)]),
-    ("RoPE(8, scaling=YaRN(4.0, 4096))", [(5000, d) for d in (0, 3, 7)]),
+    ("RoPE(8, rotary_dim=4)", [(5, d) for d in range(4)]),
+    ("RoPE(8, rotary_dim=4, rotated='trailing')", [(5, d) for d in range(4, 8)]),
+    (
+        "RoPE(10, rotary_dim=6, rotated='trailing', pairing='halves')",
+        [(7, d) for d in range(4, 10)],
+    ),
+    ("RoPE(8, scaling=YaRN(4.0, 4096))", [(5000, d) for d in range(8)]),
+    ("RoPE(8, scaling=YaRN(4.0, 4096), rotary_dim=4)", [(5000, d) for d in range(4)]),
+    ("RoPE(8, base=500000.0, scaling=Llama3(8.0, 8192))", [(9000, d) for d in range(8)]),
+    ("RoPE(8, scaling=Interpolation(4.0))", [(5, d) for d in (0, 3, 7)]),
+    ("RoPE(8, scaling=NTK(4.0))", [(5, d) for d in (0, 3, 7)]),
+    ("RoPE(8, scaling=DynamicNTK(2.0, 64))", [(200, d) for d in (0, 3, 7)]),
+    ("RoPE(8, scaling=Proportional(0.5, 2.0))", [(5, d) for d in range(8)]),
+    (f"RoPE(8, scaling={LONG})", [(5, d) for d in (0, 3, 7)]),
+    (f"RoPE(8, scaling={LONG})", [(5000, d) for d in (0, 3, 7)]),
     ("XPos(8)", [(5, d) for d in range(8)]),
     ("XPos(8, centre=100.0, pairing='halves')", [(300, d) for d in range(8)]),
     ("AxialRoPE.split(8)", [(p, d) for p in POINTS for d in range(8)]),
@@ -40,13 +57,17 @@ ROTATED = [
 BIASES = [
     ("ALiBi(8)", PAIRS),
     ("ALiBi(8, future='offset')", PAIRS),
+    ("ALiBi(6)", PAIRS),
+    ("ALiBi(6, slopes='paper')", PAIRS),
+    ("ALiBi.falcon(4, 64)", PAIRS),
+    ("ALiBi(6, divisor=3.0)", PAIRS),
     ("TwoSidedALiBi(4)", PAIRS),
     ("KERPLE(4)", PAIRS),
     ("KERPLE(4, kernel='power')", PAIRS),
     ("FIRE(4)", PAIRS),
     ("Sandwich(4)", PAIRS),
-    ("T5Bias(4)", PAIRS),
     ("T5Bias(4, bidirectional=False)", PAIRS),
+    ("T5Bias(4, bidirectional=True)", PAIRS),
     ("ClippedBias(4, 8)", PAIRS),
     ("SwinBias(4, (7, 7))", NEAR),
     ("SwinV2Bias(4, (7, 7))", NEAR),
@@ -113,6 +134,12 @@ def sides(formula) -> list:
     return found
 
 
+def at(expression: str, place) -> pe.Encoding:
+    """The encoding, for a text that ends at the place: some scalings depend on its length."""
+    encoding = spelled(expression)
+    return encoding.at(place + 1) if isinstance(encoding, pe.RoPE) else encoding
+
+
 def drawn(encoding: pe.Encoding):
     return encoding.init(np.random.default_rng(3))
 
@@ -128,10 +155,12 @@ def the_number(encoding: pe.Encoding, place, other) -> float:
             return float(encoding.bias(q, k, params)[0, 0, 0])
         case pe.Rotary():
             dim = encoding.dim
+            width = getattr(encoding, "rotary_dim", dim)
+            begin = dim - width if encoding.rotated == "trailing" else 0
+            channel = other - begin
+            first = channel % (width // 2) if encoding.pairing == "halves" else channel // 2 * 2
             x = np.zeros((1, dim))
-            pair = other % (dim // 2) if encoding.pairing == "halves" else other // 2
-            first = pair if encoding.pairing == "halves" else 2 * pair
-            x[0, first] = 1.0  # the first of its pair: it becomes (cos, sin)
+            x[0, begin + first] = 1.0  # the first of its pair: it becomes (cos, sin)
             return float(encoding.rotate(x, q)[0, other])
         case _:
             x = np.random.default_rng(0).normal(size=(getattr(encoding, "heads", 1), 1, 8))
@@ -140,7 +169,7 @@ def the_number(encoding: pe.Encoding, place, other) -> float:
 
 @pytest.mark.parametrize(("expression", "place", "other"), EVERY)
 def test_the_formula_gives_the_number(expression, place, other):
-    encoding = spelled(expression)
+    encoding = at(expression, place)
     told = cell(encoding, place, other, drawn(encoding))
     truth = the_number(encoding, place, other)
     assert told.truth == pytest.approx(truth, rel=1e-12, abs=1e-12)
@@ -159,7 +188,8 @@ TABLES = {"Learned": 1, "T5Bias": 1, "ClippedBias": 1, "SwinBias": 1, "NoPE": 1}
 @pytest.mark.parametrize(("expression", "place", "other"), EVERY)
 def test_numbers_are_put_in_before_the_result(expression, place, other):
     """But for what is looked up, a formula with numbers stands before its result."""
-    told = cell(spelled(expression), place, other, drawn(spelled(expression))).to_json()
+    encoding = at(expression, place)
+    told = cell(encoding, place, other, drawn(encoding)).to_json()
     numbers = next(step for step in told["steps"][::-1] if step["formulas"])
     shown = [computed(side) for side in sides(numbers["formulas"][-1])]
     least = TABLES.get(expression.partition("(")[0], 2)
@@ -168,7 +198,8 @@ def test_numbers_are_put_in_before_the_result(expression, place, other):
 
 @pytest.mark.parametrize(("expression", "place", "other"), EVERY)
 def test_every_equation_holds_and_every_table_adds_up(expression, place, other):
-    told = cell(spelled(expression), place, other, drawn(spelled(expression))).to_json()
+    encoding = at(expression, place)
+    told = cell(encoding, place, other, drawn(encoding)).to_json()
     for step in told["steps"]:
         for formula in step["formulas"]:
             found = [value for value in map(computed, sides(formula)) if value is not None]
@@ -182,13 +213,155 @@ def test_every_equation_holds_and_every_table_adds_up(expression, place, other):
             assert computed(["row", summed]) == pytest.approx(total, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize(("expression", "place", "other"), EVERY)
+def test_letters_come_before_numbers(expression, place, other):
+    encoding = at(expression, place)
+    steps = [s for s in cell(encoding, place, other, drawn(encoding)).steps if s.name != "unseen"]
+    assert steps[0].name == "formula"
+    assert steps[-1].name == "numbers"
+    assert [step.name for step in steps].count("numbers") == 1
+    assert all(computed(s) is None for f in steps[0].to_json()["formulas"] for s in sides(f)[:1])
+
+
+def texts(expression, place, other, head=0):
+    """The lines of a cell's formulas, step by step."""
+    encoding = at(expression, place)
+    told = cell(encoding, place, other, drawn(encoding), head=head)
+    return {step.name: [maths.text(formula) for formula in step.formulas] for step in told.steps}
+
+
+def test_rope_says_where_its_angle_is_from():
+    told = texts("RoPE(8)", 5, 4)
+    assert told["formula"] == ["θ_(p, i) = p · w_i", "w_i = 10000^(−2i/d)"]
+    assert told["numbers"][:2] == ["w_2 = 10000^(−4/8) = 0.01", "θ_(5, 2) = 5 · 0.01 = 0.05"]
+    told = texts("RoPE(8, rotary_dim=4, rotated='trailing')", 5, 6)
+    assert told["formula"][1] == "w_i = 10000^(−2i/4)"
+    assert told["numbers"][0] == "w_1 = 10000^(−2/4) = 0.01"
+    told = texts("AxialRoPE.split(8)", (3, 5), 6)
+    assert told["formula"] == ["θ_(p, i) = p_1 · w_i"]
+    assert told["numbers"][:2] == ["w_3 = 0.01", "θ_(5, 3) = 5 · 0.01 = 0.05"]
+
+
+SCALED = [
+    ("YaRN(4.0, 4096)", 5, 0, "YaRN(4.0, 4096) keeps the frequency of pair 0.", 1.0),
+    (
+        "YaRN(4.0, 4096)",
+        5,
+        4,
+        "YaRN(4.0, 4096) multiplies the frequency of pair 2 by 0.625: 0.01 becomes 0.00625.",
+        0.625,
+    ),
+    (
+        "Interpolation(4.0)",
+        5,
+        2,
+        "Interpolation(4.0) multiplies the frequency of pair 1 by 0.25: 0.1 becomes 0.025.",
+        0.25,
+    ),
+    (
+        "DynamicNTK(2.0, 64)",
+        127,
+        6,
+        "NTK(3.0) multiplies the frequency of pair 3 by 0.3333: 0.001 becomes 0.0003333.",
+        1 / 3,
+    ),
+    (
+        "Proportional(0.5)",
+        5,
+        4,
+        "Proportional(0.5) stops pair 2: its frequency becomes 0.",
+        0.0,
+    ),
+    ("Proportional(0.5)", 5, 2, "Proportional(0.5) keeps the frequency of pair 1.", 1.0),
+    (LONG, 4096, 7, "by 0.03125: 0.001 becomes 3.125e-05.", 1 / 32),
+    (LONG, 4095, 7, "by 0.5: 0.001 becomes 0.0005.", 1 / 2),
+]
+
+
+@pytest.mark.parametrize(("scaling", "place", "channel", "words", "ratio"), SCALED)
+def test_a_scaling_says_what_it_does_to_the_pair(scaling, place, channel, words, ratio):
+    encoding = at(f"RoPE(8, scaling={scaling})", place)
+    told = cell(encoding, place, channel)
+    (step,) = [step for step in told.steps if step.name == "scaling"]
+    assert words in step.words
+    assert ("multiplied by a factor" in step.words) == (encoding.attention_factor != 1)
+    first, *_, last = [sides(formula) for formula in step.to_json()["formulas"]]
+    assert [computed(side) for side in first[1:]] == pytest.approx([10 ** -(channel // 2)] * 2)
+    assert [computed(side) for side in last[1:]] == pytest.approx([ratio] * 2)
+
+
+def test_a_scaling_is_made_of_its_own_numbers():
+    told = texts("RoPE(8, scaling=NTK(4.0))", 5, 6)["scaling"]
+    assert told[1:3] == ["b′ = 10000 · 4^(8/6) = 63496.0421", "w′_3 = 63496.0421^(−6/8) = 0.00025"]
+    told = texts("RoPE(8, scaling=YaRN(4.0, 4096))", 5, 4)["scaling"]
+    assert told[1:3] == [
+        "w′_i = (1 − γ_i) · w_i/s + γ_i · w_i",
+        "w′_2 = (1 − 0.5) · 0.01/4 + 0.5 · 0.01 = 0.0063",
+    ]
+    told = texts(f"RoPE(8, scaling={LONG})", 5000, 7)["scaling"]
+    assert told[1:3] == ["w′_i = w_i/λ_i", "w′_3 = 0.001/32 = 3.125e-05"]
+
+
+def test_alibi_says_where_its_slope_is_from():
+    told = texts("ALiBi(8)", 9, 2, head=2)
+    assert told["formula"] == ["b_(h, i, j) = −m_h · |i − j|", "m_h = 2^(−8h/8)"]
+    assert told["numbers"] == ["m_3 = 2^(−24/8) = 0.125", "b_(3, 9, 2) = −0.125 · |9 − 2| = -0.875"]
+    told = texts("ALiBi(6, slopes='paper')", 9, 2, head=2)
+    assert told["numbers"][0] == "m_3 = 2^(−24/6) = 0.0625"
+    told = texts("ALiBi(6)", 9, 2, head=4)  # the fifth of the code's slopes is no 2^(-8h/H)
+    assert told["formula"] == ["b_(h, i, j) = −m_h · |i − j|"]
+    assert told["numbers"][0] == "m_5 = 0.5"
+    told = texts("ALiBi.falcon(4, 64)", 9, 2)
+    assert told["formula"][1] == "m_h = 2^(−8h/4)/8"
+    assert texts("ALiBi(8, future='offset')", 9, 2)["formula"][0].endswith("(|i − j| − 0.5)")
+    assert texts("ALiBi(8, future='offset')", 2, 9)["formula"][0].endswith("|i − j|")
+
+
+@pytest.mark.parametrize(("expression", "place", "other"), EVERY)
+def test_a_negative_number_after_a_sign_is_in_brackets(expression, place, other):
+    for lines in texts(expression, place, other).values():
+        for line in lines:
+            assert not re.search(r"[+−·] -", line), line
+
+
+def test_negative_numbers_of_ones_own_are_in_brackets():
+    told = texts("SwinBias(4, (7, 7))", (2, 1), (5, 6))
+    assert told["formula"][1] == "r = (y + H − 1) · (2W − 1) + x + W − 1"
+    assert told["numbers"][0] == "r = (-3 + 7 − 1) · (2 · 7 − 1) + (-5) + 7 − 1 = 40"
+    assert "p − (-5)" in texts("XPos(8, centre=-5.0)", 3, 2)["formula"][0]
+    turned = texts("AxialRoPE(4, (0, 1), (1.0, -0.5))", (3, 4), 2)
+    assert turned["numbers"][1] == "θ_(4, 1) = 4 · (-0.5) = -2"
+
+
+def test_steps_below_the_least_truth_are_those_at_it():
+    assert Cell((), 2.0**-30, 0.0).ulps == 2.0**-30 / 2.0**-47
+    assert Cell((), 2.0**-30, 2.0**-31).ulps == 2.0**-31 / 2.0**-47
+    assert Cell((), 1.0 + 2.0**-23, 1.0).ulps == 1
+    assert Cell((), -3.0, -3.0 + 2.0**-22).ulps == 1
+
+
+def test_the_convention_names_the_scaling_and_what_turns():
+    told = convention(spelled("RoPE(8, rotary_dim=4, rotated='trailing', scaling=YaRN(4.0, 4096))"))
+    assert told == {
+        "base": 10_000.0,
+        "pairing": "interleaved",
+        "rotary_dim": 4,
+        "rotated": "trailing",
+        "scaling": "YaRN(4.0, 4096)",
+    }
+    assert "scaling" not in convention(pe.RoPE(8))
+    many = pe.RoPE(16, scaling=pe.LongRoPE((1.0,) * 8, (1.0, *(2.5,) * 7), 4096))
+    assert convention(many)["scaling"] == "LongRoPE((1.0, 1.0, …), (1.0, 2.5, …), 4096)"
+    assert "std" not in convention(pe.T5Bias(4))
+
+
 @pytest.mark.parametrize("lang", LANGUAGES[1:])
 @pytest.mark.parametrize(
     "expression", [expression for expression, _ in (*ADDED, *ROTATED, *BIASES, *SCORES)]
 )
 def test_words_are_in_every_language(expression, lang):
     place, other = dict((*ADDED, *ROTATED, *BIASES, *SCORES))[expression][0]
-    encoding = spelled(expression)
+    encoding = at(expression, place)
     english = cell(encoding, place, other, drawn(encoding)).to_json()["steps"]
     said = cell(encoding, place, other, drawn(encoding), lang=lang).to_json()["steps"]
     for here, there in zip(english, said, strict=True):

@@ -320,7 +320,10 @@ def test_the_formula_of_slopes_makes_the_slopes_or_is_left_out():
         for h, slope in step.table.rows:
             assert slope == pytest.approx(2.0 ** (-8 * h / encoding.heads))
     assert pe.explain(pe.ALiBi(6))["slopes"].formulas == ()
-    assert pe.explain(pe.ALiBi(8, divisor=2.0))["slopes"].formulas == ()
+    step = pe.explain(pe.ALiBi(8, divisor=2.0))["slopes"]
+    assert [maths.text(formula) for formula in step.formulas] == ["m_h = 2^(−8h/8)/2"]
+    for h, slope in step.table.rows:
+        assert slope == pytest.approx(2.0**-h / 2)
 
 
 @pytest.mark.parametrize(
@@ -451,6 +454,24 @@ def test_every_encoding_in_every_language_and_form(name, lang):
     for told, step in zip(data["steps"], explained.steps, strict=True):
         rows = [list(row) for row in step.table.rows] if step.table else None
         assert (told["table"] or {}).get("rows") == rows
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_encoding_begins_with_its_formula_in_letters(name):
+    explained = of_size(name)
+    first = explained.steps[0]
+    assert first.name == "formula"
+    letters = [leaf for f in first.formulas for leaf in leaves(f) if isinstance(leaf, str)]
+    assert any(re.fullmatch(r"[a-zA-Zθ]|PE", letter) for letter in letters)
+    names = [step.name for step in explained.steps]
+    assert len(set(names)) == len(names)  # a page links to each of them
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_what_is_written_reads_well(name):
+    text = str(of_size(name, position=1))
+    for odd in (r"[+−·] -", r"\b1 rows", r"\b1 columns", r"-\d+ positions", r"\bnan\b", r"\binf\b"):
+        assert not re.search(odd, text), odd
 
 
 @pytest.mark.parametrize("name", EVERY)

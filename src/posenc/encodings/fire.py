@@ -72,9 +72,17 @@ class FIRE(Bias):
         behind = distances(q_pos, k_pos)
         xp = namespace(positions=behind)
         dtype = c.dtype if hasattr(c, "dtype") else xp.float64
-        i, longest = cast(q_pos, dtype)[..., None], abs(multiplier * self.length)
+        i, longest = cast(q_pos, dtype)[..., None], self.threshold(multiplier)
         least = xp.where(i > longest, i, longest)
         return xp.log1p(abs(c * cast(behind, dtype))) / (xp.log1p(abs(c * least)) + self.eps)
+
+    def threshold(self, multiplier: Array) -> Array:
+        """L, the text length up to which distances are not squeezed.
+
+        >>> FIRE(8).threshold(0.5)
+        256.0
+        """
+        return abs(multiplier * self.length)
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
         shapes = {

@@ -144,11 +144,23 @@ class LearnedFourier(Additive):
         }
         weights = {name: named(params, name, shape) for name, shape in shapes.items()}
         points, dtype = _coordinates(positions, weights["w_r"], self.axes, dtype)
+        given = {name: cast(weights[name], points.dtype) for name in shapes}
+        hidden = gelu(self.hidden_inputs(points, given))
+        return cast(hidden @ given["w_2"] + given["b_2"], dtype)
+
+    def hidden_inputs(self, points: Array, params: Params) -> Array:
+        """f(v) W_1 + b_1, what enters each hidden unit: points (…, axes) -> (…, hidden).
+
+        `params` are of the dtype of the points.
+
+        >>> pe = LearnedFourier(8, hidden=3)
+        >>> pe.hidden_inputs(np.ones((5, 2), np.float32), pe.init(np.random.default_rng(0))).shape
+        (5, 3)
+        """
         xp = namespace(points=points)
-        w_r, w_1, b_1, w_2, b_2 = (cast(weights[name], points.dtype) for name in shapes)
-        angles = _projected(points, xp.matrix_transpose(w_r))
+        angles = _projected(points, xp.matrix_transpose(params["w_r"]))
         waves = xp.concat([xp.cos(angles), xp.sin(angles)], axis=-1) / math.sqrt(self.features)
-        return cast(_gelu(waves @ w_1 + b_1) @ w_2 + b_2, dtype)
+        return waves @ params["w_1"] + params["b_1"]
 
 
 def _projected(points: Array, matrix: Array) -> Array:
@@ -175,7 +187,11 @@ def _coordinates(positions: Any, like: Array, axes: int, dtype: Dtype) -> tuple[
     return cast(points, working(xp, dtype)), dtype
 
 
-def _gelu(x: Array) -> Array:
-    """Hendrycks and Gimpel (2016), the tanh form: the array API standard has no erf."""
+def gelu(x: Array) -> Array:
+    """Hendrycks and Gimpel (2016), the tanh form: the array API standard has no erf.
+
+    >>> gelu(np.array([-1.0, 0.0, 1.0])).round(4)
+    array([-0.1588,  0.    ,  0.8412])
+    """
     tanh = namespace(x=x).tanh
     return 0.5 * x * (1 + tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))

@@ -81,18 +81,31 @@ class KERPLE(Bias):
         return {"r1": r1.astype(np.float32), "r2": r2.astype(np.float32)}
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
-        r1, r2 = (self._column(named(params, name, (self.heads,))) for name in ("r1", "r2"))
+        r1, r2 = (namespace(r=r).reshape(r, (-1, 1, 1)) for r in self.bounded(params))
         behind = distances(q_pos, k_pos)[..., None, :, :]
         xp = namespace(positions=behind, params=r1)
         away = cast(abs(behind), r1.dtype)
         if self.kernel == "log":
             return -r1 * xp.log1p(r2 * away)
-        return -r1 * away ** _kept(r2, xp.clip(r2, max=2.0))
+        return -r1 * away**r2
 
-    def _column(self, r: Array) -> Array:
-        xp = namespace(params=r)
-        r = cast(r, working(xp, r.dtype))
-        return xp.reshape(_kept(r, xp.clip(r, min=LEAST)), (-1, 1, 1))
+    def bounded(self, params: Params | None) -> tuple[Array, Array]:
+        """r1 and r2 of each head as they count, within their bounds: (heads,) each.
+
+        >>> given = {"r1": np.array([0.0]), "r2": np.array([3.0])}
+        >>> KERPLE(1, kernel="power").bounded(given)
+        (array([0.01]), array([2.]))
+        """
+        r1, r2 = (_at_least(named(params, name, (self.heads,))) for name in ("r1", "r2"))
+        if self.kernel == "power":
+            r2 = _kept(r2, namespace(r2=r2).clip(r2, max=2.0))
+        return r1, r2
+
+
+def _at_least(r: Array) -> Array:
+    xp = namespace(params=r)
+    r = cast(r, working(xp, r.dtype))
+    return _kept(r, xp.clip(r, min=LEAST))
 
 
 def _kept(r: Array, within: Array) -> Array:

@@ -73,7 +73,7 @@ class Shaw(Scores):
             raise ValueError(f"q must be (…, seq, {self.dim}); got shape {tuple(q.shape)}")
         xp = namespace(q=q)
         by_row = q @ xp.matrix_transpose(cast(self._table(params, "key_table"), q.dtype))
-        index = _beside_heads(self._rows(q_pos, k_pos), by_row)
+        index = _beside_heads(self.rows_of(-whole_distances(q_pos, k_pos)), by_row)
         shape = (*by_row.shape[:-1], index.shape[-1])
         return xp.take_along_axis(by_row, xp.broadcast_to(index, shape), axis=-1)
 
@@ -87,19 +87,23 @@ class Shaw(Scores):
             return out
         xp = namespace(weights=weights)
         table = cast(self._table(params, "value_table"), weights.dtype)
-        index = _beside_heads(self._rows(q_pos, k_pos), weights)
+        index = _beside_heads(self.rows_of(-whole_distances(q_pos, k_pos)), weights)
         # the weight that falls on each row of the table, one row at a time: no (q, k, row) array
         by_row = [
             xp.sum(xp.where(index == row, weights, 0.0), axis=-1) for row in range(table.shape[0])
         ]
         return out + xp.stack(by_row, axis=-1) @ table
 
+    def rows_of(self, ahead: Array) -> Array:
+        """The row of each distance j - i of a key ahead of its query (negative: behind it).
+
+        >>> Shaw(4, 2).rows_of(np.array([-9, -1, 0, 1, 9]))
+        array([0, 1, 2, 3, 4])
+        """
+        return namespace(ahead=ahead).clip(ahead, min=-self.reach, max=self.reach) + self.reach
+
     def _table(self, params: Params | None, name: str) -> Array:
         return named(params, name, (2 * self.reach + 1, self.dim))
-
-    def _rows(self, q_pos: Array, k_pos: Array) -> Array:
-        ahead = -whole_distances(q_pos, k_pos)
-        return namespace(q_pos=q_pos).clip(ahead, min=-self.reach, max=self.reach) + self.reach
 
 
 def _beside_heads(index: Array, like: Array) -> Array:

@@ -70,9 +70,17 @@ class SwinBias(Bias):
         dy, dx = _displacements(q_pos, k_pos)
         for side, away in zip(self.window, (dy, dx), strict=True):
             _within(side, away)
-        height, width = self.window
-        index = (dy + height - 1) * (2 * width - 1) + dx + width - 1
+        index = self.row_of(dy, dx)
         return looked_up(table, _no_wrap(index, dy, dx, self.window, self.rows))
+
+    def row_of(self, dy: Array, dx: Array) -> Array:
+        """The row of the table for displacements, query minus key, within the window.
+
+        >>> SwinBias(1, (7, 7)).row_of(np.array([-6, 0, 6]), np.array([-6, 0, 6]))
+        array([  0,  84, 168])
+        """
+        height, width = self.window
+        return (dy + height - 1) * (2 * width - 1) + dx + width - 1
 
 
 @dataclass(frozen=True)

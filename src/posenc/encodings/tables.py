@@ -90,6 +90,13 @@ class ClippedBias(Bias):
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
         table = named(params, "table", (2 * self.reach + 1, self.heads))
-        behind = whole_distances(q_pos, k_pos)
-        clipped = namespace(positions=behind).clip(behind, min=-self.reach, max=self.reach)
-        return looked_up(table, clipped + self.reach)
+        return looked_up(table, self.rows_of(whole_distances(q_pos, k_pos)))
+
+    def rows_of(self, behind: Array) -> Array:
+        """The row of each distance i - j of a key behind its query (negative: ahead of it).
+
+        >>> ClippedBias(1, 2).rows_of(np.array([-9, -1, 0, 1, 9]))
+        array([0, 1, 2, 3, 4])
+        """
+        clipped = namespace(behind=behind).clip(behind, min=-self.reach, max=self.reach)
+        return clipped + self.reach

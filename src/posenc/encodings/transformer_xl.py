@@ -7,7 +7,7 @@ import numpy as np
 
 from posenc import rules
 from posenc.about import About
-from posenc.arrays import Array, cast, namespace, working
+from posenc.arrays import Array, Dtype, cast, namespace, working
 from posenc.encodings.tables import MOST_HEADS, named
 from posenc.frequencies import geometric
 from posenc.mechanisms import Params, Scores, Traits
@@ -99,13 +99,23 @@ class TransformerXL(Scores):
         cos, sin = self._turns(q_pos, wide)
         # a sin((i-j)w) + b cos((i-j)w), by the addition theorems, as a product of i's and j's parts
         turned = xp.concat([of_cos * sin - of_sin * cos, of_cos * cos + of_sin * sin], axis=-1)
-        cos, sin = self._turns(k_pos, wide)
-        sinusoids = xp.concat([sin, cos], axis=-1)
+        sinusoids = self.sinusoids(k_pos, dtype=wide)[..., None, :, :]  # beside the heads
         sinusoids = xp.broadcast_to(sinusoids, (*k.shape[:-1], self.features))
         return (
             xp.concat([q + u[:, None, :], turned], axis=-1),
             xp.concat([k, sinusoids], axis=-1),
         )
+
+    def sinusoids(self, positions: Array, *, dtype: Dtype) -> Array:
+        """R_p = [sin(p w), cos(p w)]: positions (…) -> (…, features).
+
+        >>> TransformerXL(1, 2, base=1.0).sinusoids(np.array([0, -1]), dtype=float).round(3)
+        array([[ 0.   ,  1.   ],
+               [-0.841,  0.54 ]])
+        """
+        xp = namespace(positions=positions)
+        cos, sin = cos_sin(positions, self._frequencies, dtype=dtype)
+        return xp.concat([sin, cos], axis=-1)
 
     def _turns(self, positions: Array, dtype: object) -> tuple[Array, Array]:
         """Cosines and sines (…, 1, seq, pair), beside the heads."""

@@ -9,7 +9,8 @@ from posenc.encodings import ALiBi, ClippedBias, NoPE, T5Bias
 from posenc.mechanisms import Bias
 from posenc.positions import grid
 from posenc.worked.explanation import Step
-from posenc.worked.maths import Maths, equation, frac, index, power, row
+from posenc.worked.formulas.biases import GENERAL, B, from_row, slope
+from posenc.worked.maths import Maths, equation, frac, index, row
 from posenc.worked.question import Question, matrix_table, note, table, together
 
 FAR = (0, 1, 2, 3, 7, 8, 15, 16, 31, 32, 63, 64, 127, 128, 1000)
@@ -22,20 +23,13 @@ def alibi(encoding: ALiBi, asked: Question) -> Iterator[Step]:
     yield Step(
         "formula",
         t("The logit of a key is lowered by its distance, with a slope of its own in each head."),
-        (
-            equation(
-                index("b", "h", "i", "j"),
-                row("−", index("m", "h"), " · ", "|", "i", " − ", "j", "|"),
-            ),
-        ),
+        (equation(B, row("−", index("m", "h"), " · ", GENERAL)),),
     )
-    plain = encoding.divisor == 1 and encoding.heads & (encoding.heads - 1) == 0
+    own = slope(encoding, "h")
     yield Step(
         "slopes",
         t("The slopes of the heads."),
-        (equation(index("m", "h"), power(2, row("−", frac(row(8, "h"), encoding.heads)))),)
-        if plain or (encoding.slopes == "paper" and encoding.divisor == 1)
-        else (),
+        () if own is None else (equation(index("m", "h"), own),),
         table(("h", t("slope")), *[(h + 1, slope) for h, slope in enumerate(slopes)]),
     )
     if encoding.future == "offset":
@@ -59,6 +53,7 @@ def t5(encoding: T5Bias, asked: Question) -> Iterator[Step]:
         range(encoding.max_distance), side - 1, key=lambda n: int(encoding.buckets_of(np.array(n)))
     )
     steps = frac(_log("n", near), _log(encoding.max_distance, near))
+    yield _looked_up(asked, "k")
     yield Step(
         "buckets",
         t(
@@ -115,6 +110,16 @@ def t5(encoding: T5Bias, asked: Question) -> Iterator[Step]:
     yield from bias(encoding, asked)
 
 
+def _looked_up(asked: Question, letter: str) -> Step:
+    t = asked.t
+    words = t(
+        "The bias of a head is a learned number in row {row} of a table; the distance i − j says "
+        "which row.",
+        row=letter,
+    )
+    return Step("formula", words, (equation(*from_row(letter)),))
+
+
 def _log(above: Maths, below: Maths) -> Maths:
     return row("ln", "(", frac(above, below), ")")
 
@@ -122,6 +127,7 @@ def _log(above: Maths, below: Maths) -> Maths:
 def clipped(encoding: ClippedBias, asked: Question) -> Iterator[Step]:
     """Distances cut off at the reach and shifted to rows of a table, then the bias."""
     t, reach = asked.t, encoding.reach
+    yield _looked_up(asked, "r")
     positions = np.arange(asked.length)
     behind = positions[:, None] - positions[None, :]
     yield Step(
@@ -156,16 +162,17 @@ def clipped(encoding: ClippedBias, asked: Question) -> Iterator[Step]:
                 ),
             ),
         ),
-        matrix_table("i", asked.names, np.clip(behind, -reach, reach) + reach, asked.names),
+        matrix_table("i", asked.names, encoding.rows_of(behind), asked.names),
     )
     yield from bias(encoding, asked)
 
 
 def nope(encoding: NoPE, asked: Question) -> Iterator[Step]:
     """Nothing is added."""
-    yield note(
+    yield Step(
         "formula",
         asked.t("Nothing is added: only a causal mask, which hides later keys, tells the order."),
+        (equation(B, 0),),
     )
     yield from bias(encoding, asked)
 

@@ -9,11 +9,13 @@ import numpy as np
 from posenc import rules
 from posenc.mechanisms import Additive, Bias, Encoding, Params, Rotary, logits
 from posenc.messages import said, translator
+from posenc.scalings import Scaling
 from posenc.worked.explanation import Step
 from posenc.worked.formulas import Place, formulas
 from posenc.worked.formulas.place import Point
 from posenc.worked.formulas.rotated import turned_by
 from posenc.worked.formulas.scores import vector
+from posenc.worked.scaled import named
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,14 @@ class Cell:
 
     @property
     def ulps(self) -> float:
-        """How far the value is from the truth, in steps between float32 numbers there."""
+        """How far the value is from the truth, in steps between float32 numbers there.
+
+        A truth below 2^-24 counts as 2^-24: of the sine of a multiple of pi little is left but what
+        its angle was rounded by, and the steps there say nothing of the numbers beside it.
+
+        >>> Cell((), 2.0**-24, 0.0).ulps == Cell((), 2.0**-23, 2.0**-24).ulps == 2.0**23
+        True
+        """
         step = float(np.spacing(np.float32(max(abs(self.truth), 2.0**-24))))
         return abs(self.value - self.truth) / step
 
@@ -87,13 +96,23 @@ def number_of_columns(encoding: Encoding, length: int) -> int:
 
 
 def convention(encoding: Encoding) -> dict[str, Any]:
-    """What must be said beside a number: which of the usual conventions it follows."""
-    plain = (str, bool, float)
+    """What must be said beside a number: which of the usual conventions it follows.
+
+    >>> from posenc import RoPE, YaRN
+    >>> told = convention(RoPE(64, rotary_dim=32, scaling=YaRN(4.0, 4096)))
+    >>> told["rotary_dim"], told["scaling"]
+    (32, 'YaRN(4.0, 4096)')
+    """
     fields = dataclasses.fields(encoding) if dataclasses.is_dataclass(encoding) else ()
-    return {
+    values = {
         field.name: getattr(encoding, field.name)
         for field in fields
-        if field.init and isinstance(getattr(encoding, field.name), plain) and field.name != "std"
+        if field.init and field.name != "std"
+    }
+    return {
+        name: named(value) if isinstance(value, Scaling) else value
+        for name, value in values.items()
+        if isinstance(value, str | bool | float | Scaling) or name == "rotary_dim"
     }
 
 

@@ -8,9 +8,9 @@ from posenc.encodings import AxialRoPE, RoPE
 from posenc.mechanisms import Rotary
 from posenc.positions import mrope_positions
 from posenc.worked.explanation import Step
-from posenc.worked.maths import Maths, equation, frac, index, matrix, power, row
+from posenc.worked.maths import Maths, equation, index, matrix, row
 from posenc.worked.question import Question, example_vectors, matrix_table, table, together
-from posenc.worked.scaled import scaled
+from posenc.worked.scaled import frequency, scaled
 
 RELATIVE = ((0, 0), (4, 4), (10, 0), (15, 5), (18, 8), (6, 16), (16, 26), (3, 13))
 """Positions of query and key whose distances are 0, 10 and -10: those of the tutorials."""
@@ -23,8 +23,7 @@ def rope(encoding: RoPE, asked: Question) -> Iterator[Step]:
     t = asked.t
     encoding = encoding.at(asked.position + 1)
     cos, sin = (row(wave, " ", "θ") for wave in ("cos", "sin"))
-    turning = "d" if encoding.rotary_dim == encoding.dim else int(encoding.rotary_dim or 0)
-    own = power(encoding.base, row("−", frac(row(2, "i"), turning)))
+    _, own = frequency(encoding)
     angle = row("p", " · ", own if encoding.scaling is None else index("w′", "i"))
     yield Step(
         "formula",

@@ -5,9 +5,10 @@ import math
 import numpy as np
 
 from posenc.encodings import AxialSinusoidal, FourierFeatures, Learned, LearnedFourier, Sinusoidal
+from posenc.encodings.fourier import gelu
 from posenc.worked.explanation import Step
 from posenc.worked.formulas.place import Place, bracketed, dotted, formulas, summed, worked
-from posenc.worked.maths import Maths, equation, frac, index, power, row
+from posenc.worked.maths import Maths, frac, index, power, row
 from posenc.worked.question import together
 
 
@@ -84,8 +85,9 @@ def _(_encoding: Learned, at: Place) -> list[Step]:
     words = t(
         "Position {position} is looked up: row {position}, nothing is computed.", position=at.row
     )
+    general = index("PE", "p", at.column), index("T", "p", at.column)
     sides = index("PE", at.row, at.column), index("T", at.row, at.column), at.truth
-    return [Step("lookup", words, (equation(*sides),))]
+    return worked(words, general, sides, at=at)
 
 
 @formulas.register
@@ -124,10 +126,8 @@ def _(encoding: FourierFeatures, at: Place) -> list[Step]:
 def _(encoding: LearnedFourier, at: Place) -> list[Step]:
     t = at.t
     weights = {name: np.asarray(value, dtype=np.float64) for name, value in at.params.items()}
-    angles = weights["w_r"] @ np.asarray(at.row, dtype=np.float64)
-    waves = np.concatenate([np.cos(angles), np.sin(angles)]) / math.sqrt(encoding.features)
-    x = waves @ weights["w_1"] + weights["b_1"]
-    gelu = 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    x = encoding.hidden_inputs(np.asarray(at.row, dtype=np.float64), weights)
+    units = gelu(x)
     column, b = weights["w_2"][:, at.column], float(weights["b_2"][at.column])
     words = t(
         "Waves of the point along {features} learned directions go through a small network; "
@@ -142,11 +142,11 @@ def _(encoding: LearnedFourier, at: Place) -> list[Step]:
         "hidden",
         t("What each hidden unit adds."),
         ("h", "x", "GELU(x)", "W", "GELU(x) · W"),
-        x, gelu, column, gelu * column,
+        x, units, column, units * column,
     )  # fmt: skip
     sides = (
         index("PE", "v", at.column),
-        row(bracketed(gelu @ column), " + ", bracketed(b)),
+        row(bracketed(units @ column), " + ", bracketed(b)),
         at.truth,
     )
     formula, numbers = worked(words, general, sides, at=at)

@@ -19,6 +19,7 @@ from posenc.worked.formulas.place import (
     Place,
     bracketed,
     formulas,
+    put_in,
     summed,
     worked,
 )
@@ -48,12 +49,31 @@ B = index("b", "h", "i", "j")
 
 @formulas.register
 def _(encoding: ALiBi, at: Place) -> list[Step]:
-    q, k = at.row, at.column
-    slope = float(encoding.head_slopes()[at.head])
-    half: tuple[Maths, ...] = (" − ", 0.5) if encoding.future == "offset" and q > k else ()
-    away = row("(", _away(at), *half, ")")
-    formula = equation(_b(at), row("−", slope, " · ", away), at.truth)
-    return [Step("numbers", _pair(at), (formula,))]
+    q, k, head = at.row, at.column, at.head + 1
+    m = float(encoding.head_slopes()[at.head])
+    letters, numbers = slope(encoding, "h"), slope(encoding, head)
+    nearer = encoding.future == "offset" and q > k
+
+    def away(distance: Maths) -> Maths:
+        return row("(", distance, " − ", 0.5, ")") if nearer else distance
+
+    formula = (
+        equation(B, row("−", index("m", "h"), " · ", away(GENERAL))),
+        *([] if letters is None else [equation(index("m", "h"), letters)]),
+    )
+    own = (index("m", head), m) if numbers is None else (index("m", head), numbers, m)
+    total = _b(at), row("−", m, " · ", away(_away(at))), at.truth
+    return [Step("formula", _pair(at), formula), put_in(own, total, at=at)]
+
+
+def slope(encoding: ALiBi, head: Maths) -> Maths | None:
+    """2^(-8h/H) of head h, divided as the bias is; None where the slopes are no such series."""
+    heads = encoding.heads
+    if encoding.slopes != "paper" and heads & (heads - 1):
+        return None
+    above = 8 * head if isinstance(head, int) else row(8, head)
+    own = power(2, row("−", frac(above, heads)))
+    return own if encoding.divisor == 1 else frac(own, encoding.divisor)
 
 
 @formulas.register
@@ -76,7 +96,8 @@ def _(_encoding: TwoSidedALiBi, at: Place) -> list[Step]:
 @formulas.register
 def _(encoding: KERPLE, at: Place) -> list[Step]:
     t = at.t
-    r1, r2 = (max(0.01, float(np.asarray(at.params[name])[at.head])) for name in ("r1", "r2"))
+    given = {name: np.asarray(value, dtype=np.float64) for name, value in at.params.items()}
+    r1, r2 = (float(r[at.head]) for r in encoding.bounded(given))
     if encoding.kernel == "log":
         words = t("A learned logarithm of the distance.")
         general = row(
@@ -84,7 +105,6 @@ def _(encoding: KERPLE, at: Place) -> list[Step]:
         )
         special = row("−", r1, " · ", "ln", "(", 1, " + ", r2, " · ", _away(at), ")")
     else:
-        r2 = min(r2, 2.0)
         words = t("A learned power of the distance.")
         general = row("−", index("r", 1), " · ", power(GENERAL, index("r", 2)))
         special = row("−", r1, " · ", power(_away(at), r2))
@@ -95,9 +115,9 @@ def _(encoding: KERPLE, at: Place) -> list[Step]:
 def _(encoding: FIRE, at: Place) -> list[Step]:
     t = at.t
     given = {name: np.asarray(value, dtype=np.float64) for name, value in at.params.items()}
-    c, longest = float(given["c"]), abs(float(given["multiplier"]) * encoding.length)
-    least = max(float(at.row), longest)
-    x = float(np.log1p(abs(c * (at.row - at.column))) / (np.log1p(abs(c * least)) + encoding.eps))
+    c, longest = float(given["c"]), float(encoding.threshold(given["multiplier"]))
+    pair = np.array([at.row]), np.array([at.column])
+    x = float(encoding.ratios(*pair, given["c"], given["multiplier"])[0, 0])
     hidden = np.maximum(given["w1"][:, 0] * x + given["b1"], 0)
     column, b = given["w2"][at.head], float(given["b2"][at.head])
 
@@ -161,16 +181,15 @@ def _(encoding: Sandwich, at: Place) -> list[Step]:
 
 @formulas.register
 def _(encoding: T5Bias, at: Place) -> list[Step]:
-    return [_looked_up(at, int(encoding.buckets_of(np.array([at.row - at.column]))[0]))]
+    return _looked_up(at, int(encoding.buckets_of(np.array(at.row - at.column))))
 
 
 @formulas.register
 def _(encoding: ClippedBias, at: Place) -> list[Step]:
-    reach = encoding.reach
-    return [_looked_up(at, int(np.clip(at.row - at.column, -reach, reach)) + reach)]
+    return _looked_up(at, int(encoding.rows_of(np.array(at.row - at.column))))
 
 
-def _looked_up(at: Place, line: int) -> Step:
+def _looked_up(at: Place, line: int) -> list[Step]:
     t = at.t
     words = t(
         "Head {head}, query {query}, key {key}: the distance {distance} is row {row} of the table.",
@@ -180,7 +199,12 @@ def _looked_up(at: Place, line: int) -> Step:
         distance=at.row - at.column,
         row=line,
     )
-    return Step("numbers", words, (equation(_b(at), index("T", line, at.head + 1), at.truth),))
+    return worked(words, from_row("r"), (_b(at), index("T", line, at.head + 1), at.truth), at=at)
+
+
+def from_row(letter: str) -> tuple[Maths, Maths]:
+    """A bias that stands in a row of a table, in letters."""
+    return B, index("T", letter, "h")
 
 
 @formulas.register
@@ -188,23 +212,30 @@ def _(encoding: SwinBias, at: Place) -> list[Step]:
     t = at.t
     height, width = encoding.window
     dy, dx = (int(q - k) for q, k in zip(at.row, at.column, strict=True))
-    line = (dy + height - 1) * (2 * width - 1) + dx + width - 1
+    line = int(encoding.row_of(np.array(dy), np.array(dx)))
     words = t(
-        "Head {head}: query minus key is {rows} in rows and {columns} in columns, which is row "
-        "{row} of the table.",
+        "Head {head}: query minus key is y = {rows} in rows and x = {columns} in columns, which is "
+        "row {row} of the table of a window of H × W = {height} × {width}.",
         head=at.head + 1,
         rows=dy,
         columns=dx,
         row=line,
+        height=height,
+        width=width,
     )
-    place = row("(", dy, " + ", height - 1, ")", " · ", 2 * width - 1, " + ", dx, " + ", width - 1)
+    letters = row(
+        "(", "y", " + ", "H", " − ", 1, ")", " · ", "(", 2, "W", " − ", 1, ")",
+        " + ", "x", " + ", "W", " − ", 1,
+    )  # fmt: skip
+    numbers = row(
+        "(", dy, " + ", height, " − ", 1, ")", " · ", "(", 2, " · ", width, " − ", 1, ")",
+        " + ", bracketed(dx), " + ", width, " − ", 1,
+    )  # fmt: skip
+    looked_up = _b(at), index("T", line, at.head + 1), at.truth
+    general = index("b", "h"), index("T", "r", "h")
     return [
-        Step("formula", words, (equation("r", place, line),)),
-        Step(
-            "numbers",
-            t("The numbers put in."),
-            (equation(_b(at), index("T", line, at.head + 1), at.truth),),
-        ),
+        Step("formula", words, (equation(*general), equation("r", letters))),
+        put_in(("r", numbers, line), looked_up, at=at),
     ]
 
 
@@ -245,4 +276,4 @@ def _logarithm(away: float, side: int) -> Maths:
 @formulas.register
 def _(_encoding: NoPE, at: Place) -> list[Step]:
     t = at.t
-    return [Step("numbers", t("Nothing is added, at any distance."), (equation(_b(at), at.truth),))]
+    return worked(t("Nothing is added, at any distance."), (B, 0), (_b(at), at.truth), at=at)

@@ -42,12 +42,13 @@ def worked(
     words: str, general: tuple[Maths, ...], *special: tuple[Maths, ...], at: Place
 ) -> list[Step]:
     """Two steps: the formula in letters, and the same with its numbers; each is an equation."""
+    return [Step("formula", words, (equation(*general),)), put_in(*special, at=at)]
+
+
+def put_in(*equations: tuple[Maths, ...], at: Place) -> Step:
+    """The step in which letters become numbers; the last equation ends with the result."""
     t = at.t
-    numbers = tuple(equation(*sides) for sides in special)
-    return [
-        Step("formula", words, (equation(*general),)),
-        Step("numbers", t("The numbers put in."), numbers),
-    ]
+    return Step("numbers", t("The numbers put in."), tuple(equation(*each) for each in equations))
 
 
 def summed(

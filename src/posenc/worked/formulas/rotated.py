@@ -6,8 +6,9 @@ from posenc.encodings import AxialRoPE, RoPE, XPos
 from posenc.mechanisms import Rotary
 from posenc.messages import said
 from posenc.worked.explanation import Step
-from posenc.worked.formulas.place import Place, formulas, worked
+from posenc.worked.formulas.place import Place, bracketed, formulas, put_in, worked
 from posenc.worked.maths import Maths, equation, frac, index, power, row
+from posenc.worked.scaled import frequency, frequency_of, scaled_pair
 
 
 def turned_by(encoding: Rotary, channel: int) -> tuple[int, str]:
@@ -35,7 +36,16 @@ def _(encoding: RoPE, at: Place) -> list[Step]:
     t, p = at.t, at.row
     pair, _ = turned_by(encoding, at.column)
     words = t("The angle of pair i = {pair} at position {position}.", pair=pair, position=p)
-    return _turned(encoding, words, p, float(encoding.frequencies()[pair]), at)
+    plain = encoding.scaling is None
+    angle = index("θ", "p", "i"), row("p", " · ", index("w" if plain else "w′", "i"))
+    letters = equation(*angle), equation(*frequency(encoding))
+    w = float(encoding.frequencies()[pair])
+    numbers = [frequency_of(encoding, pair)] if plain else []
+    return [
+        Step("formula", words, letters),
+        *([] if plain else [scaled_pair(encoding, pair, t)]),
+        put_in(*numbers, *_turned(encoding, p, w, at), at=at),
+    ]
 
 
 @formulas.register
@@ -49,18 +59,22 @@ def _(encoding: AxialRoPE, at: Place) -> list[Step]:
         axis=axis,
         position=at.row[axis],
     )
-    return _turned(encoding, words, at.row[axis], encoding.frequencies[pair], at)
+    p, w = at.row[axis], encoding.frequencies[pair]
+    angle = index("θ", "p", "i"), row(index("p", axis), " · ", index("w", "i"))
+    numbers = (index("w", pair), w), *_turned(encoding, p, w, at)
+    return [Step("formula", words, (equation(*angle),)), put_in(*numbers, at=at)]
 
 
-def _turned(encoding: RoPE | AxialRoPE, words: str, p: float, w: float, at: Place) -> list[Step]:
-    t, factor = at.t, encoding.attention_factor
+def _turned(encoding: RoPE | AxialRoPE, p: float, w: float, at: Place) -> list[tuple[Maths, ...]]:
+    """The angle, and its cosine or sine, with numbers."""
+    factor = encoding.attention_factor
     pair, wave = turned_by(encoding, at.column)
     scaled: tuple[Maths, ...] = (factor, " · ") if factor != 1 else ()
-    angle = equation(index("θ", p, pair), row(p, " · ", w), p * w)
-    value = equation(
-        row(*scaled, wave, " ", index("θ", p, pair)), row(*scaled, wave, "(", p * w, ")"), at.truth
-    )
-    return [Step("formula", words, (angle,)), Step("numbers", t("The numbers put in."), (value,))]
+    angle = index("θ", p, pair)
+    return [
+        (angle, row(p, " · ", bracketed(w)), p * w),
+        (row(*scaled, wave, " ", angle), row(*scaled, wave, "(", p * w, ")"), at.truth),
+    ]
 
 
 @formulas.register
@@ -74,7 +88,7 @@ def _(encoding: XPos, at: Place) -> list[Step]:
         pair=pair,
         position=p,
     )
-    away: Maths = row("p", " − ", encoding.centre) if encoding.centre else "p"
+    away: Maths = row("p", " − ", bracketed(encoding.centre)) if encoding.centre else "p"
     general = (
         index("c", "p", "i"),
         row(power(index("ζ", "i"), frac(away, encoding.scale_base)), " · ", wave, "(", "p", " ",

@@ -20,11 +20,11 @@ def vector(encoding: Encoding, dtype: Any = np.float64) -> np.ndarray:
 @formulas.register
 def _(encoding: Shaw, at: Place) -> list[Step]:
     t, x = at.t, vector(encoding)[at.head, 0]
-    line = int(np.clip(at.column - at.row, -encoding.reach, encoding.reach)) + encoding.reach
+    line = int(encoding.rows_of(np.array(at.column - at.row)))
     a = np.asarray(at.params["key_table"], dtype=np.float64)[line]
     words = t(
-        "A learned vector a is added to the key: row {row} of the table, for {distance} positions "
-        "from the query to the key. q and k are one vector, drawn at random.",
+        "A learned vector a is added to the key: row {row} of the table, for j − i = {distance}. "
+        "q and k are one vector, drawn at random.",
         row=line,
         distance=at.column - at.row,
     )
@@ -44,8 +44,8 @@ def _(encoding: TransformerXL, at: Place) -> list[Step]:
     given = {
         name: np.asarray(value, dtype=np.float64)[at.head] for name, value in at.params.items()
     }
-    angles = (at.row - at.column) * encoding.frequencies()
-    waves = given["projection"] @ np.concatenate([np.sin(angles), np.cos(angles)])
+    away = np.array(at.row - at.column)
+    waves = given["projection"] @ encoding.sinusoids(away, dtype=np.float64)
     words = t(
         "Two products: of the content, with a learned u added to the query, and of the distance, "
         "with a learned v added and W R of the distance {distance} as its key. q and k are one "
@@ -54,7 +54,7 @@ def _(encoding: TransformerXL, at: Place) -> list[Step]:
     )
     q = index("q", "i")
     content = row("(", q, " + ", "u", ")", " · ", index("k", "j"))
-    distance = row("(", q, " + ", "v", ")", " · ", "W", index("R", row("i", " − ", "j")))
+    distance = row("(", q, " + ", "v", ")", " · ", "W", " ", index("R", row("i", " − ", "j")))
     general = index("s", "i", "j"), frac(row(content, " + ", distance), root("d"))
     above = row(bracketed((x + given["u"]) @ x), " + ", bracketed((x + given["v"]) @ waves))
     sides = index("s", at.row, at.column), frac(above, root(encoding.dim)), at.truth
