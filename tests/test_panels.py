@@ -150,6 +150,7 @@ def test_json_is_plain_and_null_where_there_is_no_number():
                 "square": False,
                 "ratio": [1, 1],
                 "channel": None,
+                "of": None,
             },
             {
                 "panel": "lines",
@@ -163,6 +164,7 @@ def test_json_is_plain_and_null_where_there_is_no_number():
                 "marks": [{"name": "here", "x": None, "y": 2.0}],
                 "steps": False,
                 "ratio": 1,
+                "of": None,
             },
             {
                 "panel": "dials",
@@ -170,6 +172,7 @@ def test_json_is_plain_and_null_where_there_is_no_number():
                 "hands": [[[0.5, 1.0]]],
                 "names": ["pair 0"],
                 "labels": ["0"],
+                "of": None,
             },
         ],
     }

@@ -48,6 +48,32 @@ def test_heatmap_of_a_rotation_is_its_angles():
     assert (panel.limit, panel.colours) == (math.pi, "cyclic")
 
 
+@pytest.mark.parametrize(
+    ("what", "kind", "numbers"),
+    [
+        (["sinusoidal", "rope"], "heatmap", [0, 1]),
+        (["sinusoidal", "rope"], "waves", [0, 1]),
+        (["sinusoidal", "rope"], "wavelengths", [None, None]),
+        (["sinusoidal", "rope"], "similarity", [0, 1, None]),
+        (["AxialSinusoidal(16)", "AxialRoPE.split(16)"], "similarity", [0, 1]),
+        (["sinusoidal", "rope"], "products", [0, 1, 0, 1]),
+        (["rope", "RoPE(64, base=2.0)"], "rotation", [0, 1]),
+        (["rope", "RoPE(64, base=2.0)"], "decay", [None, None, None]),
+        (["rope", "RoPE(64, base=2.0)"], "scalings", [None, None]),
+        (["TwoSidedALiBi(8)", "T5Bias(8)"], "bias", [0, 1, 0, 1]),
+        (["SwinBias(2, (8, 8))", "SwinBias(1, (8, 8))"], "bias", [0, 0, 1]),
+        (["AxialSinusoidal(16)", "AxialRoPE.split(16)"], "maps", [0] * 8 + [1] * 4),
+        (["Learned(64, 64)", "Learned(64, 64, std=3.0)"], "learned", [0, 0, 1, 1, None, None]),
+        (["sinusoidal", "Learned(64, 64)"], "sum", [0, 1, 0, 1, 0, 1]),
+        (["sinusoidal", "rope"], "attention", [None, None, 0, 0, 1, 1]),
+    ],
+)
+def test_a_panel_says_which_encoding_it_is_of(what, kind, numbers):
+    made = view(what, kind, length=8)
+    assert [panel.of for panel in made.panels] == numbers
+    assert [panel["of"] for panel in made.to_json()["panels"]] == numbers
+
+
 def test_several_are_on_one_scale():
     views = view(["sinusoidal", "Learned(64, 64, std=3.0)"], "heatmap", length=64)
     first, second = views.panels

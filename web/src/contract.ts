@@ -139,6 +139,8 @@ export interface Image {
   title: string;
   values: (number | null)[][] | null;
   shape: [number, number];
+  /** The shape before anything was averaged: a last box may be smaller than the others. */
+  whole: [number, number];
   rows: Axis;
   columns: Axis;
   limit: number;
@@ -148,6 +150,8 @@ export interface Image {
   ratio: [number, number];
   /** The dimension, pair or head that it is of, where it is of one. */
   channel: number | null;
+  /** The number of the encoding that it is of, where it is of one. */
+  of: number | null;
 }
 
 export interface Line {
@@ -176,6 +180,7 @@ export interface Lines {
   steps: boolean;
   /** How many whole steps of x one y is the mean of. */
   ratio: number;
+  of: number | null;
 }
 
 export interface Dials {
@@ -184,6 +189,7 @@ export interface Dials {
   hands: [number, number][][];
   names: string[];
   labels: string[];
+  of: number | null;
 }
 
 export type Panel = Image | Lines | Dials;

@@ -88,16 +88,16 @@ def show(
 
     \b
     {panel: "image", title, values, rows, columns, limit, colours, unit, square, ratio,
-     channel}
-    {panel: "lines", title, x, lines, x_axis, y_axis, marks, steps, ratio}
-    {panel: "dials", title, hands, names, labels}
+     channel, of}
+    {panel: "lines", title, x, lines, x_axis, y_axis, marks, steps, ratio, of}
+    {panel: "dials", title, hands, names, labels, of}
 
     values are rows of numbers, coloured from -limit to limit; channel is the dimension, pair or
-    head that they are of, null if of several; a line is {name, y, colour, low,
-    high}, with a y for each x and a colour counted from 0; nothing is averaged here, so ratio is 1,
-    low and high are null; a mark is {name, x, y}, one of them null; hands are [angle, length] for
-    each dial's name and each label; rows, columns and axes are {name, labels, log}. null is what is
-    not a finite number.
+    head that they are of, null if of several; of is the number of the encoding, from 0, null if
+    there is not one; a line is {name, y, colour, low, high}, with a y for each x and a colour
+    counted from 0; nothing is averaged here, so ratio is 1, low and high are null; a mark is
+    {name, x, y}, one of them null; hands are [angle, length] for each dial's name and each label;
+    rows, columns and axes are {name, labels, log}. null is what is not a finite number.
 
     --csv prints a line for each number: panel, title, row, row_label, column, column_label, value,
     length. Rows are an image's rows, lines or dials; columns are an image's columns, x or hands;

@@ -155,12 +155,13 @@ def view_json(made: View, rows: int, columns: int) -> dict[str, Any]:
 
 
 def _image_json(image: Image, rows: int, columns: int) -> dict[str, Any]:
-    ratio = image.box(rows, columns)
-    shape = [-(-size // step) for size, step in zip(image.values.shape, ratio, strict=True)]
+    ratio, whole = image.box(rows, columns), image.values.shape
+    shape = [-(-size // step) for size, step in zip(whole, ratio, strict=True)]
+    sizes = {"shape": shape, "whole": list(whole)}
     if shape[0] * shape[1] <= INLINE:
-        return image.averaged(rows, columns).to_json() | {"shape": shape}
+        return image.averaged(rows, columns).to_json() | sizes
     empty = dataclasses.replace(image, values=np.zeros((0, 0)), ratio=ratio)
-    return empty.to_json() | {"shape": shape, "values": None}
+    return empty.to_json() | sizes | {"values": None}
 
 
 def panel_values(made: View, values: dict[str, Any]) -> np.ndarray:

@@ -118,6 +118,7 @@ FORMS: dict[str, Schema] = {
         title=TEXT,
         values=either(many(many(NUMBER_OR_NOTHING)), NOTHING),
         shape=PAIR,
+        whole=PAIR,
         rows=named("Axis"),
         columns=named("Axis"),
         limit=NUMBER,
@@ -126,6 +127,7 @@ FORMS: dict[str, Schema] = {
         square=BOOLEAN,
         ratio=PAIR,
         channel=either(WHOLE, NOTHING),
+        of=either(WHOLE, NOTHING),
     ),
     "Line": form(
         name=TEXT,
@@ -145,6 +147,7 @@ FORMS: dict[str, Schema] = {
         marks=many(named("Mark")),
         steps=BOOLEAN,
         ratio=WHOLE,
+        of=either(WHOLE, NOTHING),
     ),
     "Dials": form(
         panel=words("dials"),
@@ -152,6 +155,7 @@ FORMS: dict[str, Schema] = {
         hands=many(many(exactly(NUMBER, NUMBER))),
         names=many(TEXT),
         labels=many(TEXT),
+        of=either(WHOLE, NOTHING),
     ),
     "Panel": either(named("Image"), named("Lines"), named("Dials")),
     "View": form(

@@ -22,25 +22,25 @@ def addition(scene: Scene) -> View:
     t = scene.t
     tokens = scene.sentence()
     positions = np.arange(len(tokens))
-    found: list[tuple[str, np.ndarray]] = []
-    for subject in scene.subjects:
+    found: list[tuple[str, np.ndarray, int]] = []
+    for number, subject in enumerate(scene.subjects):
         assert isinstance(subject.acting, Additive)
         encoding = subject.encoded(positions)
         x = embeddings(tokens, subject.dim) * np.sqrt(np.mean(encoding**2))
         made = np.asarray(subject.acting.add(x, subject.points(positions), subject.params))
         label = "" if len(scene.subjects) == 1 else f"{subject.name}: "
         found += [
-            (label + t("embedding"), x),
-            (label + t("+ encoding"), encoding),
-            (label + t("= input"), made),
+            (label + t("embedding"), x, number),
+            (label + t("+ encoding"), encoding, number),
+            (label + t("= input"), made, number),
         ]
     # a column for each subject
     found = [found[i] for part in range(3) for i in range(part, len(found), 3)]
-    limit = common_limit([values for _, values in found])
+    limit = common_limit([values for _, values, _ in found])
     rows, columns = Axis(t("position"), tokens), Axis(t("dimension"))
     panels = tuple(
-        Image(title, values, rows, columns, limit, "diverging", t("value"))
-        for title, values in found
+        Image(title, values, rows, columns, limit, "diverging", t("value"), of=number)
+        for title, values, number in found
     )
     title = scene.title(t("embedding + encoding = input"))
     note = t("embeddings are made from each token's text, not learned")

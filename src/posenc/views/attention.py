@@ -30,7 +30,7 @@ def attention(scene: Scene) -> View:
     if len(tokens) > MOST_TOKENS:
         raise ValueError(f"tokens must be at most {MOST_TOKENS}; got {len(tokens)}")
     order = shuffled(len(tokens), scene.seed)
-    found: list[tuple[str, np.ndarray]] = []
+    found: list[tuple[str, np.ndarray, Subject | None]] = []
     rows = _compared(scene)
     drawn = {dim: projected(tokens, dim=dim, seed=scene.seed) for _, _, dim in rows}
     for title, subject, dim in rows:
@@ -42,12 +42,22 @@ def attention(scene: Scene) -> View:
         # what rounding leaves of no difference is none
         largest = float(np.abs(back - straight).max().round(12))
         said = t("shuffled and put back: differs by {largest}", largest=number(largest))
-        found += [(title, straight), (said, back)]
-    limit = common_limit([values for _, values in found])
+        found += [(title, straight, subject), (said, back, subject)]
+    limit = common_limit([values for _, values, _ in found])
     rows, columns = Axis(t("query"), tokens), Axis(t("key"), tokens)
     panels = tuple(
-        Image(title, values, rows, columns, limit, "sequential", t("weight"), square=True)
-        for title, values in found
+        Image(
+            title,
+            values,
+            rows,
+            columns,
+            limit,
+            "sequential",
+            t("weight"),
+            square=True,
+            of=None if subject is None else scene.of(subject),
+        )
+        for title, values, subject in found
     )
     notes = (
         t("shuffled: {words}", words=" ".join(tokens[i] for i in order)),

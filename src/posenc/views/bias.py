@@ -70,7 +70,7 @@ def _curves(scene: Scene, subject: Subject) -> Lines:
     x_axis = Axis(t("distance (query − key)"))
     title = t("query at {position}", position=last)
     title = title if len(scene.subjects) == 1 else f"{subject.name}, {title}"
-    return Lines(title, keys - last, lines, x_axis, Axis(t("bias")))
+    return Lines(title, keys - last, lines, x_axis, Axis(t("bias")), of=scene.of(subject))
 
 
 def _matrices(scene: Scene, subject: Subject) -> list[tuple[int, np.ndarray]]:
@@ -91,7 +91,16 @@ def _matrix(scene: Scene, subject: Subject, head: int, values: np.ndarray, limit
     title = t("head {head}", head=head + 1)
     title = title if len(scene.subjects) == 1 else f"{subject.name}, {title}"
     return Image(
-        title, values, rows, columns, limit, "diverging", t("bias"), square=True, channel=head
+        title,
+        values,
+        rows,
+        columns,
+        limit,
+        "diverging",
+        t("bias"),
+        square=True,
+        channel=head,
+        of=scene.of(subject),
     )
 
 
@@ -125,6 +134,7 @@ def _displacements(scene: Scene, subject: Subject) -> list[Image]:
             t("bias"),
             square=True,
             channel=head,
+            of=scene.of(subject),
         )
         for head in shown
     ]

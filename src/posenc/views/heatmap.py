@@ -30,11 +30,13 @@ def heatmap(scene: Scene) -> View:
     panels = [
         asked(
             scene,
-            Image(s.name, added[s], rows, Axis(t("dimension")), limit, "diverging", t("value"))
+            Image(
+                s.name, added[s], rows, Axis(t("dimension")), limit, "diverging", t("value"), of=i
+            )
             if s in added
             else angles(scene, s, positions),
         )
-        for s in scene.subjects
+        for i, s in enumerate(scene.subjects)
     ]
     said = t("values by position and dimension") if added else t("angles by position and pair")
     notes = scene.notes(*scene.one_scale(sizes))
@@ -55,7 +57,8 @@ def angles(scene: Scene, subject: Subject, positions: np.ndarray) -> Image:
     t = scene.t
     values = np.angle(subject.turned(positions))
     rows = scene.position_axis()
-    return Image(subject.name, values, rows, Axis(t("pair")), math.pi, "cyclic", t("angle"))
+    columns, of = Axis(t("pair")), scene.of(subject)
+    return Image(subject.name, values, rows, columns, math.pi, "cyclic", t("angle"), of=of)
 
 
 def waves(scene: Scene) -> View:
@@ -82,7 +85,7 @@ def _waves(scene: Scene, subject: Subject) -> Lines:
         for i in (moving(values, 5) if scene.channels is None else scene.chosen(values.shape[1], 5))
     )
     y_axis = Axis(t("cosine") if rotary else t("value"))
-    return Lines(subject.name, x, lines, scene.position_axis(), y_axis)
+    return Lines(subject.name, x, lines, scene.position_axis(), y_axis, of=scene.of(subject))
 
 
 def moving(values: np.ndarray, most: int) -> list[int]:

@@ -1,5 +1,7 @@
 """Learned against sinusoidal: a table of parameters beside the waves of the same width."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from posenc.encodings import Sinusoidal
@@ -24,13 +26,15 @@ def learned(scene: Scene) -> View:
     t = scene.t
     positions = scene.positions(64, most=2**12)
     panels: list[Panel] = []
-    for subject in (*scene.subjects, Subject(Sinusoidal(scene.subjects[0].dim))):
+    beside = Subject(Sinusoidal(scene.subjects[0].dim))
+    for subject in (*scene.subjects, beside):
+        of = None if subject is beside else scene.of(subject)
         values = subject.encoded(positions)
         limit = common_limit([values])
         alike = t("{encoding}: {what}", encoding=subject.name, what=t("similarity of positions"))
         rows, columns = scene.position_axis(), Axis(t("dimension"))
         panels += [
-            Image(subject.name, values, rows, columns, limit, "diverging", t("value")),
-            square(scene, alike, matrix(subject, positions), 1.0),
+            Image(subject.name, values, rows, columns, limit, "diverging", t("value"), of=of),
+            replace(square(scene, alike, matrix(subject, positions), 1.0), of=of),
         ]
     return View("learned", t("learned and sinusoidal"), tuple(panels), scene.notes(), columns=2)

@@ -132,6 +132,7 @@ def _maps(scene: Scene, subject: Subject, values: np.ndarray, limit: float) -> l
             t("value") if added else t("angle"),
             square=True,
             channel=i,
+            of=scene.of(subject),
         )
         for i in shown
     ]

@@ -35,7 +35,8 @@ class Image:
 
     Cyclic values are angles, and limit is half a turn. NaN is drawn as nothing. `ratio` says how
     many rows and columns of the axes one cell is the mean of; `square` that cells are squares;
-    `channel` which dimension, pair or head it is of, from 0, where it is of one.
+    `channel` which dimension, pair or head it is of, from 0, where it is of one. `of` is the number
+    of the encoding that it is of, from 0, where it is of one.
     """
 
     title: str
@@ -48,6 +49,7 @@ class Image:
     square: bool = False
     ratio: tuple[int, int] = (1, 1)
     channel: int | None = None
+    of: int | None = None
 
     def averaged(self, rows: int, columns: int) -> "Image":
         """This image with at most so many cells, each the mean of a box of them: never every n-th.
@@ -95,6 +97,7 @@ class Image:
             "square": self.square,
             "ratio": list(self.ratio),
             "channel": self.channel,
+            "of": self.of,
         }
 
 
@@ -134,7 +137,8 @@ class Lines:
     """Lines over one x; where y is not finite a line has a gap.
 
     `steps` says that there is nothing between one x and the next: y is drawn level around each.
-    `ratio` says how many whole steps of x, such as positions, one y is the mean of.
+    `ratio` says how many whole steps of x, such as positions, one y is the mean of; `of` of which
+    encoding they are, from 0, where all are of one.
     """
 
     title: str
@@ -145,6 +149,7 @@ class Lines:
     marks: tuple[Mark, ...] = ()
     steps: bool = False
     ratio: int = 1
+    of: int | None = None
 
     def averaged(self, columns: int) -> "Lines":
         """These lines with at most so many steps of x, each y a mean over a box: never every n-th.
@@ -191,6 +196,7 @@ class Lines:
             "marks": [{"name": mark.name, "x": mark.x, "y": mark.y} for mark in self.marks],
             "steps": self.steps,
             "ratio": self.ratio,
+            "of": self.of,
         }
 
 
@@ -198,13 +204,15 @@ class Lines:
 class Dials:
     """Hands on circles: hands (dial, hand, 2) are an angle, counted to the left, and a length.
 
-    `names` are those of the dials, a pair of channels each, `labels` those of the hands.
+    `names` are those of the dials, a pair of channels each, `labels` those of the hands; `of` is
+    the number of the encoding, from 0.
     """
 
     title: str
     hands: np.ndarray
     names: tuple[str, ...]
     labels: tuple[str, ...]
+    of: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The dials as plain data."""
@@ -214,6 +222,7 @@ class Dials:
             "hands": finite(self.hands),
             "names": list(self.names),
             "labels": list(self.labels),
+            "of": self.of,
         }
 
 

@@ -76,7 +76,8 @@ def _image(scene: Scene, subject: Subject, values: np.ndarray, limit: float) -> 
     single = len(scene.subjects) == 1
     title = formula if single else t("{encoding}: {what}", encoding=subject.name, what=formula)
     rows, columns = Axis(t("query"), scene.tokens), Axis(t("key"), scene.tokens)
-    return Image(title, values, rows, columns, limit, "diverging", t("product"), square=True)
+    unit, of = t("product"), scene.of(subject)
+    return Image(title, values, rows, columns, limit, "diverging", unit, square=True, of=of)
 
 
 def _lines(scene: Scene, subject: Subject, values: np.ndarray) -> Lines:
@@ -93,7 +94,7 @@ def _lines(scene: Scene, subject: Subject, values: np.ndarray) -> Lines:
     title = said if single else t("{encoding}: {what}", encoding=subject.name, what=said)
     # beside one image the name of its colours stands there already
     x_axis, y_axis = Axis(t("distance (query − key)")), Axis("" if single else t("product"))
-    return Lines(title, distances, lines, x_axis, y_axis)
+    return Lines(title, distances, lines, x_axis, y_axis, of=scene.of(subject))
 
 
 def _over_distance(values: np.ndarray, m: int) -> np.ndarray:

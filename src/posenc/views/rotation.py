@@ -67,4 +67,4 @@ def _dials(scene: Scene, subject: Subject) -> Dials:
         f"{p} {word}" if word and word != str(p) else f"{p}"
         for p, word in zip(shown.tolist(), words, strict=True)
     )
-    return Dials(subject.name, hands, names, labels)
+    return Dials(subject.name, hands, names, labels, scene.of(subject))

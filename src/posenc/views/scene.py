@@ -41,6 +41,10 @@ class Scene:
         """The positions 0, 1, … of the tokens."""
         return np.asarray(consecutive(self.count(otherwise, most=most)))
 
+    def of(self, subject: Subject) -> int:
+        """The number of a subject, from 0, as its panels have it."""
+        return self.subjects.index(subject)
+
     def position_axis(self) -> Axis:
         """Positions along a side, named by their tokens."""
         t = self.t

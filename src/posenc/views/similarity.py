@@ -1,5 +1,7 @@
 """Similarity: how alike the encodings of two positions are, and how that falls with distance."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from posenc.mechanisms import Additive
@@ -21,14 +23,17 @@ def similarity(scene: Scene) -> View:
     panels: list[Panel] = []
     if plain:
         positions = scene.positions(64, most=2**12)
-        matrices = [(subject.name, matrix(subject, positions)) for subject in plain]
+        matrices = [(subject, matrix(subject, positions)) for subject in plain]
         limit = common_limit([values for _, values in matrices])
         whole = t("similarity of positions")
-        panels += [square(scene, whole if single else name, m, limit) for name, m in matrices]
+        panels += [
+            replace(square(scene, whole if single else s.name, m, limit), of=scene.of(s))
+            for s, m in matrices
+        ]
         panels.append(_kernels(scene, matrices))
-    around = [(subject.name, _around_the_middle(scene, subject)) for subject in on_grid]
+    around = [(subject, _around_the_middle(scene, subject)) for subject in on_grid]
     limit = common_limit([values for _, values in around])
-    panels += [_map(scene, name, values, limit) for name, values in around]
+    panels += [_map(scene, subject, values, limit) for subject, values in around]
     title = scene.title(t("similarity of positions"))
     return View("similarity", title, tuple(panels), scene.notes(), columns=min(4, len(panels)))
 
@@ -57,9 +62,9 @@ def square(scene: Scene, title: str, values: np.ndarray, limit: float) -> Image:
     return Image(title, values, axis, axis, limit, "diverging", t("similarity"), square=True)
 
 
-def _kernels(scene: Scene, matrices: list[tuple[str, np.ndarray]]) -> Lines:
+def _kernels(scene: Scene, matrices: list[tuple[Subject, np.ndarray]]) -> Lines:
     t = scene.t
-    lines = tuple(Line(name, by_distance(values)) for name, values in matrices)
+    lines = tuple(Line(subject.name, by_distance(values)) for subject, values in matrices)
     x = np.arange(len(lines[0].y))
     title = t("mean similarity over each distance")
     # no name beside y: that of the colours stands there
@@ -72,10 +77,11 @@ def _around_the_middle(scene: Scene, subject: Subject) -> np.ndarray:
     return matrix(subject, points, middle)[:, 0].reshape(side, side)
 
 
-def _map(scene: Scene, title: str, values: np.ndarray, limit: float) -> Image:
+def _map(scene: Scene, subject: Subject, values: np.ndarray, limit: float) -> Image:
     t = scene.t
     rows, columns = Axis(t("row")), Axis(t("column"))
-    return Image(title, values, rows, columns, limit, "diverging", t("similarity"), square=True)
+    unit, of = t("similarity"), scene.of(subject)
+    return Image(subject.name, values, rows, columns, limit, "diverging", unit, square=True, of=of)
 
 
 def _unit(rows: np.ndarray) -> np.ndarray:
