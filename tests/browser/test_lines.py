@@ -54,3 +54,41 @@ def test_each_scale_says_whose_it_is(visit: Visit) -> None:
     visit.open(e="Learned(64, 64)", n=64, view="learned")
     labels = visit.page.locator("#large footer bdi").all_inner_texts()
     assert labels == ["Learned(64, 64): value", "similarity", "Sinusoidal(64): value"]
+
+
+def test_averaged_wavelengths_have_whole_dimensions(visiting, address: str) -> None:
+    visit: Visit = visiting(address, viewport={"width": 1000, "height": 900})
+    visit.open(e="Sinusoidal(2048)", view="wavelengths", d=7)
+    assert visit.page.locator("#large .averaged").count() == 1
+    plot = visit.page.locator("#large .plot")
+    plot.hover(position={"x": 300, "y": 100})
+    assert visit.cell.rsplit(" ")[1].isdigit(), visit.cell
+    plot.click(position={"x": 300, "y": 100})
+    pinned = int(visit.state["d"][0])
+    visit.page.mouse.move(5, 5)
+    plot.focus()
+    visit.page.keyboard.press("ArrowRight")
+    assert visit.state["d"] == [str(pinned + 1)]
+    visit.page.keyboard.press("End")
+    assert visit.state["d"] == ["2047"]
+    visit.page.keyboard.press("Home")
+    assert visit.state["d"] == ["0"]
+
+
+def test_wavelengths_of_dimensions_are_drawn_as_steps(visit: Visit) -> None:
+    """Both dimensions of a pair have one wavelength: between pairs the line goes straight up."""
+    visit.open(e="Sinusoidal(8)", view="wavelengths")
+    rows = visit.page.locator("#large .uplot canvas").evaluate(
+        """(canvas) => {
+          const { width, height } = canvas;
+          const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+          const [r, g, b] = document.querySelector("#large .legend path").getAttribute("stroke")
+            .match(/[0-9a-f]{2}/gi).map((x) => parseInt(x, 16));
+          const near = (at) => [r, g, b].every((c, i) => Math.abs(data[4 * at + i] - c) < 8);
+          const count = (size) => [...Array(size).keys()];
+          return count(width).map((x) => count(height).filter((y) => near(y * width + x)).length);
+        }"""
+    )
+    drawn = [count for count in rows if count]
+    assert sum(count > 20 for count in drawn) <= 4 * 3  # three walls, a few pixels wide
+    assert max(drawn) > 40

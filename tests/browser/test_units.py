@@ -175,3 +175,21 @@ def test_addresses_and_the_names_of_saved_answers(units: Units) -> None:
     assert units.call("api", "(m, all) => all.map(m.savedName)", named) == [
         "cell?d=2&e=A&p=1", "messages?lang=ja", "view/heatmap", "tokens",
     ]  # fmt: skip
+
+
+def test_steps_are_level_around_each_x_and_end_at_gaps(units: Units) -> None:
+    x, y = [0, 1, 2, 4, 5], [1, 1, 3, None, 7]
+    assert units.call("steps", "(m, [x, y]) => m.level(x, y)", [x, y]) == [
+        [[0, 1], [0.5, 1], [0.5, 1], [1.5, 1], [1.5, 3], [2, 3]],
+        [[5, 7], [5, 7]],
+    ]
+    assert units.call("steps", "(m, [x, y]) => m.sloped(x, y)", [x, y]) == [
+        [[0, 1], [1, 1], [2, 3]],
+        [[5, 7]],
+    ]
+
+
+def test_keys_move_down_and_across(units: Units) -> None:
+    keys = ["ArrowUp", "ArrowRight", "PageDown", "Home", "End", "Tab"]
+    moves = units.call("moves", "(m, keys) => keys.map((key) => m.moveOf(key, 64, 8))", keys)
+    assert moves == [[-1, 0], [0, 1], [8, 0], [0, -64], [0, 64], None]

@@ -1,7 +1,7 @@
 /** What the page knows: its state, the cursor, and the answers that several parts of it need. */
 import { getContext, setContext } from "svelte";
 import { address, Refused, type Api, type Query } from "./api";
-import type { Acts, Catalogue, CellAnswer, Colours, Image, Report, Told, Tokens } from "./contract";
+import type { Acts, Catalogue, CellAnswer, Colours, Image, Panel, Report, Told, Tokens } from "./contract";
 import { Resource } from "./resource.svelte";
 import { FIRST, toQuery, type Lang, type State, type ViewKind } from "./state";
 
@@ -181,7 +181,10 @@ export class Explorer {
 
   /** Whether positions are those of a sentence, not the rows and columns of a picture. */
   get flat(): boolean {
-    return this.likeOf(this.shown)?.views.includes("attention") ?? true;
+    return this.isFlat(this.shown);
+  }
+  private isFlat(expression: string | undefined): boolean {
+    return this.likeOf(expression)?.views.includes("attention") ?? true;
   }
 
   /** The second place of a cell: a key, a dimension, or the first dimension of the pair at the cursor. */
@@ -237,9 +240,20 @@ export class Explorer {
     this.hover = null;
   }
 
-  /** What a column of a picture is: a dimension, or, of positions by positions, a key. */
-  columnOf(image: Image): "d" | "k" {
-    return image.square && (!this.flat || !this.paired) ? "k" : "d";
+  /** What a column of a picture is: a dimension, or, of positions by positions, a key; to the encoding shown, or another. */
+  columnOf(image: Image, expression = this.shown): "d" | "k" {
+    return image.square && !(this.isFlat(expression) && this.isPaired(expression)) ? "k" : "d";
+  }
+
+  /** Which of the encodings a panel is of, where it is of one. */
+  numberOf(panel: Panel): number | undefined {
+    return panel.of !== null && panel.of < this.state.e.length ? panel.of : undefined;
+  }
+
+  /** A place of a picture as the cursor takes it. */
+  placeIn(image: Image, row: number, column: number): Partial<Cursor> & { of?: number } {
+    const of = this.numberOf(image);
+    return { p: row, [this.columnOf(image, this.state.e[of ?? this.active])]: column, of, ...this.channelOf(image) };
   }
 
   /** The dimension or the head that a picture is of, as a part of the cursor. */
@@ -250,7 +264,10 @@ export class Explorer {
 
   /** Whether the encoding is about pairs of a query and a key. */
   private get paired(): boolean {
-    return this.acts === "bias" || this.acts === "scores";
+    return this.isPaired(this.shown);
+  }
+  private isPaired(expression: string | undefined): boolean {
+    return ["bias", "scores"].includes(this.likeOf(expression)?.acts ?? "additive");
   }
 
   /** The colour that a token keeps in all views. */

@@ -2,6 +2,7 @@
 import uPlot from "uplot";
 import type { Line, Lines } from "./contract";
 import { number } from "./numbers";
+import { level, sloped } from "./steps";
 
 export interface Tick {
   at: number;
@@ -65,12 +66,13 @@ export function plot(target: HTMLElement, lines: Lines, look: Look, tell: Tell):
         width: lines.ratio > 1 ? 1 : 2, // a mean is not to hide the band
         pxAlign: 0, // points at whole pixels would make a smooth wave wobble
         dash: looks[i]?.stroke,
+        ...(lines.steps ? { paths: levelPaths } : {}),
         points: { show: marked, size: 5, filter: (_u: uPlot, _series: number, show: boolean) => (show ? whole : null) },
       })),
     ],
     hooks: {
       ready: [tell.ready],
-      drawAxes: [(u) => lines.lines.forEach((line, i) => fillBand(u, lines.x, line, looks[i]?.shade ?? look.ink))],
+      drawAxes: [(u) => lines.lines.forEach((line, i) => fillBand(u, lines, line, looks[i]?.shade ?? look.ink))],
       draw: [
         (u) => {
           strokeMarks(u, lines, look.ink);
@@ -100,22 +102,28 @@ function around(lines: Lines): uPlot.Range.MinMax {
 }
 
 /** From the least to the largest of what a line is the mean of, behind it. */
-function fillBand(u: uPlot, x: number[], { low, high }: Line, shade: string): void {
+function fillBand(u: uPlot, { x, steps }: Lines, { low, high }: Line, shade: string): void {
   if (!low || !high) return;
   u.ctx.save();
   u.ctx.globalAlpha = 0.25;
   u.ctx.fillStyle = shade;
-  const go = (i: number, y: number | null | undefined) => u.ctx.lineTo(u.valToPos(x[i] ?? 0, "x", true), u.valToPos(y ?? 0, "y", true));
-  for (let first = 0; first < x.length; first++) {
-    let end = first; // of a stretch without a gap
-    while (end < x.length && low[end] !== null) end++;
+  const corners = steps ? level : sloped;
+  const below = corners(x, low);
+  corners(x, high).forEach((above, stretch) => {
     u.ctx.beginPath();
-    for (let i = first; i < end; i++) go(i, high[i]);
-    for (let i = end - 1; i >= first; i--) go(i, low[i]);
+    for (const [at, y] of [...above, ...(below[stretch] ?? []).reverse()]) u.ctx.lineTo(u.valToPos(at, "x", true), u.valToPos(y, "y", true));
     u.ctx.fill();
-    first = end;
-  }
+  });
   u.ctx.restore();
+}
+
+/** A line that is level around each x. */
+function levelPaths(u: uPlot, series: number): uPlot.Series.Paths {
+  const stroke = new Path2D();
+  for (const stretch of level(u.data[0] as number[], u.data[series] as (number | null)[])) {
+    stretch.forEach(([x, y], corner) => stroke[corner ? "lineTo" : "moveTo"](u.valToPos(x, "x", true), u.valToPos(y, "y", true)));
+  }
+  return { stroke };
 }
 
 function strokeMarks(u: uPlot, lines: Lines, ink: string): void {
