@@ -26,11 +26,13 @@ def test_the_window_stays_under_the_mouse(visit: Visit) -> None:
     window = visit.page.locator("#large .window")
     before = window.evaluate(PLACE)
     assert before[1] > 0
+    window.scroll_into_view_if_needed()
     box = window.bounding_box()
     assert box is not None
     for step in range(8):
         visit.page.mouse.move(box["x"] + 200 + 20 * step, box["y"] + 200 + 20 * step)
         visit.page.wait_for_timeout(30)
+    assert visit.page.locator("#large .reading span").first.inner_text()  # it is over a cell
     assert window.evaluate(PLACE) == before
 
 
