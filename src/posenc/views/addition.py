@@ -6,6 +6,7 @@ from posenc.mechanisms import Additive
 from posenc.views.embedding import embeddings
 from posenc.views.panels import Axis, Image, View, common_limit
 from posenc.views.scene import Scene
+from posenc.views.subject import Subject
 
 
 def addition(scene: Scene) -> View:
@@ -21,13 +22,9 @@ def addition(scene: Scene) -> View:
     """
     t = scene.t
     tokens = scene.sentence()
-    positions = np.arange(len(tokens))
     found: list[tuple[str, np.ndarray, int]] = []
     for number, subject in enumerate(scene.subjects):
-        assert isinstance(subject.acting, Additive)
-        encoding = subject.encoded(positions)
-        x = embeddings(tokens, subject.dim) * np.sqrt(np.mean(encoding**2))
-        made = np.asarray(subject.acting.add(x, subject.points(positions), subject.params))
+        x, encoding, made = summands(scene, subject)
         label = "" if len(scene.subjects) == 1 else f"{subject.name}: "
         found += [
             (label + t("embedding"), x, number),
@@ -45,3 +42,14 @@ def addition(scene: Scene) -> View:
     title = scene.title(t("embedding + encoding = input"))
     note = t("embeddings are made from each token's text, not learned")
     return View("sum", title, panels, scene.notes(note), columns=min(4, len(scene.subjects)))
+
+
+def summands(scene: Scene, subject: Subject) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Embeddings, encodings, and their sum, of the sentence: (token, dim) each."""
+    assert isinstance(subject.acting, Additive)
+    tokens = scene.sentence()
+    positions = np.arange(len(tokens))
+    encoding = subject.encoded(positions)
+    x = embeddings(tokens, subject.dim) * np.sqrt(np.mean(encoding**2))
+    made = np.asarray(subject.acting.add(x, subject.points(positions), subject.params))
+    return x, encoding, made

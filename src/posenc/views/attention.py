@@ -77,15 +77,19 @@ def projected(tokens: tuple[str, ...], *, dim: int, seed: int) -> tuple[np.ndarr
 
 def weights(subject: Subject | None, q: np.ndarray, k: np.ndarray, head: int) -> np.ndarray:
     """The softmax of what an encoding makes of queries and keys at 0, 1, …, of a head: (q, k)."""
+    made = logits_of(subject, q, k, head)
+    made = np.exp(made - made.max(axis=-1, keepdims=True))
+    return made / made.sum(axis=-1, keepdims=True)
+
+
+def logits_of(subject: Subject | None, q: np.ndarray, k: np.ndarray, head: int) -> np.ndarray:
+    """The logits of a head, (q, k), as an encoding makes them, or nothing does; -inf if unseen."""
     subject = subject or Subject(NoPE())
     if not subject.encoding.scaled:  # it leaves dividing by the root to the weights of the model
         q = q / np.sqrt(q.shape[-1])
     positions = np.arange(len(k))
-    made = np.where(
-        subject.ahead(positions, positions), -np.inf, _logits(subject, q, k, positions, head)
-    )
-    made = np.exp(made - made.max(axis=-1, keepdims=True))
-    return made / made.sum(axis=-1, keepdims=True)
+    made = _logits(subject, q, k, positions, head)
+    return np.where(subject.ahead(positions, positions), -np.inf, made)
 
 
 def _logits(

@@ -30,10 +30,10 @@ def products(scene: Scene) -> View:
     images = [_image(scene, subject, values, limit) for subject, values in found.items()]
     lines = [_lines(scene, subject, values) for subject, values in found.items()]
     rotary = any(not isinstance(subject.acting, Additive) for subject in scene.subjects)
-    drawn = t("one q and one k at every position, drawn with seed {seed}", seed=scene.seed)
+    said = t("one q and one k at every position, drawn with seed {seed}", seed=scene.seed)
     notes = scene.notes(
         *(_apart(scene, subject, values) for subject, values in found.items()),
-        *([drawn] if rotary else []),
+        *([said] if rotary else []),
         *scene.one_scale({subject.name: largest(values) for subject, values in found.items()}),
     )
     columns = min(4, max(2, len(scene.subjects)))
@@ -45,8 +45,13 @@ def matrix(scene: Scene, subject: Subject, positions: np.ndarray) -> np.ndarray:
     """R(m) q · R(n) k of one q and one k, or e(m) · e(n): (m, n)."""
     q, k = np.zeros((2, subject.dim))  # what is added is all there is
     if not isinstance(subject.acting, Additive):
-        q, k = np.random.default_rng(scene.seed).normal(size=(2, subject.dim))
+        q, k = drawn(scene, subject)
     return subject.products(q, k, positions, positions)
+
+
+def drawn(scene: Scene, subject: Subject) -> np.ndarray:
+    """One query and one key: (2, dim)."""
+    return np.random.default_rng(scene.seed).normal(size=(2, subject.dim))
 
 
 def apart(values: np.ndarray) -> float:

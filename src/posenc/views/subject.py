@@ -86,6 +86,12 @@ class Subject:
         """The length of a text with these positions."""
         return 1 + max(0, math.floor(positions.max(initial=0)))
 
+    def rotated(self, x: np.ndarray, position: int, *, keys: bool = False) -> np.ndarray:
+        """A query, or a key, as it is at a position: (dim,)."""
+        assert isinstance(self.acting, Rotary)
+        turn = self.acting.rotate_keys if keys else self.acting.rotate
+        return _float64(turn(x[None], self.points(np.array([position]))))[0]
+
     def biases(self, q_pos: np.ndarray, k_pos: np.ndarray) -> np.ndarray:
         """b: (head, q, k); NaN for keys ahead where the encoding looks back only."""
         assert isinstance(self.acting, Bias)
