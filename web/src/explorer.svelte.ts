@@ -5,6 +5,9 @@ import type { Acts, Catalogue, CellAnswer, Colours, Image, Panel, Report, Told, 
 import { Resource } from "./resource.svelte";
 import { FIRST, toQuery, type Lang, type State, type ViewKind } from "./state";
 
+/** A place of a view: which encoding it is of, and of which view, where that matters. */
+export type Place = { [part in keyof Cursor]?: number | null } & { of?: number; view?: string };
+
 export interface Cursor {
   p: number;
   d: number;
@@ -23,13 +26,16 @@ const FIRST_VIEWS: Record<Acts, ViewKind> = { additive: "heatmap", rotary: "rota
 
 const KEPT = 32;
 
+/** Views with numbers of their own: of two positions, or of a token and its encoding. */
+const WORKED: ViewKind[] = ["similarity", "products", "attention", "sum"];
+
 /** An expression as a link has it. */
 const plain = (expression: string): string => expression.replaceAll(" ", "");
 
 export class Explorer {
   state: State;
   /** Where the pointer is; null where it is not over a view. */
-  hover = $state.raw<(Partial<Cursor> & { of?: number }) | null>(null);
+  hover = $state.raw<Place | null>(null);
   dark = $state(false);
   /** Why the large view could not be drawn: said beside the control that caused it. */
   refused = $state.raw<Refused | null>(null);
@@ -227,14 +233,15 @@ export class Explorer {
     const last = this.count - 1;
     const start = this.paired && this.flat ? { p: last, d: 0 } : { p: Math.min(2, last), d: this.begins };
     const { p, d, k, h } = this.state;
-    const place = { p: p ?? start.p, d: d ?? start.d, k: k ?? 0, h: h ?? 0, ...this.hover };
+    const over = this.hover;
+    const place = { p: over?.p ?? p ?? start.p, d: over?.d ?? d ?? start.d, k: over?.k ?? k ?? 0, h: over?.h ?? h ?? 0 };
     const [row, column] = [Math.min(place.p, last), Math.min(place.k, last)];
     const heads = this.toldOf(this.shown)?.heads ?? 1;
     return { p: row, d: Math.min(place.d, this.columns - 1), k: column, h: Math.min(place.h, heads - 1) };
   }
 
   /** Keep the cursor at a place; null is wherever it would be anyway. */
-  pin({ of = this.active, ...place }: { [part in keyof Cursor]?: number | null } & { of?: number }): void {
+  pin({ of = this.active, view: _, ...place }: Place): void {
     Object.assign(this.state, place);
     this.active = of;
     this.hover = null;
@@ -251,9 +258,20 @@ export class Explorer {
   }
 
   /** A place of a picture as the cursor takes it. */
-  placeIn(image: Image, row: number, column: number): Partial<Cursor> & { of?: number } {
+  placeIn(image: Image, view: string, row: number, column: number): Place {
     const of = this.numberOf(image);
-    return { p: row, [this.columnOf(image, this.state.e[of ?? this.active])]: column, of, ...this.channelOf(image) };
+    return { view, p: row, [this.columnOf(image, this.state.e[of ?? this.active])]: column, of, ...this.channelOf(image) };
+  }
+
+  /** The view whose number the cell is about, if that is not the encoding's own number. */
+  get worked(): ViewKind | null {
+    const kind = (this.hover?.view ?? this.view) as ViewKind;
+    return this.flat && WORKED.includes(kind) ? kind : null;
+  }
+
+  /** The key at the cursor, where columns are keys or other positions. */
+  get key(): number {
+    return this.paired ? this.cursor.d : this.cursor.k;
   }
 
   /** The dimension or the head that a picture is of, as a part of the cursor. */

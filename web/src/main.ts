@@ -37,7 +37,7 @@ async function start(target: Element): Promise<void> {
   const first = explorer.known ? api.json(explorer.viewAddress("heatmap", { rows: 512, columns: 512 })).catch(() => undefined) : null;
   const late = new Promise((done) => setTimeout(done, PATIENCE));
   await Promise.race([Promise.all([spoken, first, asked, catalogue]), late]);
-  const said = () => t("The link had values that cannot be used, so these are as usual: {names}.", { names: wrong.join(t(", ")) });
+  const said = () => t("The link had values that cannot be used; these were replaced: {names}.", { names: wrong.join(t(", ")) });
   if (wrong.length) explorer.note = { wrong: false, says: said };
   mount(App, { target, props: { explorer } });
 }

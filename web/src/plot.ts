@@ -30,6 +30,9 @@ export interface Tell {
   hover: (index: number | null) => void;
 }
 
+/** Steps of positions, dimensions and distances, of which there are whole ones only. */
+const WHOLE = Array.from({ length: 7 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat();
+
 /** Dashes of a line, in pixels; the library calls them solid, dashed, dotted, and both in turn. */
 export const STROKES = [[], [8, 4], [2, 3], [8, 3, 2, 3]];
 
@@ -53,9 +56,9 @@ export function plot(target: HTMLElement, lines: Lines, look: Look, tell: Tell):
     padding: [6, 6, 0, 0],
     legend: { show: false },
     cursor: { drag: { x: false, y: false }, y: false, points: { size: 7 } },
-    scales: { x: { time: false }, y: { distr: lines.y_axis.log ? 3 : 1, range: around(lines) } },
+    scales: { x: { time: false, range: across(lines.x) }, y: { distr: lines.y_axis.log ? 3 : 1, range: around(lines) } },
     axes: [
-      { ...bare, space: 56 },
+      { ...bare, space: 56, incrs: WHOLE },
       { ...bare, space: 28 },
     ],
     series: [
@@ -88,6 +91,12 @@ export function plot(target: HTMLElement, lines: Lines, look: Look, tell: Tell):
   return made;
 }
 
+/** The range of x; around a single point there is nothing else. */
+function across(x: number[]): uPlot.Range.MinMax {
+  const [first = 0, last = 0] = [x[0], x.at(-1)];
+  return first === last ? [first - 1, last + 1] : [first, last];
+}
+
 /** The range of y: all lines and marks, with some room; a log axis has only what is above 0. */
 function around(lines: Lines): uPlot.Range.MinMax {
   const log = lines.y_axis.log;
@@ -96,8 +105,11 @@ function around(lines: Lines): uPlot.Range.MinMax {
   if (!finite.length) return log ? [1, 10] : [-1, 1];
   const least = finite.reduce((a, b) => Math.min(a, b));
   const most = finite.reduce((a, b) => Math.max(a, b));
-  if (log) return [least / 1.3, most * 1.3];
-  const room = (most - least || Math.abs(most) || 1) * 0.05;
+  // a log axis has its numbers at powers of ten
+  if (log) return [10 ** Math.floor(Math.log10(least)), 10 ** Math.ceil(Math.log10(most * 1.0001))];
+  const size = Math.max(Math.abs(least), Math.abs(most));
+  // what rounding leaves of no difference is none
+  const room = (most - least > 1e-9 * size ? most - least : size || 1) * 0.05;
   return [least - room, most + room];
 }
 

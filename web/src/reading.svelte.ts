@@ -28,7 +28,10 @@ export function cellOf(explorer: Explorer, image: Image, row: number, column: nu
 /** The cursor by what the encoding makes of it: a dimension, a pair, or a query and a key of a head. */
 export function where(explorer: Explorer): string {
   const { p, d, k, h } = explorer.cursor;
-  const { acts, flat } = explorer;
+  const { acts, flat, worked } = explorer;
+  const [first, second] = [place(explorer, p), place(explorer, explorer.key)];
+  if (worked === "similarity") return t("positions {first} and {second}", { first, second });
+  if (worked === "products" || worked === "attention") return t("query {query}, key {key}", { query: first, key: second });
   if (!flat) {
     const away = (explorer.count - 1) / 2;
     if (acts === "bias") return t("head {head}, {rows} down and {columns} right of the query", { head: h + 1, rows: number(p - away), columns: number(k - away) });

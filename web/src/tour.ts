@@ -52,13 +52,13 @@ export function steps(): TourStep[] {
     },
     {
       title: t("Or let far words fade"),
-      words: t("ALiBi learns nothing: each head lowers its scores along a straight line of its own. The line goes on at any distance, so that texts may be longer than in training, but far words hardly count."),
+      words: t("ALiBi learns nothing: each head lowers its scores along a straight line of its own. The line goes on at any distance, so that texts may be longer than in training; in the steep heads far words hardly count."),
       state: { e: ["ALiBi(8)"], view: "bias", n: 64 },
     },
     {
       title: t("Beyond the trained length"),
       words: t("In a text longer than those of its training RoPE meets angles that it never saw. Scalings such as YaRN stretch the slow waves until the new length fits, and leave the fast ones alone."),
-      state: { e: ["RoPE(64, scaling=YaRN(4.0, 4096))"], view: "scalings", n: 4096 },
+      state: { e: ["RoPE(64, scaling=YaRN(4.0, 4096))"], view: "scalings", n: 8192 },
     },
     {
       title: t("Which one to choose"),

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from posenc.colours import tokens
 from posenc.views.panels import Dials, View
 from posenc.views.scene import Scene, number
 from posenc.views.subject import Subject
@@ -48,7 +49,7 @@ def _dials(scene: Scene, subject: Subject) -> Dials:
     t = scene.t
     count = scene.count(SOME_HANDS)
     some = count if count <= MOST_HANDS else SOME_HANDS
-    shown = np.rint(np.linspace(0, count - 1, some)).astype(int)
+    shown = _spread(count, some)
     turned = subject.turned(np.arange(count))[shown]
     periods = np.min([period for _, period in waves_of(scene, subject)], axis=0)
     pairs = turning(periods, count, 8) if scene.channels is None else scene.chosen(len(periods), 8)
@@ -61,10 +62,26 @@ def _dials(scene: Scene, subject: Subject) -> Dials:
         )
         for i in pairs
     )
-    tokens = scene.tokens
-    words = ["" if tokens is None else tokens[p] for p in shown.tolist()]
+    named = scene.tokens
+    words = ["" if named is None else named[p] for p in shown.tolist()]
     labels = tuple(  # what has no token is called by its position already
         f"{p} {word}" if word and word != str(p) else f"{p}"
         for p, word in zip(shown.tolist(), words, strict=True)
     )
     return Dials(subject.name, hands, names, labels, scene.of(subject))
+
+
+def _spread(count: int, some: int) -> np.ndarray:
+    """Some of the positions, evenly; no two in the colour of another, as far as there are colours.
+
+    >>> _spread(8, 8).tolist(), _spread(393, 8).tolist()
+    ([0, 1, 2, 3, 4, 5, 6, 7], [0, 57, 114, 171, 228, 285, 342, 391])
+    """
+    colours = len(tokens())
+    shown: list[int] = []
+    for position in np.rint(np.linspace(0, count - 1, some)).astype(int).tolist():
+        taken = {other % colours for other in shown}
+        near = sorted(range(count), key=lambda other: (abs(other - position), -other))
+        free = (other for other in near if other % colours not in taken and other not in shown)
+        shown.append(next(free, position))
+    return np.array(sorted(shown))

@@ -35,7 +35,8 @@ def similarity(scene: Scene) -> View:
     limit = common_limit([values for _, values in around])
     panels += [_map(scene, subject, values, limit) for subject, values in around]
     title = scene.title(t("similarity of positions"))
-    return View("similarity", title, tuple(panels), scene.notes(), columns=min(4, len(panels)))
+    notes = scene.notes(*([t("each point of a map with the one in its middle")] if on_grid else []))
+    return View("similarity", title, tuple(panels), notes, columns=min(4, len(panels)))
 
 
 def matrix(subject: Subject, q_pos: np.ndarray, k_pos: np.ndarray | None = None) -> np.ndarray:
