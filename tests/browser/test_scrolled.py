@@ -29,10 +29,13 @@ def test_the_window_stays_under_the_mouse(visit: Visit) -> None:
     window.scroll_into_view_if_needed()
     box = window.bounding_box()
     assert box is not None
+    window.evaluate("b => (b.moved = 0) || b.addEventListener('scroll', () => b.moved++)")
     for step in range(8):
-        visit.page.mouse.move(box["x"] + 200 + 20 * step, box["y"] + 200 + 20 * step)
+        visit.page.mouse.move(box["x"] + 40 + 20 * step, box["y"] + 100 + 20 * step)
         visit.page.wait_for_timeout(30)
-    assert visit.page.locator("#large .reading span").first.inner_text()  # it is over a cell
+    said = visit.page.locator("#large .reading span").first.inner_text()
+    assert not said.startswith("position 300, position 300")  # it is over a cell
+    assert window.evaluate("b => b.moved") == 0
     assert window.evaluate(PLACE) == before
 
 
@@ -100,6 +103,15 @@ def test_keys_move_the_cursor_and_it_stays_in_sight(visit: Visit) -> None:
     row = int(visit.state["p"][0])
     top = window.locator(".row").evaluate("e => e.offsetTop + e.clientTop")
     assert top == pytest.approx(row * 14, abs=1)
+
+
+def test_names_stand_beside_their_rows_at_the_end_too(visit: Visit) -> None:
+    whole(visit.open(n=1001, text="", e="Sinusoidal(256)", p=1000, d=0))
+    name = visit.page.locator("#large .names .here")
+    name.get_by_text("1000", exact=True).wait_for()
+    boxes = [each.bounding_box() for each in (name, visit.page.locator("#large .window .row"))]
+    middles = [box["y"] + box["height"] / 2 for box in boxes if box]
+    assert middles[0] == pytest.approx(middles[1], abs=2)
 
 
 def test_tokens_keep_their_colours_where_the_window_is_scrolled(visit: Visit) -> None:
