@@ -75,7 +75,7 @@ def _spread(count: int, some: int) -> np.ndarray:
     """Some of the positions, evenly; no two in the colour of another, as far as there are colours.
 
     >>> _spread(8, 8).tolist(), _spread(393, 8).tolist()
-    ([0, 1, 2, 3, 4, 5, 6, 7], [0, 57, 114, 171, 228, 285, 342, 391])
+    ([0, 1, 2, 3, 4, 5, 6, 7], [0, 57, 111, 170, 222, 283, 333, 388])
     """
     colours = len(tokens())
     shown: list[int] = []
