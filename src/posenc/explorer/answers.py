@@ -198,9 +198,9 @@ def cell(asked: Asked, place: int, other: int, beside: int = 0, head: int = 0) -
     from posenc.worked.cell import convention
 
     encoding = asked.encodings[0]
-    if isinstance(encoding, Rotary) and not encoding.settled:  # as the heatmap shows it
-        encoding = encoding.at(asked.length)
     try:
+        if isinstance(encoding, Rotary) and not encoding.settled:  # as the heatmap shows it
+            encoding = encoding.at(asked.length)
         params = encoding.init(np.random.default_rng(asked.seed))
         where = _where(encoding, place, other, beside)
         told = worked(encoding, *where, params, head=head, lang=asked.lang).to_json()

@@ -71,7 +71,7 @@ def told(
         own = {"expression": expression, "name": expression, "maker": expression, "makers": []}
         return own | {"fields": [], "loaded": True} | _seen(loaded[expression])
     call = controls.read(expression)
-    value = controls.make(call)
+    value = controls.encoding(call)
     if maker is not None:
         call, value = controls.remade(call, value, maker)
     for name, text in (changes or {}).items():
