@@ -16,7 +16,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from posenc.explorer import answers, encodings, exports, limits, verdicts
+from posenc.explorer import answers, calculations, encodings, exports, limits, verdicts
 from posenc.explorer import parameters as p
 from posenc.explorer.asked import Tokenizer, asked
 from posenc.explorer.guard import LOCAL, Guard
@@ -89,14 +89,14 @@ ENDPOINTS = (
         "/api/v1/cell",
         "One number, worked.",
         (*COMMON, p.POSITION, p.DIMENSION, p.COLUMN, p.HEAD),
-        lambda v, own: answers.cell(asked(v, own), v["p"], v["d"], v["k"], v["h"]),
+        lambda v, own: calculations.cell(asked(v, own), v["p"], v["d"], v["k"], v["h"]),
         form="CellAnswer",
     ),
     Endpoint(
         "/api/v1/explain",
         "The worked calculation of the first encoding.",
         (*COMMON, p.POSITION),
-        lambda v, own: answers.explanation(asked(v, own), v["p"]),
+        lambda v, own: calculations.explanation(asked(v, own), v["p"]),
         form="Explanation",
     ),
     Endpoint(

@@ -89,12 +89,6 @@ def cell(
     return Cell(tuple(steps), *values)
 
 
-def number_of_columns(encoding: Encoding, length: int) -> int:
-    """How many cells a row has: dimensions of what has rows of its own, else keys."""
-    rows = isinstance(encoding, Additive | Rotary)
-    return int(getattr(encoding, "dim", length)) if rows else length
-
-
 def convention(encoding: Encoding) -> dict[str, Any]:
     """What must be said beside a number: which of the usual conventions it follows.
 
