@@ -220,7 +220,7 @@ async def page(_: Request) -> Response:
     """The page, or a sentence if it was not built."""
     index = STATIC / "index.html"
     if not index.exists():
-        return Response(MISSING, status_code=503, media_type="text/plain; charset=utf-8")
+        return Response(f"{MISSING}\n", status_code=503, media_type="text/plain; charset=utf-8")
     return FileResponse(index, headers={"cache-control": "no-cache"})
 
 

@@ -9,13 +9,15 @@ from posenc.explorer.answers import WRONG
 from posenc.explorer.asked import Asked, check_size
 from posenc.explorer.parameters import Refused
 from posenc.expressions import spelling
-from posenc.mechanisms import Bias, Encoding, Params, Rotary
+from posenc.mechanisms import Bias, Encoding, Rotary
 from posenc.messages import Translate, translator
 from posenc.temperatures import Tempered
 from posenc.views.bias import reach
 from posenc.views.maps import point
+from posenc.worked.cell import InBoth, convention
+from posenc.worked.cell import cell as worked
 
-Drawn = tuple[Encoding, Params]
+Drawn = tuple[Encoding, InBoth]
 
 
 def drawn(asked: Asked) -> Drawn:
@@ -24,7 +26,7 @@ def drawn(asked: Asked) -> Drawn:
     try:
         if isinstance(encoding, Rotary) and not encoding.settled:
             encoding = encoding.at(asked.length)
-        return encoding, encoding.init(np.random.default_rng(asked.seed))
+        return encoding, InBoth(encoding.init(np.random.default_rng(asked.seed)))
     except WRONG as error:
         raise Refused(error, "e") from error
 
@@ -43,9 +45,6 @@ def cell(
     `place` is a position and `other` a dimension or a key; over a picture they are a row and a
     dimension, and `beside` is the column. Who asks for many cells draws once and says `of` what.
     """
-    from posenc.worked.cell import cell as worked
-    from posenc.worked.cell import convention
-
     encoding, params = drawn(asked) if of is None else of
     try:
         where = _where(encoding, place, other, beside)

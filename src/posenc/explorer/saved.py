@@ -14,7 +14,8 @@ import numpy as np
 from posenc.explorer import answers, encodings, limits, verdicts
 from posenc.explorer.asked import Asked
 from posenc.explorer.calculations import Drawn, cell, drawn
-from posenc.explorer.page import STATIC, npy
+from posenc.explorer.page import MISSING, STATIC, npy
+from posenc.explorer.parameters import Refused
 from posenc.mechanisms import Bias, Encoding
 from posenc.messages import LANGUAGES
 from posenc.views import Image
@@ -35,6 +36,8 @@ POLICY = (
 
 def saved(asked: Asked, values: dict[str, Any], loaded: dict[str, Encoding]) -> bytes:
     """The page for what is asked, as the bytes of an HTML file."""
+    if not (STATIC / "index.html").exists():
+        raise Refused(MISSING, status=503)
     kind = values["view"] or answers.first_kind(asked)
     state = {
         "v": 1,

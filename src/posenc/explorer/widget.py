@@ -30,7 +30,7 @@ def explore(*encodings: Encoding | str, text: str | None = None, lang: str | Non
         ) from error
     scripts, styles = (sorted((STATIC / "assets").glob(f"*.{end}")) for end in ("js", "css"))
     if not scripts:
-        raise ValueError(MISSING.strip())
+        raise ValueError(MISSING)
     own: dict[str, Encoding] = {}
     names = [_name(each, own) for each in encodings]
     state = {"v": 1, "e": names, "text": text, "lang": lang}
