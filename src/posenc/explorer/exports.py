@@ -186,5 +186,6 @@ def endpoints(make: Callable[..., Any], common: tuple[Parameter, ...]) -> list[A
             (p.ENCODINGS, p.AS, p.LANG),
             _spell,
             form="Told",
+            changes=True,
         ),
     ]
