@@ -16,6 +16,7 @@ from posenc.explorer.unread import unread
 from posenc.expressions import spelling
 from posenc.mechanisms import Encoding, Rotary
 from posenc.messages import catalogue as messages_in
+from posenc.messages import translator
 from posenc.views import Dials, Image, Lines, View, view
 from posenc.views.attention import MOST_TOKENS
 from posenc.views.kinds import default_kind, kinds_for
@@ -64,7 +65,7 @@ def first_kind(asked: Asked) -> str:
 
 def seen(asked: Asked, kind: str, channels: str | None = None) -> View:
     """The view that was asked for; `channels` are numbers with commas, for waves."""
-    chosen = _chosen(asked, channels) if kind == "waves" else None
+    chosen, beyond = chosen_channels(asked, kind, channels)
     if kind not in (suitable := kinds_for(*asked.encodings)):
         raise Refused(
             "kind must be one that suits, {suitable}; got {kind!r}",
@@ -100,15 +101,27 @@ def seen(asked: Asked, kind: str, channels: str | None = None) -> View:
         )
 
     try:
-        return VIEWS.get(key, make)
+        made: View = VIEWS.get(key, make)
     except WRONG as error:
         raise Refused(error, "e") from error
+    if not beyond:
+        return made
+    t = translator(asked.lang)
+    said = t(
+        "not in every encoding, and not shown: {channels}", channels=", ".join(map(str, beyond))
+    )
+    return dataclasses.replace(made, notes=(*made.notes, said))
 
 
-def _chosen(asked: Asked, channels: str | None) -> tuple[int, ...] | None:
-    """Those of the channels that every encoding has; none are those that the view would take."""
-    if not channels:
-        return None
+def chosen_channels(
+    asked: Asked, kind: str, channels: str | None
+) -> tuple[tuple[int, ...] | None, tuple[int, ...]]:
+    """The channels that every encoding has (None are those that the view would take), and others.
+
+    Only waves have them: a page asks for that of its cursor, which may be of another encoding.
+    """
+    if kind != "waves" or not channels:
+        return None, ()
     words = channels.split(",")
     if not all(word.isascii() and word.isdigit() and len(word) < 9 for word in words):
         raise Refused(
@@ -117,7 +130,9 @@ def _chosen(asked: Asked, channels: str | None) -> tuple[int, ...] | None:
             channels=channels,
         )
     count = min(number_of_channels(encoding) for encoding in asked.encodings)
-    return tuple(dict.fromkeys(int(word) for word in words if int(word) < count)) or None
+    given = tuple(dict.fromkeys(map(int, words)))
+    known = tuple(channel for channel in given if channel < count)
+    return known or None, tuple(channel for channel in given if channel >= count)
 
 
 def number_of_channels(encoding: Encoding) -> int:
@@ -211,7 +226,7 @@ def colour_maps(theme: str) -> dict[str, Any]:
     return maps | {"lines": colours.lines(dark=dark), "tokens": colours.tokens(dark=dark)}
 
 
-def config(body: bytes | str) -> dict[str, Any]:
+def config(body: bytes | str, lang: str) -> dict[str, Any]:
     """The encodings of a model's config.json, which is data and nothing else."""
     from posenc.interop import read_config
 
@@ -231,5 +246,13 @@ def config(body: bytes | str) -> dict[str, Any]:
         expressions = [spelling(encoding) for encoding in layers]
     except (*WRONG, LookupError, AttributeError, RecursionError) as error:
         raise Refused("the config cannot be read: {error}", "config", error=error) from error
-    kind = str(given.get("model_type", ""))[:80]
-    return {"model_type": kind, "expressions": expressions[: limits.ENCODINGS]}
+    kind, shown = str(given.get("model_type", ""))[:80], expressions[: limits.ENCODINGS]
+    t, count = translator(lang), len(expressions)
+    said = t(
+        "{count} encodings, of which the first {shown} are shown", count=count, shown=len(shown)
+    )
+    return {
+        "model_type": kind,
+        "expressions": shown,
+        "note": said if count > len(shown) else None,
+    }

@@ -190,7 +190,8 @@ def application(
 
     async def config(request: Request) -> Response:
         body = await _body(request)
-        return await crew.usual.do(lambda: _json(answers.config(body)))
+        lang = p.language(_query(request))
+        return await crew.usual.do(lambda: _json(answers.config(body, lang)))
 
     async def openapi(_: Request) -> Response:
         return _json(described(ENDPOINTS))

@@ -169,7 +169,7 @@ def _value(row: dict[str, Any], text: str, hint: Any) -> Any:
     if row["optional"] and not text:
         return None
     if kind == "bool":
-        return text == "true"
+        return _flag(name, text)
     if kind == "choice":
         return text
     try:
@@ -190,6 +190,18 @@ def _value(row: dict[str, Any], text: str, hint: Any) -> Any:
         if kind == "numbers":
             template = later("{name} must be numbers with commas between; got {value!r}")
         raise Refused(template, name, name=name, value=text[:80]) from error
+
+
+def _flag(name: str, text: str) -> bool:
+    if text not in ("true", "false"):
+        raise Refused(
+            "{name} must be one of {choices}; got {value!r}",
+            name,
+            name=name,
+            choices="true, false",
+            value=text[:80],
+        )
+    return text == "true"
 
 
 def _follow(call: Call, before: Call, name: str) -> Call:

@@ -75,7 +75,7 @@ def _answered(
     if place == "config":
         given = (body or "").encode(errors="surrogatepass")
         replies.check_config(len(given))
-        return 200, replies.JSON, replies.as_json(config(given))
+        return 200, replies.JSON, replies.as_json(config(given, language(query)))
     for endpoint in ENDPOINTS:
         pattern = re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", endpoint.path.removeprefix("/api/v1/"))
         if match := re.fullmatch(pattern, place):
