@@ -69,6 +69,13 @@ def test_every_scaling_passes_what_it_claims(scaling):
     assert report["stretches"].verdict == "holds"
 
 
+@pytest.mark.parametrize(("length", "dim"), [(1, 4), (8, 4), (9, 4), (64, 32)])
+def test_a_shift_of_a_few_positions_is_nothing_to_be_measured(length, dim):
+    row = pe.check(pe.Learned(length, dim))["linear_shift"]
+    assert (row.verdict, row.measured) == ("not applicable", None)
+    assert row.detail == f"positions end at {length - 1}, too soon to fit a matrix"
+
+
 def test_every_check_rejects_a_mutant():
     by = {check for _, check in MUTANTS.values()} | {"castproof"}  # which has its own test
     assert {check.name for check in ALL} == by

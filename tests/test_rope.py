@@ -196,6 +196,23 @@ def test_decoding_equals_prefill(rng, length):
     assert np.array_equal(steps, whole)
 
 
+@pytest.mark.parametrize(
+    "scaling",
+    [None, pe.YaRN(4.0, 64), pe.DynamicNTK(4.0, 64), pe.LongRoPE((1.0,) * 4, (2.0,) * 4, 64)],
+)
+@pytest.mark.parametrize("base", [0, -1, 0.5, float("nan"), float("inf"), "x", True])
+def test_a_base_that_cannot_be_is_refused_with_any_scaling(scaling, base):
+    with pytest.raises((ValueError, TypeError), match="base must be a finite number of at least 1"):
+        pe.RoPE(8, base=base, scaling=scaling)
+
+
+def test_a_scaling_that_depends_on_the_length_must_suit_when_it_is_made():
+    with pytest.raises(ValueError, match="NTK needs two pairs"):
+        pe.RoPE(2, scaling=pe.DynamicNTK(4.0, 64))
+    with pytest.raises(ValueError, match="one factor for each of the 8 pairs; got 4"):
+        pe.RoPE(16, scaling=pe.LongRoPE((1.0,) * 4, (2.0,) * 4, 64))
+
+
 UNSETTLED = [pe.DynamicNTK(2.0, 16), pe.LongRoPE((1.0,) * 4, (1.0, 2.0, 3.0, 4.0), 16, factor=4.0)]
 
 

@@ -199,6 +199,8 @@ def _own(kind: Any, module: Any) -> bool:
 
 
 def _parsed(expression: str) -> Any:
+    if "\0" in expression:  # which Python says in its own words, not always the same
+        raise said(ValueError, "expression must not have null characters in it")
     try:
         return _read(ast.parse(expression.strip(), mode="eval").body)
     except SyntaxError as error:
@@ -235,7 +237,7 @@ def _read(node: ast.AST) -> Any:
 
 def _bound(node: ast.Call, call: Call) -> Call:
     values = [_read(item) for item in node.args]
-    named = {str(word.arg): _read(word.value) for word in node.keywords}
+    named = _named(node, call.maker)
     signature = _signature(call.function)
     try:
         signature.bind_partial(*values, **named)  # what is unknown is said before what is missing
@@ -251,6 +253,27 @@ def _bound(node: ast.Call, call: Call) -> Call:
         given = {"maker": call.maker, "error": _of_python(error), "hint": (*hints, None)[0]}
         raise said(ValueError, template, **given) from error
     return call.given(**bound.arguments)
+
+
+def _named(node: ast.Call, maker: str) -> dict[str, Any]:
+    """The arguments that are given by name: Python would refuse a name that is there twice."""
+    named: dict[str, Any] = {}
+    for word in node.keywords:
+        if word.arg is None:
+            raise said(
+                ValueError,
+                "expression must name each argument; got {part!r}",
+                part=f"**{ast.unparse(word.value)}",
+            )
+        if word.arg in named:
+            raise said(
+                ValueError,
+                "expression must be one that can be made; got {maker}: {error}",
+                maker=maker,
+                error=phrase("multiple values for argument {name}", name=repr(word.arg)),
+            )
+        named[word.arg] = _read(word.value)
+    return named
 
 
 def _instead(kind: type, values: list[Any], named: dict[str, Any]) -> Iterator[str]:

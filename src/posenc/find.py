@@ -108,7 +108,7 @@ def found(what: str, **sizes: int) -> dict[str, Encoding]:
             given = getattr(importlib.import_module(module), name)
         except (ImportError, AttributeError) as error:
             raise ValueError(f"an encoding must be importable; got {what!r}: {error}") from error
-        return {what: _value(given)}
+        return {what: encoding_value(given)}
     names = [*catalogue(), *VARIANTS]
     near = difflib.get_close_matches(what.lower(), names, 1)
     hint = f"; did you mean {near[0]}?" if near else ""
@@ -129,7 +129,7 @@ def spelled(expression: str, *, check: Check | None = None) -> Encoding:
     >>> spelled("AxialSinusoidal.mae(16)").layout
     'concat'
     """
-    return _value(made(expression, check=check))
+    return encoding_value(made(expression, check=check))
 
 
 def loaded(path: str | Path) -> dict[str, Encoding]:
@@ -149,7 +149,7 @@ def loaded(path: str | Path) -> dict[str, Encoding]:
         raise ValueError(f"file must run; got {path}, which ends with {told}") from error
     values = {name: value for name, value in vars(module).items() if not name.startswith("_")}
     mine = {
-        name: _value(value)
+        name: encoding_value(value)
         for name, value in values.items()
         if isinstance(value, Encoding)
         or (
@@ -163,7 +163,8 @@ def loaded(path: str | Path) -> dict[str, Encoding]:
     return mine
 
 
-def _value(given: Any) -> Encoding:
+def encoding_value(given: Any) -> Encoding:
+    """What is given, if it is an encoding, or one of typical size of what is a class of them."""
     if isinstance(given, type) and issubclass(given, Encoding):
         return example(given)
     if not isinstance(given, Encoding):

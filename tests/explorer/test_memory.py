@@ -42,6 +42,15 @@ WORST = [
     ("attention", ["Shaw(512, 2048)"], 512),
     ("attention", ["TransformerXL(8, 64)"] * 4, 512),
     ("attention", ["Tempered(ALiBi(64), LogN(512))"], 512),
+    ("explain", ["Sinusoidal(512)"], 512),
+    ("explain", ["RoPE(4096)"], 512),
+    ("explain", ["ALiBi(16)"], 512),
+    ("explain", ["Sandwich(16)"], 512),
+    ("explain", ["FIRE(8, hidden=16)"], 512),
+    ("explain", ["Shaw(512, 2048)"], 512),
+    ("explain", ["TransformerXL(8, 64)"], 512),
+    ("explain", ["TransformerXL(64, 16)"], 62),
+    ("explain", ["Tempered(ALiBi(16), LogN(512))"], 512),
 ]
 
 
@@ -66,7 +75,7 @@ def status_of(port: int, path: str, query: dict) -> tuple[int, bytes]:
 @pytest.mark.parametrize(("kind", "encodings", "length"), WORST)
 def test_the_largest_requests_take_little_memory(tmp_path, kind, encodings, length):
     query = {"e": encodings, "n": length, "view": kind}
-    paths = (f"view/{kind}", "export/npy", "export/png")
+    paths = ("explain",) if kind == "explain" else (f"view/{kind}", "export/npy", "export/png")
     with started(page(tmp_path)) as explorer:
         pid, port = explorer.process.pid, explorer.port
         for path in paths:  # what is imported once

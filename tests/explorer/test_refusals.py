@@ -12,7 +12,7 @@ from posenc.explorer.widget import answer
 from posenc.find import example
 from posenc.messages import LANGUAGES, catalogue, said, told
 from posenc.views.kinds import kinds_for
-from tests.explorer.asking import Client, small_crew
+from tests.explorer.asking import HOST, Client, small_crew
 
 HAN = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 ENGLISH = re.compile(r"must|cannot|expect|at most|missing|argument\b|syntax", re.IGNORECASE)
@@ -38,6 +38,10 @@ ASKED = [
     ("cell", {"d": 4_000}),
     ("cell", {"e": "Learned(4, 8)", "p": 9}),
     ("explain", {"e": "Sinusoidal(1024)"}),
+    ("view/heatmap", {"e": "RoPE(64, base=1e4, base=5e5)"}),
+    ("view/heatmap", {"e": "RoPE(64, **{'base': 1e4})"}),
+    ("view/heatmap", {"e": "RoPE(64)\0"}),
+    ("nothing", {}),
     ("spell", {"e": "RoPE(64)", "set.dim": 7}),
     ("spell", {"e": "RoPE(64)", "set.dim": "wide"}),
     ("spell", {"e": "RoPE(64)", "set.width": 3}),
@@ -50,6 +54,8 @@ CONFIGS = [
     '{"a" 1}',
     "[1 2]",
     "[]",
+    "[" * 100_000,
+    "9" * 5_000,
     b"\xff\xfe",
     b"\x89PNG",
     {"model_type": "nothing"},
@@ -140,3 +146,22 @@ def test_a_refusal_keeps_its_english():
     assert (refused.argument, refused.status) == ("dim", 413)
     assert str(Refused(ValueError("as it is {here}"))) == "as it is {here}"
     assert told(Refused(ValueError("as it is {here}")), "ja") == "as it is {here}"
+
+
+@pytest.mark.parametrize(
+    ("method", "headers", "status"),
+    [
+        ("GET", [(b"host", b"elsewhere.example")], 403),
+        ("GET", [HOST, (b"origin", b"http://elsewhere.example")], 403),
+        ("GET", [HOST, (b"sec-fetch-site", b"cross-site")], 403),
+        ("GET", [HOST, HOST], 403),
+        ("DELETE", [HOST], 405),
+    ],
+)
+def test_who_may_not_ask_is_told_in_the_language(client, method, headers, status):
+    answers = [
+        client.ask(method, b"/api/v1/tokens", f"lang={lang}".encode(), headers=tuple(headers))
+        for lang in LANGUAGES
+    ]
+    assert {each.status for each in answers} == {status}
+    in_the_language([each.message for each in answers])

@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 import posenc as pe
+from posenc.explorer import limits
+from posenc.explorer.replies import FAILED, LONGEST
 from posenc.explorer.widget import answer
+from posenc.messages import LANGUAGES, catalogue
 
 
 def test_a_widget_has_the_page_and_answers_its_messages():
@@ -52,3 +55,47 @@ def test_an_encoding_of_ones_own_in_a_notebook():
     assert "e=Clock%28%29" in pe.explore(Clock()).state
     told = json.loads(answer("view/heatmap?e=Clock()&n=4", None, {"Clock()": Clock()})[2])
     assert told["panels"][0]["values"][3] == pytest.approx([1, 0])
+
+
+def test_an_optional_parameter_can_be_cleared():
+    scaled = "spell?e=RoPE(64,scaling=NTK(4.0))&set.scaling="
+    assert json.loads(answer(scaled, None, {})[2])["expression"] == "RoPE(64)"
+
+
+class Failing(pe.Additive):
+    dim = 2
+
+    def encode(self, positions, params=None, *, dtype=None):
+        raise OSError("the disk is full")
+
+
+def test_what_fails_is_answered_too(monkeypatch, caplog):
+    """Else the page would wait for ever."""
+    status, _, body = answer("view/heatmap?e=mine", None, {"mine": Failing()})
+    assert status == 400
+    assert "mine, which you loaded, failed: OSError" in json.loads(body)["error"]["message"]
+    monkeypatch.setattr("posenc.explorer.answers.tokens", lambda _: 1 / 0)
+    status, kind, body = answer("tokens?lang=ja", None, {})
+    assert (status, kind) == (500, "application/json")
+    assert json.loads(body)["error"]["message"] == catalogue("ja")[FAILED]
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_what_json_does_not_have_is_null_and_long_messages_are_cut(monkeypatch):
+    monkeypatch.setattr("posenc.explorer.answers.tokens", lambda _: {"value": float("nan")})
+    assert json.loads(answer("tokens", None, {})[2]) == {"value": None}
+    _, _, body = answer(f"spell?e={'x' * 1_999}", None, {})
+    assert len(json.loads(body)["error"]["message"]) <= LONGEST + 1
+
+
+def test_a_config_has_the_size_that_the_server_takes(client):
+    for body in ("[" + " " * limits.CONFIG, "数" * (limits.CONFIG // 2)):
+        mine, theirs = answer("config", body, {}), client.post("/api/v1/config", body)
+        assert mine[0] == theirs.status == 413
+        assert mine[2] == theirs.body
+
+
+def test_an_address_that_is_not_there_is_said_as_the_server_says_it(client):
+    for lang in LANGUAGES:
+        theirs = client.get("/api/v1/nothing", lang=lang)
+        assert answer(f"nothing?lang={lang}", None, {}) == (404, "application/json", theirs.body)

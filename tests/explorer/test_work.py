@@ -262,3 +262,72 @@ def test_once_keeps_no_failure():
     with pytest.raises(ZeroDivisionError):
         once.get("a", lambda: 1 / 0)
     assert once.get("a", lambda: 2) == 2
+
+
+def asked_at_once(once, make, count=3):
+    """What so many threads get that ask for the same while the first makes it."""
+    got, waiting, begun, release = [], [], threading.Event(), threading.Event()
+    wait = once._waited
+    once._waited = lambda other: waiting.append(other) or wait(other)
+
+    def first():
+        begun.set()
+        release.wait()
+        return make()
+
+    def ask(make):
+        try:
+            got.append(once.get("key", make))
+        except Exception as error:
+            got.append(error)
+
+    threads = [threading.Thread(target=ask, args=(first,))]
+    threads += [threading.Thread(target=ask, args=(make,)) for _ in range(count - 1)]
+    threads[0].start()
+    begun.wait()
+    for thread in threads[1:]:
+        thread.start()
+    wait_until(lambda: len(waiting) == count - 1)
+    release.set()
+    for thread in threads:
+        thread.join()
+    return got
+
+
+def test_who_waits_has_the_error_of_the_maker_and_the_next_tries_again():
+    made, once = [], Once(4)
+
+    def fail():
+        made.append(1)
+        raise ValueError("no")
+
+    assert [str(error) for error in asked_at_once(once, fail)] == ["no"] * 3
+    assert len(made) == 1
+    assert once.get("key", lambda: "now") == "now"
+
+
+def test_who_waits_has_what_is_too_large_to_be_kept():
+    made, once = [], Once(4, size=len, room=2)
+    assert asked_at_once(once, lambda: made.append(1) or "large") == ["large"] * 3
+    assert len(made) == 1
+
+
+def test_what_hangs_keeps_nobody_else_waiting():
+    once, begun, release = Once(4, seconds=0.1), threading.Event(), threading.Event()
+
+    def hang():
+        begun.set()
+        release.wait()
+        return "late"
+
+    thread = threading.Thread(target=once.get, args=("key", hang))
+    thread.start()
+    begun.wait()
+    for _ in range(3):  # also those who come after the time was up
+        with pytest.raises(Refused, match=r"this takes longer than 0.1 seconds") as refused:
+            once.get("key", lambda: pytest.fail("it is not made twice"))
+        assert refused.value.status == 503
+    assert once.get("another", lambda: 1) == 1
+    release.set()
+    thread.join()
+    assert once.get("key", lambda: "anew") == "late"

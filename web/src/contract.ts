@@ -273,6 +273,8 @@ export interface Colours {
 export interface Config {
   model_type: string;
   expressions: string[];
+  /** That there are more of them than are shown; null if there are not. */
+  note: string | null;
 }
 
 export interface Failure {

@@ -53,7 +53,6 @@ def explore(
     for file in files:
         loaded |= usage(lambda file=file: find.loaded(file))
     own = None if tokenizer is None else usage(lambda: from_file(tokenizer))
-    query = "?v=1" if lang is None else f"?v=1&lang={lang}"
     if not 0 <= port < 65_536:
         raise click.BadParameter(f"must be 0 .. 65535; got {port}", param_hint="--port")
     usage(
@@ -62,7 +61,7 @@ def explore(
             port=port,
             loaded=loaded,
             tokenizer=own,
-            query=query if lang else "",
+            query=f"?v=1&lang={lang}" if lang else "",
             open_page=not no_open,
             say=_say_json if as_json else click.echo,
         )

@@ -74,11 +74,14 @@ class RoPE(Rotary):
                 scaling=self.scaling,
             )
         scaling = self.scaling or Plain()
+        rules.real("base", self.base, least=1)
         settled = scaling.keys_can_be_cached
-        w = scaling.frequencies(rotary_dim, base=self.base) if settled else None
+        # what depends on the length is tried at one: LongRoPE has as many factors at any other
+        tried = scaling if settled else scaling.at(1)
+        w = tried.frequencies(rotary_dim, base=self.base)
         object.__setattr__(self, "rotary_dim", rotary_dim)
         object.__setattr__(self, "settled", settled)
-        object.__setattr__(self, "_frequencies", w)
+        object.__setattr__(self, "_frequencies", w if settled else None)
         if scaling.about != About():
             object.__setattr__(self, "about", scaling.about)  # what is said of the whole
 

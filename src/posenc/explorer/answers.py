@@ -14,14 +14,12 @@ from posenc.explorer.once import Once
 from posenc.explorer.parameters import Refused
 from posenc.explorer.unread import unread
 from posenc.expressions import spelling
-from posenc.mechanisms import Bias, Encoding, Rotary
+from posenc.mechanisms import Encoding, Rotary
 from posenc.messages import catalogue as messages_in
 from posenc.messages import translator
 from posenc.views import Dials, Image, Lines, View, view
 from posenc.views.attention import MOST_TOKENS
-from posenc.views.bias import reach
 from posenc.views.kinds import default_kind, kinds_for
-from posenc.views.maps import point
 
 WHOLE = 2**24
 """Rows and columns of an image that is not averaged."""
@@ -62,12 +60,12 @@ def tokens(asked: Asked) -> dict[str, Any]:
 
 def first_kind(asked: Asked) -> str:
     """The kind of view that is shown unless another is asked for."""
-    return default_kind(*asked.encodings)
+    return default_kind(*map(limits.acting, asked.encodings))
 
 
 def seen(asked: Asked, kind: str, channels: str | None = None) -> View:
     """The view that was asked for; `channels` are numbers with commas, for waves."""
-    chosen = _chosen(asked, channels) if kind == "waves" else None
+    chosen, beyond = chosen_channels(asked, kind, channels)
     if kind not in (suitable := kinds_for(*asked.encodings)):
         raise Refused(
             "kind must be one that suits, {suitable}; got {kind!r}",
@@ -103,15 +101,27 @@ def seen(asked: Asked, kind: str, channels: str | None = None) -> View:
         )
 
     try:
-        return VIEWS.get(key, make)
+        made: View = VIEWS.get(key, make)
     except WRONG as error:
         raise Refused(error, "e") from error
+    if not beyond:
+        return made
+    t = translator(asked.lang)
+    said = t(
+        "not in every encoding, and not shown: {channels}", channels=", ".join(map(str, beyond))
+    )
+    return dataclasses.replace(made, notes=(*made.notes, said))
 
 
-def _chosen(asked: Asked, channels: str | None) -> tuple[int, ...] | None:
-    """Those of the channels that every encoding has; none are those that the view would take."""
-    if not channels:
-        return None
+def chosen_channels(
+    asked: Asked, kind: str, channels: str | None
+) -> tuple[tuple[int, ...] | None, tuple[int, ...]]:
+    """The channels that every encoding has (None are those that the view would take), and others.
+
+    Only waves have them: a page asks for that of its cursor, which may be of another encoding.
+    """
+    if kind != "waves" or not channels:
+        return None, ()
     words = channels.split(",")
     if not all(word.isascii() and word.isdigit() and len(word) < 9 for word in words):
         raise Refused(
@@ -120,11 +130,14 @@ def _chosen(asked: Asked, channels: str | None) -> tuple[int, ...] | None:
             channels=channels,
         )
     count = min(number_of_channels(encoding) for encoding in asked.encodings)
-    return tuple(dict.fromkeys(int(word) for word in words if int(word) < count)) or None
+    given = tuple(dict.fromkeys(map(int, words)))
+    known = tuple(channel for channel in given if channel < count)
+    return known or None, tuple(channel for channel in given if channel >= count)
 
 
 def number_of_channels(encoding: Encoding) -> int:
     """How many columns the picture of an encoding has: dimensions, or pairs of a rotation."""
+    encoding = limits.acting(encoding)
     if isinstance(encoding, Rotary):
         origin = np.zeros(1) if encoding.axes is None else np.zeros((1, encoding.axes))
         cos, _ = encoding.at(1).cos_sin(origin)
@@ -132,12 +145,25 @@ def number_of_channels(encoding: Encoding) -> int:
     return int(getattr(encoding, "dim", 0))
 
 
+class Itself:
+    """An encoding that equals itself only; while it is kept, no other has its place in memory."""
+
+    def __init__(self, encoding: Encoding) -> None:
+        self.encoding = encoding
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Itself) and other.encoding is self.encoding
+
+    def __hash__(self) -> int:
+        return id(self.encoding)
+
+
 def key_of(encoding: Encoding) -> Hashable:
     """What an encoding is known by: its value, or itself where its fields are arrays or lists."""
     try:
         return hash(encoding), encoding
     except TypeError:
-        return id(encoding), type(encoding)
+        return Itself(encoding)
 
 
 def view_json(made: View, rows: int, columns: int) -> dict[str, Any]:
@@ -188,68 +214,6 @@ def _panel(made: View, number: int) -> Any:
     return made.panels[number]
 
 
-def cell(asked: Asked, place: int, other: int, beside: int = 0, head: int = 0) -> dict[str, Any]:
-    """The worked calculation of one number of the first encoding.
-
-    `place` is a position and `other` a dimension or a key; over a picture they are a row and a
-    dimension, and `beside` is the column.
-    """
-    from posenc.worked.cell import cell as worked
-    from posenc.worked.cell import convention
-
-    encoding = asked.encodings[0]
-    if isinstance(encoding, Rotary) and not encoding.settled:  # as the heatmap shows it
-        encoding = encoding.at(asked.length)
-    try:
-        params = encoding.init(np.random.default_rng(asked.seed))
-        where = _where(encoding, place, other, beside)
-        told = worked(encoding, *where, params, head=head, lang=asked.lang).to_json()
-    except WRONG as error:
-        raise Refused(error, "p") from error
-    t = translator(asked.lang)
-    first = {t("first position"): 0, "dtype": "float32"}
-    named = convention(asked.encodings[0]) | first
-    return told | {"convention": [{"name": name, "value": value} for name, value in named.items()]}
-
-
-def _where(encoding: Encoding, place: int, other: int, beside: int) -> tuple[Any, Any]:
-    """What `worked.cell` takes for the cell of a picture: positions are points in some of them."""
-    axes = encoding.axes
-    if axes is None:
-        return place, other
-    if isinstance(encoding, Bias):  # keys around a query in the middle of the map
-        middle = reach(encoding)
-        return (middle,) * axes, (place, beside)
-    if axes == 1:
-        return (place,), other
-    return tuple(point(encoding, place, beside).tolist()), other
-
-
-def explanation(asked: Asked, position: int) -> dict[str, Any]:
-    """The whole worked calculation of the first encoding."""
-    from posenc.worked import explain
-
-    encoding, labels = asked.encodings[0], asked.labels
-    tokens = labels[: limits.EXPLAINED] if labels else None
-    length = None if tokens else min(asked.length, limits.EXPLAINED)
-    dim = limits.width(encoding)
-    if dim > limits.EXPLAINED and not isinstance(encoding, Rotary):  # which has no matrices
-        raise Refused(
-            "dim of a worked calculation must be at most {most}; got {dim}",
-            "e",
-            413,
-            most=limits.EXPLAINED,
-            dim=dim,
-        )
-    try:
-        explained = explain(
-            encoding, position=position, tokens=tokens, length=length, lang=asked.lang
-        )
-    except WRONG as error:
-        raise Refused(error, "p") from error
-    return explained.to_json()
-
-
 def messages(lang: str) -> dict[str, Any]:
     """The page's words in a language."""
     return {"lang": lang, "messages": messages_in(lang)}
@@ -262,7 +226,7 @@ def colour_maps(theme: str) -> dict[str, Any]:
     return maps | {"lines": colours.lines(dark=dark), "tokens": colours.tokens(dark=dark)}
 
 
-def config(body: bytes | str) -> dict[str, Any]:
+def config(body: bytes | str, lang: str) -> dict[str, Any]:
     """The encodings of a model's config.json, which is data and nothing else."""
     from posenc.interop import read_config
 
@@ -282,5 +246,13 @@ def config(body: bytes | str) -> dict[str, Any]:
         expressions = [spelling(encoding) for encoding in layers]
     except (*WRONG, LookupError, AttributeError, RecursionError) as error:
         raise Refused("the config cannot be read: {error}", "config", error=error) from error
-    kind = str(given.get("model_type", ""))[:80]
-    return {"model_type": kind, "expressions": expressions[: limits.ENCODINGS]}
+    kind, shown = str(given.get("model_type", ""))[:80], expressions[: limits.ENCODINGS]
+    t, count = translator(lang), len(expressions)
+    said = t(
+        "{count} encodings, of which the first {shown} are shown", count=count, shown=len(shown)
+    )
+    return {
+        "model_type": kind,
+        "expressions": shown,
+        "note": said if count > len(shown) else None,
+    }

@@ -1,12 +1,10 @@
 """The explorer as an application: addresses, errors, the page."""
 
-import json
-import math
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from starlette.applications import Starlette
@@ -16,7 +14,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from posenc.explorer import answers, encodings, exports, limits, verdicts
+from posenc.explorer import answers, calculations, encodings, exports, replies, verdicts
 from posenc.explorer import parameters as p
 from posenc.explorer.asked import Tokenizer, asked
 from posenc.explorer.guard import LOCAL, Guard
@@ -44,6 +42,8 @@ class Endpoint:
     """Of an answer in JSON: its name in `posenc.explorer.schemas`."""
     crew: Literal["usual", "checks", "pages"] = "usual"
     """Who does it: one that takes seconds must not keep others waiting."""
+    changes: bool = False
+    """Whether it takes set.PARAMETER=VALUE too."""
 
 
 def _view(values: dict[str, Any], loaded: dict[str, Encoding]) -> Any:
@@ -89,14 +89,14 @@ ENDPOINTS = (
         "/api/v1/cell",
         "One number, worked.",
         (*COMMON, p.POSITION, p.DIMENSION, p.COLUMN, p.HEAD),
-        lambda v, own: answers.cell(asked(v, own), v["p"], v["d"], v["k"], v["h"]),
+        lambda v, own: calculations.cell(asked(v, own), v["p"], v["d"], v["k"], v["h"]),
         form="CellAnswer",
     ),
     Endpoint(
         "/api/v1/explain",
         "The worked calculation of the first encoding.",
         (*COMMON, p.POSITION),
-        lambda v, own: answers.explanation(asked(v, own), v["p"]),
+        lambda v, own: calculations.explanation(asked(v, own), v["p"]),
         form="Explanation",
     ),
     Endpoint(
@@ -152,7 +152,7 @@ def answered(
     """What an endpoint answers: its parameters are read before any work is done."""
     values: dict[str, Any] = p.read(endpoint.parameters, query) | named
     values["tokenizer"] = tokenizer
-    if endpoint.path == "/api/v1/spell":
+    if endpoint.changes:
         values["changes"] = p.changes(query)
     try:
         return endpoint.answer(values, loaded)
@@ -189,8 +189,9 @@ def application(
         return Route(endpoint.path, answer, methods=["GET"])
 
     async def config(request: Request) -> Response:
-        body = await _body(request, limits.CONFIG)
-        return await crew.usual.do(lambda: _json(answers.config(body)))
+        body = await _body(request)
+        lang = p.language(_query(request))
+        return await crew.usual.do(lambda: _json(answers.config(body, lang)))
 
     async def openapi(_: Request) -> Response:
         return _json(described(ENDPOINTS))
@@ -220,18 +221,17 @@ async def page(_: Request) -> Response:
     """The page, or a sentence if it was not built."""
     index = STATIC / "index.html"
     if not index.exists():
-        return Response(MISSING, status_code=503, media_type="text/plain; charset=utf-8")
+        return Response(f"{MISSING}\n", status_code=503, media_type="text/plain; charset=utf-8")
     return FileResponse(index, headers={"cache-control": "no-cache"})
 
 
-async def _body(request: Request, most: int) -> bytes:
+async def _body(request: Request) -> bytes:
     told = request.headers.get("content-length", "")
+    expected = int(told[:12]) if told.isascii() and told.isdigit() else 0
     body = bytearray()
-    too_long = told.isascii() and told.isdigit() and (len(told) > 12 or int(told) > most)
     try:
         async for part in request.stream():
-            if too_long or len(body) + len(part) > most:
-                raise Refused("a config must have at most {most:,} bytes", "config", 413, most=most)
+            replies.check_config(max(expected, len(body) + len(part)))
             body += part
     except ClientDisconnect as error:  # nobody hears it, and it is nothing for the log
         raise Refused("a config must come whole; the connection ended", "config") from error
@@ -250,39 +250,12 @@ def _response(endpoint: Endpoint, made: Any) -> Response:
 
 
 def _json(data: Any, status: int = 200) -> Response:
-    try:
-        text = _dumped(data)
-    except ValueError:  # a number that JSON does not have
-        text = _dumped(_known(data))
-    # a lone surrogate is not UTF-8; replaced so, it is how JSON spells it
-    content = text.encode(errors="backslashreplace")
-    return Response(content, status_code=status, media_type="application/json")
-
-
-def _dumped(data: Any) -> str:
-    return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-
-
-def _known(data: Any) -> Any:
-    """The data with null for every number that is not finite."""
-    match data:
-        case dict():
-            return {key: _known(value) for key, value in cast(dict[str, Any], data).items()}
-        case list() | tuple():
-            return [_known(value) for value in cast(list[Any], data)]
-        case float():
-            return data if math.isfinite(data) else None
-        case _:
-            return data
+    return Response(replies.as_json(data), status_code=status, media_type=replies.JSON)
 
 
 def _error(message: str, argument: str | None, status: int) -> Response:
-    short = message if len(message) <= LONGEST else f"{message[:LONGEST]}…"
-    return _json({"error": {"message": short, "argument": argument}}, status)
-
-
-LONGEST = 1_000
-"""Characters of a message: some quote what was given."""
+    content = replies.error(message, argument)
+    return Response(content, status_code=status, media_type=replies.JSON)
 
 
 def _query(request: Request) -> dict[str, list[str]]:
@@ -295,15 +268,16 @@ async def refused(request: Request, error: Exception) -> Response:
     return _error(told(error, p.language(_query(request))), error.argument, error.status)
 
 
-async def not_there(_: Request, error: Exception) -> Response:
+async def not_there(request: Request, error: Exception) -> Response:
     """An address or a method that there is not."""
     assert isinstance(error, HTTPException)
-    made = _error(str(error.detail), None, error.status_code)
+    status, t = error.status_code, translator(p.language(_query(request)))
+    message = replies.not_there(t, status) if status in (404, 405) else str(error.detail)
+    made = _error(message, None, status)
     made.headers.update(error.headers or {})
     return made
 
 
 async def failed(request: Request, _: Exception) -> Response:
     """Our own fault: said without its traceback, which goes to the log."""
-    t = translator(p.language(_query(request)))
-    return _error(t("the explorer failed at this; its log has the reason"), None, 500)
+    return _error(translator(p.language(_query(request)))(replies.FAILED), None, 500)

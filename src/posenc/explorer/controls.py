@@ -9,7 +9,7 @@ from posenc.explorer import limits
 from posenc.explorer.answers import WRONG
 from posenc.explorer.parameters import Refused
 from posenc.expressions import Call, called, class_call, presets, spelling
-from posenc.find import TYPICAL, VARIANTS, shared
+from posenc.find import TYPICAL, VARIANTS, encoding_value, shared
 from posenc.mechanisms import Encoding
 from posenc.messages import later
 from posenc.scalings import DynamicNTK, Scaling
@@ -55,6 +55,14 @@ def make(call: Call, argument: str = "e") -> Any:
         raise Refused("expression must not be nested so deeply", argument) from error
     except WRONG as error:
         raise Refused(error, argument) from error
+
+
+def encoding(call: Call) -> Encoding:
+    """The encoding that a call makes; a scaling or a temperature alone is refused."""
+    try:
+        return encoding_value(make(call))
+    except TypeError as error:
+        raise Refused(error, "e") from error
 
 
 def fields(call: Call) -> list[dict[str, Any]]:
@@ -161,7 +169,7 @@ def _value(row: dict[str, Any], text: str, hint: Any) -> Any:
     if row["optional"] and not text:
         return None
     if kind == "bool":
-        return text == "true"
+        return _flag(name, text)
     if kind == "choice":
         return text
     try:
@@ -182,6 +190,18 @@ def _value(row: dict[str, Any], text: str, hint: Any) -> Any:
         if kind == "numbers":
             template = later("{name} must be numbers with commas between; got {value!r}")
         raise Refused(template, name, name=name, value=text[:80]) from error
+
+
+def _flag(name: str, text: str) -> bool:
+    if text not in ("true", "false"):
+        raise Refused(
+            "{name} must be one of {choices}; got {value!r}",
+            name,
+            name=name,
+            choices="true, false",
+            value=text[:80],
+        )
+    return text == "true"
 
 
 def _follow(call: Call, before: Call, name: str) -> Call:

@@ -71,7 +71,7 @@ def told(
         own = {"expression": expression, "name": expression, "maker": expression, "makers": []}
         return own | {"fields": [], "loaded": True} | _seen(loaded[expression])
     call = controls.read(expression)
-    value = controls.make(call)
+    value = controls.encoding(call)
     if maker is not None:
         call, value = controls.remade(call, value, maker)
     for name, text in (changes or {}).items():
@@ -81,19 +81,20 @@ def told(
 
 
 def _seen(value: Encoding) -> dict[str, Any]:
-    columns = number_of_channels(value)
-    pairs = isinstance(value, Rotary)
-    unturned = int(getattr(value, "dim", 0)) - 2 * columns
-    trailing = pairs and getattr(value, "rotated", "leading") == "trailing"
-    neighbours = pairs and getattr(value, "pairing", "interleaved") == "interleaved"
+    acting = limits.acting(value)  # what pictures show, where a temperature is put upon it
+    columns = number_of_channels(acting)
+    pairs = isinstance(acting, Rotary)
+    unturned = int(getattr(acting, "dim", 0)) - 2 * columns
+    trailing = pairs and getattr(acting, "rotated", "leading") == "trailing"
+    neighbours = pairs and getattr(acting, "pairing", "interleaved") == "interleaved"
     return {
-        "acts": next(acts for acts, kind in MECHANISMS.items() if isinstance(value, kind)),
+        "acts": next(acts for acts, kind in MECHANISMS.items() if isinstance(acting, kind)),
         "views": kinds_for(value),
         "columns": columns or None,
         "first": unturned if trailing else 0,  # the channel of the first column
         "stride": 2 if neighbours else 1,  # and how far it is to that of the next
-        "heads": int(getattr(value, "heads", None) or 1),
-        "side": _side(value),
+        "heads": int(getattr(acting, "heads", None) or 1),
+        "side": _side(acting),
     }
 
 

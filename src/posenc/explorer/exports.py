@@ -3,6 +3,7 @@
 import io
 import re
 from collections.abc import Callable
+from csv import reader, writer
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
@@ -79,8 +80,31 @@ def csv(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
             most=limits.TABLE,
             cells=cells,
         )
-    text = made.to_csv()
+    text = plain_labels(made.to_csv())
     return File(f"posenc-{kind}.csv", text.encode("utf-8-sig"), "text/csv; charset=utf-8")
+
+
+def plain_labels(table: str) -> str:
+    """The table with ' before what a spreadsheet would take for a formula: a token may be =1+1.
+
+    >>> plain_labels("token,-0.5\\n=1+1,-\\n")
+    "token,-0.5\\n'=1+1,'-\\n"
+    """
+    made = io.StringIO(newline="")
+    to = writer(made, lineterminator="\n")
+    for row in reader(io.StringIO(table, newline="")):
+        to.writerow([f"'{cell}" if _is_formula(cell) else cell for cell in row])
+    return made.getvalue()
+
+
+def _is_formula(cell: str) -> bool:
+    if not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return False
+    try:
+        float(cell)
+    except ValueError:
+        return True
+    return False
 
 
 def npy(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
@@ -113,6 +137,8 @@ def code(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
     own = set(wanted.names) & set(loaded)
     gridded = any(encoding.axes not in (None, 1) for encoding in wanted.encodings)
     labels = None if gridded else wanted.labels
+    channels, _ = answers.chosen_channels(wanted, kind, values["channels"])
+    chosen = f"channels={list(channels)}, " if channels else ""
     shown = "" if gridded else "tokens=tokens, " if labels else "length=length, "
     lines = [
         "import posenc as pe",
@@ -122,7 +148,7 @@ def code(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
         f"encodings = [{', '.join(spelled)}]",
         *([f"tokens = {labels!r}"] if labels else []),
         *([f"length = {wanted.length}"] if shown.startswith("length") else []),
-        f"figure = pe.show(encodings, {kind!r}, {shown}seed={wanted.seed}, "
+        f"figure = pe.show(encodings, {kind!r}, {shown}{chosen}seed={wanted.seed}, "
         f"lang={wanted.lang!r}, dark={values['theme'] == 'dark'})",
         f'figure.savefig("posenc-{kind}.png")',
     ]
@@ -186,5 +212,6 @@ def endpoints(make: Callable[..., Any], common: tuple[Parameter, ...]) -> list[A
             (p.ENCODINGS, p.AS, p.LANG),
             _spell,
             form="Told",
+            changes=True,
         ),
     ]

@@ -1,8 +1,12 @@
 """Who may ask, and what every answer carries: hosts, origins, the content security policy."""
 
-import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
+from urllib.parse import parse_qs
+
+from posenc.explorer import replies
+from posenc.explorer.parameters import language
+from posenc.messages import Phrase, phrase, told
 
 Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Any, Any], Awaitable[None]]
@@ -51,7 +55,8 @@ class Guard:
         if refusal is None:
             await self.app(scope, receive, carrying)
             return
-        body = json.dumps({"error": {"message": refusal, "argument": None}}).encode()
+        query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+        body = replies.error(told(refusal, language(query)))
         headers = [
             (b"content-type", b"application/json"),
             (b"content-length", str(len(body)).encode()),
@@ -60,22 +65,28 @@ class Guard:
         body = b"" if scope["method"] == "HEAD" else body
         await send({"type": "http.response.body", "body": body})
 
-    def _refusal(self, scope: Scope) -> str | None:
+    def _refusal(self, scope: Scope) -> Phrase | None:
         found: dict[bytes, str] = {}
         for name, value in scope["headers"]:
             if name in WATCHED:
                 if name in found:
-                    return f"the header {name.decode()} must be given once"
+                    return phrase("the header {name} must be given once", name=name.decode())
                 found[name] = value.decode("latin-1")
         host = found.get(b"host", "")
         if not self._ours(_name(host), scope):
-            return f"the explorer answers to {', '.join(self.hosts)}; got host {host[:80]!r}"
+            return phrase(
+                "the explorer answers to {hosts}; got host {host!r}",
+                hosts=", ".join(self.hosts),
+                host=host[:80],
+            )
         origin = found.get(b"origin")
         if origin is not None and origin.lower() != f"{scope['scheme']}://{host}".lower():
-            return f"the explorer answers its own page only; got origin {origin[:80]!r}"
+            return phrase(
+                "the explorer answers its own page only; got origin {origin!r}", origin=origin[:80]
+            )
         elsewhere = found.get(b"sec-fetch-site", "none").lower() in ("cross-site", "same-site")
         if elsewhere and scope["path"] != "/":  # a link to the page may stand anywhere
-            return "the explorer answers its own page only; another one asked"
+            return phrase("the explorer answers its own page only; another one asked")
         return None
 
     def _ours(self, name: str | None, scope: Scope) -> bool:

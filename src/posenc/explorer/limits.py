@@ -5,7 +5,7 @@ from functools import reduce
 from math import prod
 from typing import Any
 
-from posenc.mechanisms import Encoding
+from posenc.mechanisms import Additive, Encoding, Rotary
 from posenc.messages import later, phrase, said
 from posenc.temperatures import Tempered
 
@@ -120,16 +120,19 @@ def taken(kind: str, encoding: Encoding, length: int) -> dict[str, int]:
     flat = positions | {"dimensions": dim}
     if (given.axes or 1) > 1:  # on a grid of its own size
         return {}
+    logits = {
+        "heads": heads,
+        "positions or dimensions": max(length, dim),
+        "the same again": max(length, 2 * dim + sizes["features"]),
+    }
+    rows = isinstance(encoding, Additive | Rotary)  # a temperature's are logits
     return {
         "similarity": positions | again,
         "products": positions | again,
         "learned": {"images": 2} | positions | {"positions or dimensions": max(length, dim)},
         "sum": {"images": 3} | flat,
-        "attention": {
-            "heads": heads,
-            "positions or dimensions": max(length, dim),
-            "the same again": max(length, 2 * dim + sizes["features"]),
-        },
+        "attention": logits,
+        "explain": flat if rows else logits,
         # the images of one head are as large as those of four
         "bias": {"heads": max(heads, 4)} | positions | again,
     }.get(kind, flat)

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
+from posenc.messages import later
+
 STATIC = Path(__file__).parent / "static"
-MISSING = (
+MISSING = later(
     "The explorer's page was not built. In a clone: make page. In a package: please report it, "
-    "for a package must have it.\n"
+    "for a package must have it."
 )
 
 

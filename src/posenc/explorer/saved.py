@@ -11,18 +11,21 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from posenc.explorer import answers, encodings, verdicts
+from posenc.explorer import answers, encodings, limits, verdicts
 from posenc.explorer.asked import Asked
-from posenc.explorer.page import STATIC, npy
+from posenc.explorer.calculations import Drawn, cell, drawn
+from posenc.explorer.page import MISSING, STATIC, npy
+from posenc.explorer.parameters import Refused
 from posenc.mechanisms import Bias, Encoding
 from posenc.messages import LANGUAGES
 from posenc.views import Image
 from posenc.views.kinds import kinds_for
-from posenc.worked.cell import number_of_columns
 
 CELLS = 2_048
 """Cells whose worked calculation a saved page has, from the first row on."""
 ROWS, COLUMNS = 512, 1_024
+PAIRED = ("bias", "scores")
+"""What has a number for a query and a key."""
 
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
@@ -33,6 +36,8 @@ POLICY = (
 
 def saved(asked: Asked, values: dict[str, Any], loaded: dict[str, Encoding]) -> bytes:
     """The page for what is asked, as the bytes of an HTML file."""
+    if not (STATIC / "index.html").exists():
+        raise Refused(MISSING, status=503)
     kind = values["view"] or answers.first_kind(asked)
     state = {
         "v": 1,
@@ -85,41 +90,54 @@ def _named(path: str, asked: Asked, **more: int) -> str:
 
 def _cells(asked: Asked, among: int) -> dict[str, Any]:
     """The cells that a reader comes to first: as many as there is room for."""
-    encoding, most = asked.encodings[0], CELLS // among
-    if (encoding.axes or 1) > 1:
-        return dict(islice(_cells_of_maps(asked), most))
-    columns, heads = number_of_columns(encoding, asked.length), _heads(asked)
-    rows = min(asked.length, max(1, most // (columns * len(heads))))
+    of, most = drawn(asked), CELLS // among
+    if (of[0].axes or 1) > 1:
+        return dict(islice(_cells_of_maps(asked, of), most))
+    columns, heads = _columns(asked), _heads(asked)
+    rows = min(asked.length, max(1, most // (len(columns) * len(heads))))
     return {
-        _named("cell", asked, d=column, p=row, **({"h": head} if head else {})): answers.cell(
-            asked, row, column, head=head
+        _named("cell", asked, d=column, p=row, **({"h": head} if head else {})): cell(
+            asked, row, column, head=head, of=of
         )
         for row in range(rows)
-        for column in range(min(columns, most))
+        for column in columns[:most]
         for head in heads
     }
 
 
+def _columns(asked: Asked) -> range:
+    """What the page asks for in a row: keys, dimensions, the first dimension of each pair."""
+    seen = _seen(asked)
+    if seen["acts"] in PAIRED or seen["columns"] is None:
+        return range(asked.length)
+    first, stride = seen["first"], seen["stride"]
+    return range(first, first + stride * seen["columns"], stride)
+
+
+def _seen(asked: Asked) -> dict[str, Any]:
+    return encodings.told(asked.names[0], {asked.names[0]: asked.encodings[0]})
+
+
 def _heads(asked: Asked) -> list[int]:
     """The heads whose biases are shown; the first, of what has no pictures of heads."""
-    if not isinstance(asked.encodings[0], Bias):
+    if not isinstance(limits.acting(asked.encodings[0]), Bias):
         return [0]
     panels = answers.seen(asked, "bias").panels
     return sorted({panel.channel or 0 for panel in panels if isinstance(panel, Image)}) or [0]
 
 
-def _cells_of_maps(asked: Asked) -> Iterator[tuple[str, Any]]:
+def _cells_of_maps(asked: Asked, of: Drawn) -> Iterator[tuple[str, Any]]:
     """Those of the maps that are shown, one map after the other."""
-    seen = encodings.told(asked.names[0], {asked.names[0]: asked.encodings[0]})
+    seen = _seen(asked)
+    paired = seen["acts"] in PAIRED
     for panel in answers.seen(asked, answers.first_kind(asked)).panels:
         assert isinstance(panel, Image), "maps are images"
         channel, shape = panel.channel or 0, panel.values.shape
-        paired = seen["acts"] in ("bias", "scores")
         where = {"h": channel} if paired and channel else {}
         d = min(2, shape[1] - 1) if paired else seen["first"] + seen["stride"] * channel
         for row, column in product(*map(range, shape)):
             name = _named("cell", asked, d=d, p=row, k=column, **where)
-            yield name, answers.cell(asked, row, d, column, channel if paired else 0)
+            yield name, cell(asked, row, d, column, channel if paired else 0, of=of)
 
 
 def _base64(data: bytes) -> str:

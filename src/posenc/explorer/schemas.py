@@ -208,7 +208,7 @@ FORMS: dict[str, Schema] = {
         lines=many(TEXT),
         tokens=many(TEXT),
     ),
-    "Config": form(model_type=TEXT, expressions=many(TEXT)),
+    "Config": form(model_type=TEXT, expressions=many(TEXT), note=either(TEXT, NOTHING)),
     "Failure": form(message=TEXT, argument=either(TEXT, NOTHING)),
     "Refusal": form(error=named("Failure")),
 }

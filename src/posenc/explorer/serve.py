@@ -76,7 +76,7 @@ def serve(
 ) -> None:
     """Serve the explorer until it is stopped."""
     if not (app.STATIC / "index.html").exists():
-        raise ValueError(app.MISSING.strip())
+        raise ValueError(app.MISSING)
     made, taken = listening(host, port)
     if port not in (0, taken):
         say(f"port {port} is in use; taking {taken}")

@@ -32,6 +32,10 @@ def unread(error: Exception) -> Any:
     """
     if isinstance(error, UnicodeDecodeError):
         return phrase("it is not text in UTF-8")
+    if isinstance(error, RecursionError):
+        return phrase("it is nested too deeply")
+    if isinstance(error, ValueError) and "digits" in str(error):  # Python's limit for whole numbers
+        return phrase("it has a number of too many digits")
     if not isinstance(error, JSONDecodeError):
         return error
     return phrase(

@@ -16,7 +16,7 @@ from posenc.messages import Translate, translator
 
 CHECK_SECONDS = 55.0
 
-CHECKED = Once(128)
+CHECKED = Once(128, seconds=CHECK_SECONDS)
 """The last verdicts: the same value and seed have the same."""
 
 

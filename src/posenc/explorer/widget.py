@@ -1,10 +1,12 @@
 """The explorer in a cell of a notebook, through anywidget: the same page, no port to open."""
 
-import json
+import logging
 import re
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+from posenc.explorer import replies
+from posenc.explorer.answers import config
 from posenc.explorer.app import ENDPOINTS, answered
 from posenc.explorer.exports import File
 from posenc.explorer.page import MISSING, STATIC
@@ -12,7 +14,7 @@ from posenc.explorer.parameters import Refused, language
 from posenc.expressions import spelling
 from posenc.find import found, spelled
 from posenc.mechanisms import Encoding
-from posenc.messages import told
+from posenc.messages import told, translator
 
 
 def explore(*encodings: Encoding | str, text: str | None = None, lang: str | None = None) -> Any:
@@ -30,7 +32,7 @@ def explore(*encodings: Encoding | str, text: str | None = None, lang: str | Non
         ) from error
     scripts, styles = (sorted((STATIC / "assets").glob(f"*.{end}")) for end in ("js", "css"))
     if not scripts:
-        raise ValueError(MISSING.strip())
+        raise ValueError(MISSING)
     own: dict[str, Encoding] = {}
     names = [_name(each, own) for each in encodings]
     state = {"v": 1, "e": names, "text": text, "lang": lang}
@@ -56,27 +58,33 @@ def explore(*encodings: Encoding | str, text: str | None = None, lang: str | Non
 def answer(path: str, body: str | None, own: dict[str, Encoding]) -> tuple[int, str, bytes]:
     """Status, media type and bytes of what the page asks, as the server would answer."""
     parts = urlsplit(path)
-    place, query = parts.path.removeprefix("/api/v1/"), parse_qs(parts.query)
+    query = parse_qs(parts.query, keep_blank_values=True)
+    lang = language(query)
     try:
-        if place == "config":
-            from posenc.explorer.answers import config
-
-            return _json(200, config(body or ""))
-        for endpoint in ENDPOINTS:
-            pattern = re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", endpoint.path.removeprefix("/api/v1/"))
-            if match := re.fullmatch(pattern, place):
-                made = answered(endpoint, query, match.groupdict(), own)
-                if isinstance(made, File):
-                    return 200, made.media, made.data
-                return (200, endpoint.media, made) if isinstance(made, bytes) else _json(200, made)
+        return _answered(parts.path.removeprefix("/api/v1/"), query, body, own)
     except Refused as error:
-        words = told(error, language(query))
-        return _json(error.status, {"error": {"message": words, "argument": error.argument}})
-    return _json(404, {"error": {"message": "Not Found", "argument": None}})
+        return error.status, replies.JSON, replies.error(told(error, lang), error.argument)
+    except Exception:  # the page waits for an answer; a notebook shows the log of its kernel
+        logging.getLogger(__name__).exception("%s failed", path)
+        return 500, replies.JSON, replies.error(translator(lang)(replies.FAILED))
 
 
-def _json(status: int, data: Any) -> tuple[int, str, bytes]:
-    return status, "application/json", json.dumps(data, ensure_ascii=False).encode()
+def _answered(
+    place: str, query: dict[str, list[str]], body: str | None, own: dict[str, Encoding]
+) -> tuple[int, str, bytes]:
+    if place == "config":
+        given = (body or "").encode(errors="surrogatepass")
+        replies.check_config(len(given))
+        return 200, replies.JSON, replies.as_json(config(given, language(query)))
+    for endpoint in ENDPOINTS:
+        pattern = re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", endpoint.path.removeprefix("/api/v1/"))
+        if match := re.fullmatch(pattern, place):
+            made = answered(endpoint, query, match.groupdict(), own)
+            if isinstance(made, File):
+                return 200, made.media, made.data
+            data = made if isinstance(made, bytes) else replies.as_json(made)
+            return 200, endpoint.media, data
+    return 404, replies.JSON, replies.error(replies.not_there(translator(language(query))))
 
 
 def _name(encoding: Encoding | str, own: dict[str, Encoding]) -> str:

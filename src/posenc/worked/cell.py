@@ -45,11 +45,19 @@ class Cell:
         return {"steps": steps, "value": self.value, "truth": self.truth, "ulps": self.ulps}
 
 
+class InBoth:
+    """Parameters in float32 and in float64: who works many cells out has them cast once."""
+
+    def __init__(self, params: Params | None) -> None:
+        self.given: Params = params or {}
+        self.cast = [(dtype, _cast(params, dtype)) for dtype in (np.float32, np.float64)]
+
+
 def cell(
     encoding: Encoding,
     place: Point,
     other: Point,
-    params: Params | None = None,
+    params: Params | InBoth | None = None,
     *,
     head: int = 0,
     lang: str = "en",
@@ -72,11 +80,9 @@ def cell(
     heads = 1 if rows else int(getattr(encoding, "heads", 1))
     rules.whole("head", head, least=0, most=heads - 1)
     other = rules.whole("other", other, **WHERE) if rows else _checked("other", other, encoding)
-    values = [
-        value_at(encoding, place, other, _cast(params, dtype), dtype, head)
-        for dtype in (np.float32, np.float64)
-    ]
-    steps: list[Step] = formulas(encoding, Place(place, other, values[1], params or {}, t, head))
+    both = params if isinstance(params, InBoth) else InBoth(params)
+    values = [value_at(encoding, place, other, cast, dtype, head) for dtype, cast in both.cast]
+    steps: list[Step] = formulas(encoding, Place(place, other, values[1], both.given, t, head))
     looks_back = isinstance(encoding, Bias) and encoding.causal_only
     if looks_back and isinstance(place, int) and isinstance(other, int) and other > place:
         words = t(
@@ -87,12 +93,6 @@ def cell(
         )
         steps = [Step("unseen", words), *steps]
     return Cell(tuple(steps), *values)
-
-
-def number_of_columns(encoding: Encoding, length: int) -> int:
-    """How many cells a row has: dimensions of what has rows of its own, else keys."""
-    rows = isinstance(encoding, Additive | Rotary)
-    return int(getattr(encoding, "dim", length)) if rows else length
 
 
 def convention(encoding: Encoding) -> dict[str, Any]:

@@ -64,6 +64,8 @@ def linear_shift(subject: Subject, rng: np.random.Generator) -> Measured:
         raise NotApplicableError("a matrix of more than 1,024 channels is too large to fit")
     far = min(subject.reach - 7, 10**5)  # farther than most waves are long
     count = min(6 * subject.dim + 100, far)
+    if count // 2 < subject.dim:  # a matrix would fit them whatever they are
+        raise NotApplicableError(f"positions end at {subject.reach:,}, too soon to fit a matrix")
     p = subject.points(rng.choice(far, count, replace=False))
     here, there = p[: count // 2], p[count // 2 :]
     matrix, *_ = np.linalg.lstsq(subject.rows(here), subject.rows(here + 7), rcond=None)

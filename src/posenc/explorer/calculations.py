@@ -1,0 +1,128 @@
+"""Worked calculations: of one number of an encoding, and of the whole of it."""
+
+from typing import Any
+
+import numpy as np
+
+from posenc.explorer import limits
+from posenc.explorer.answers import WRONG
+from posenc.explorer.asked import Asked, check_size
+from posenc.explorer.parameters import Refused
+from posenc.expressions import spelling
+from posenc.mechanisms import Bias, Encoding, Rotary
+from posenc.messages import Translate, translator
+from posenc.temperatures import Tempered
+from posenc.views.bias import reach
+from posenc.views.maps import point
+from posenc.worked.cell import InBoth, convention
+from posenc.worked.cell import cell as worked
+
+Drawn = tuple[Encoding, InBoth]
+
+
+def drawn(asked: Asked) -> Drawn:
+    """The first encoding as pictures show it, without a temperature, and its parameters."""
+    encoding = limits.acting(asked.encodings[0])
+    try:
+        if isinstance(encoding, Rotary) and not encoding.settled:
+            encoding = encoding.at(asked.length)
+        return encoding, InBoth(encoding.init(np.random.default_rng(asked.seed)))
+    except WRONG as error:
+        raise Refused(error, "e") from error
+
+
+def cell(
+    asked: Asked,
+    place: int,
+    other: int,
+    beside: int = 0,
+    head: int = 0,
+    *,
+    of: Drawn | None = None,
+) -> dict[str, Any]:
+    """The worked calculation of one number of the first encoding.
+
+    `place` is a position and `other` a dimension or a key; over a picture they are a row and a
+    dimension, and `beside` is the column. Who asks for many cells draws once and says `of` what.
+    """
+    encoding, params = drawn(asked) if of is None else of
+    try:
+        where = _where(encoding, place, other, beside)
+        told = worked(encoding, *where, params, head=head, lang=asked.lang).to_json()
+    except WRONG as error:
+        raise Refused(error, "p") from error
+    t = translator(asked.lang)
+    told["steps"] += _temperatures(asked.encodings[0], t)
+    first = {t("first position"): 0, "dtype": "float32"}
+    named = convention(limits.acting(asked.encodings[0])) | first
+    return told | {"convention": [{"name": name, "value": value} for name, value in named.items()]}
+
+
+def _temperatures(encoding: Encoding, t: Translate) -> list[dict[str, Any]]:
+    """What is done to the logits afterwards, the inner temperature first."""
+    if not isinstance(encoding, Tempered):
+        return []
+    words = t(
+        "This number is without the temperature {temperature}, by which the logits of each query "
+        "are multiplied afterwards.",
+        temperature=spelling(encoding.temperature),
+    )
+    return [*_temperatures(encoding.encoding, t), _step("temperature", words)]
+
+
+def _step(name: str, words: str) -> dict[str, Any]:
+    from posenc.worked import Step
+
+    return Step(name, words).to_json()
+
+
+def _where(encoding: Encoding, place: int, other: int, beside: int) -> tuple[Any, Any]:
+    """What `worked.cell` takes for the cell of a picture: positions are points in some of them."""
+    axes = encoding.axes
+    if axes is None:
+        return place, other
+    if isinstance(encoding, Bias):  # keys around a query in the middle of the map
+        middle = reach(encoding)
+        return (middle,) * axes, (place, beside)
+    if axes == 1:
+        return (place,), other
+    return tuple(point(encoding, place, beside).tolist()), other
+
+
+def explanation(asked: Asked, position: int) -> dict[str, Any]:
+    """The whole worked calculation of the first encoding."""
+    from posenc.worked import explain
+
+    encoding, labels = asked.encodings[0], asked.labels
+    shown = min(asked.length, limits.EXPLAINED)
+    tokens = labels[:shown] if labels else None
+    dim = limits.width(encoding)
+    if dim > limits.EXPLAINED and not isinstance(encoding, Rotary):  # which has no matrices
+        raise Refused(
+            "dim of a worked calculation must be at most {most}; got {dim}",
+            "e",
+            413,
+            most=limits.EXPLAINED,
+            dim=dim,
+        )
+    check_size("explain", (encoding,), shown)
+    try:
+        explained = explain(
+            encoding,
+            position=position,
+            tokens=tokens,
+            length=None if tokens else shown,
+            lang=asked.lang,
+            seed=asked.seed,
+        ).to_json()
+    except WRONG as error:
+        raise Refused(error, "p") from error
+    if shown < asked.length:
+        t = translator(asked.lang)
+        words = t(
+            "Of {count:,} positions the first {shown:,} are worked here.",
+            count=asked.length,
+            shown=shown,
+        )
+        explained["steps"].insert(0, _step("first", words))
+    return explained

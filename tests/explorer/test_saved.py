@@ -1,0 +1,81 @@
+"""The page as one file has every answer that it will ask for, of any encoding."""
+
+import json
+import re
+from urllib.parse import urlencode
+
+import pytest
+
+import posenc as pe
+from posenc.explorer import page, saved, verdicts
+from posenc.expressions import spelling
+from posenc.find import VARIANTS, example
+from posenc.messages import LANGUAGES
+
+EVERY = [
+    *(spelling(example(kind)) for kind in pe.catalogue().values()),
+    *(spelling(make(64)) for make in VARIANTS.values()),
+    "RoPE(64, rotary_dim=16)",
+    "RoPE(64, rotary_dim=16, rotated='trailing', pairing='halves')",
+    "RoPE(8, scaling=DynamicNTK(4.0, 8))",
+    "Tempered(RoPE(64, rotary_dim=16), LogN(512))",
+    "Tempered(ALiBi(4), LogN(512))",
+    "Tempered(AxialRoPE.split(16), LogN(512))",
+    "Tempered(Tempered(RoPE(8), LogN(4)), SSMax())",
+]
+
+
+@pytest.fixture
+def built(tmp_path, monkeypatch):
+    """A page in place of the built one, and no checks: they take seconds."""
+    (tmp_path / "assets").mkdir()
+    for name in ("page.js", "page.css"):
+        (tmp_path / "assets" / name).write_text("")
+    parts = '<script src="./assets/page.js"></script><link href="./assets/page.css">'
+    (tmp_path / "index.html").write_text(parts)
+    monkeypatch.setattr(saved, "STATIC", tmp_path)
+    report = {"subject": "", "ok": True, "rows": []}
+    monkeypatch.setattr(verdicts, "checked", lambda *_: report)
+
+
+def responses(answer):
+    assert answer.status == 200, answer.message
+    text = answer.body.decode()
+    (data,) = re.findall(r'id="posenc-data">(.*?)</script>', text, re.DOTALL)
+    return json.loads(data)["responses"]
+
+
+@pytest.mark.usefixtures("built")
+@pytest.mark.parametrize("expression", EVERY)
+def test_a_saved_page_has_the_cells_that_the_page_asks_for(client, expression):
+    """Those of the first row, by dimension, by the first dimension of a pair, or by key."""
+    kept = responses(client.get("/api/v1/export/html", e=expression, n=4))
+    told = kept["spell?" + urlencode({"e": expression})]
+    assert {f"view/{kind}" for kind in told["views"]} <= set(kept)
+    cells = [name for name in kept if name.startswith("cell?")]
+    assert len(cells) >= 4
+    if told["side"] is None:
+        count = 4 if told["acts"] in ("bias", "scores") else told["columns"]
+        for column in range(count):
+            d = told["first"] + told["stride"] * column
+            name = "cell?" + urlencode({"d": d, "e": expression, "p": 0})
+            asked = client.get("/api/v1/cell", e=expression, n=4, p=0, d=d)
+            assert kept[name] == asked.json
+
+
+@pytest.mark.usefixtures("built")
+def test_a_saved_page_draws_parameters_once(client, monkeypatch):
+    drawn = []
+    init = pe.Learned.init
+    monkeypatch.setattr(pe.Learned, "init", lambda self, rng: drawn.append(1) or init(self, rng))
+    kept = responses(client.get("/api/v1/export/html", e="Learned(64, 32)", seed=1))
+    assert sum(name.startswith("cell?") for name in kept) == saved.CELLS
+    assert len(drawn) < 100  # of each view, and once of all cells
+
+
+def test_a_page_that_was_not_built_cannot_be_saved(client, tmp_path, monkeypatch):
+    monkeypatch.setattr(saved, "STATIC", tmp_path)
+    answers = [client.get("/api/v1/export/html", lang=lang) for lang in LANGUAGES]
+    assert {answer.status for answer in answers} == {503}
+    assert answers[0].message == page.MISSING
+    assert len({answer.message for answer in answers}) == len(LANGUAGES)
