@@ -39,7 +39,8 @@ def test_the_number_is_that_of_the_picture(kind, expression):
     image = images[2] if kind in ("attention", "sum") else images[0]  # with positions; the sum
     for row, column in ((0, 0), (3, 1), (4, 4), (1, 3)):
         told = worked(kind, expression, row, column)
-        assert told.truth == pytest.approx(image.values[row, column], rel=1e-9, abs=1e-12)
+        near = 1e-6 if "FIRE" in expression else 1e-9  # its network computes in float32
+        assert told.truth == pytest.approx(image.values[row, column], rel=near, abs=1e-12)
 
 
 @pytest.mark.parametrize(("kind", "expression"), EVERY)

@@ -182,6 +182,28 @@ def test_the_cell_of_a_bias_is_that_of_the_head_under_the_pointer(visit: Visit) 
     assert float(value.replace("\N{MINUS SIGN}", "-")) == pytest.approx(shown, abs=1e-6)
 
 
+PAIRS = [("similarity", 0), ("products", 0), ("attention", 2), ("sum", 2)]
+
+
+@pytest.mark.parametrize(("kind", "place"), PAIRS)
+def test_the_cell_works_the_number_of_the_view(visit: Visit, kind: str, place: int) -> None:
+    visit.open(e="Sinusoidal(8)", view=kind)
+    picture = visit.page.locator("#large .picture").nth(place)
+    box = picture.bounding_box()
+    assert box is not None
+    columns = 8 if kind == "sum" else 5
+    at = {"x": box["width"] * 1.5 / columns, "y": box["height"] * 3.5 / 5}
+    picture.hover(position=at)  # pyright: ignore[reportArgumentType]
+    asked = {"e": "Sinusoidal(8)", "text": "the dog bit the man", "by": "words"}
+    images = [panel for panel in visit.api(f"view/{kind}", **asked)["panels"] if "rows" in panel]
+    shown = images[place]["values"][3][1]
+    cell = visit.page.locator("[aria-labelledby=cell-title]")
+    visit.page.wait_for_timeout(500)
+    value = float(cell.locator(".value").inner_text().replace("\N{MINUS SIGN}", "-"))
+    assert value == pytest.approx(shown, abs=1e-6)
+    assert "dog" in visit.cell or kind == "sum"
+
+
 def test_colours_are_those_of_the_values(visit: Visit) -> None:
     visit.open()
     shown = visit.pixels()[..., :3]
@@ -293,9 +315,9 @@ def test_an_encoding_of_ones_own_is_drawn(visiting, with_mine: str) -> None:
     visit.choose("clock")
     assert visit.state["e"] == ["clock"]
     assert visit.pixels().shape == (5, 2, 4)
+    assert visit.cell.endswith(("0", "1"))  # it has two dimensions
     for kind in ("waves", "similarity", "attention"):
         visit.show(kind)
-    assert visit.cell.endswith(("0", "1"))  # it has two dimensions
 
 
 def test_an_encoding_of_ones_own_is_measured(visiting, with_mine: str) -> None:

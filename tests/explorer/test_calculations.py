@@ -128,3 +128,40 @@ def test_one_that_cannot_be_hashed_is_never_taken_for_another():
     assert hash(key_of(one)) == hash(key_of(one))
     assert key_of(one) != key_of(Constant(1.0))
     assert key_of(one) != one
+
+
+PAIRS = [
+    (kind, expression)
+    for kind in ("similarity", "products", "attention", "sum")
+    for expression in ("Sinusoidal(8)", "Learned(16, 8)", "RoPE(8, scaling=DynamicNTK(2.0, 4))")
+    if kind != "sum" or "RoPE" not in expression
+] + [("attention", "T5Bias(4)"), ("attention", "Tempered(RoPE(8), LogN(2))")]
+
+
+@pytest.mark.parametrize(("kind", "expression"), PAIRS)
+def test_the_cell_of_a_view_is_the_number_of_its_picture(client, kind, expression):
+    asked = {"e": expression, "text": "the dog bit the man", "seed": 3}
+    images = [p for p in client.get(f"/api/v1/view/{kind}", **asked).json["panels"] if "rows" in p]
+    image = images[2] if kind in ("attention", "sum") else images[0]
+    for row, column in ((0, 0), (4, 1), (2, 3)):
+        told = client.get("/api/v1/cell", view=kind, p=row, d=column, **asked).json
+        assert told["value"] == pytest.approx(image["values"][row][column], abs=1e-9)
+        assert told["truth"] is None
+        assert len(told["steps"]) >= 2
+
+
+def test_the_cell_of_a_view_has_its_limits(client):
+    long = {"e": "Sinusoidal(8)", "n": 8192}
+    assert client.get("/api/v1/cell", view="similarity", p=1, d=1, **long).status == 413
+    assert client.get("/api/v1/cell", view="attention", p=1, d=1, **long).status == 413
+    assert client.get("/api/v1/cell", view="sum", p=1, d=1, e="RoPE(8)").status == 404
+    beyond = client.get("/api/v1/cell", view="products", p=5, d=0, e="RoPE(8)", n=5)
+    assert beyond.status == 400
+    assert "place must be" in beyond.message
+
+
+def test_encodings_that_share_no_view_are_told_so(client):
+    both = ["Shaw(64, 16)", "SwinBias(8, (7, 7))"]
+    refused = client.get("/api/v1/view/attention", e=both)
+    assert refused.status == 404
+    assert refused.message == f"these encodings have no view in common: {', '.join(both)}"

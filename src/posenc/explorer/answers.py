@@ -66,23 +66,7 @@ def first_kind(asked: Asked) -> str:
 def seen(asked: Asked, kind: str, channels: str | None = None) -> View:
     """The view that was asked for; `channels` are numbers with commas, for waves."""
     chosen, beyond = chosen_channels(asked, kind, channels)
-    if kind not in (suitable := kinds_for(*asked.encodings)):
-        raise Refused(
-            "kind must be one that suits, {suitable}; got {kind!r}",
-            "kind",
-            404,
-            suitable=", ".join(suitable),
-            kind=kind[:80],
-        )
-    if kind == "attention" and asked.length > MOST_TOKENS:
-        raise Refused(
-            "n must be at most {most} here; got {count:,}",
-            "n",
-            413,
-            most=MOST_TOKENS,
-            count=asked.length,
-        )
-    check_size(kind, asked.encodings, asked.length)
+    check_view(asked, kind)
     gridded = any(encoding.axes not in (None, 1) for encoding in asked.encodings)
     labels = None if gridded else asked.labels
     length = None if labels or gridded else asked.length
@@ -111,6 +95,35 @@ def seen(asked: Asked, kind: str, channels: str | None = None) -> View:
         "not in every encoding, and not shown: {channels}", channels=", ".join(map(str, beyond))
     )
     return dataclasses.replace(made, notes=(*made.notes, said))
+
+
+def check_view(asked: Asked, kind: str) -> None:
+    """Say that the kind must suit all encodings, and what it takes be within the limits."""
+    suitable = kinds_for(*asked.encodings)
+    if not suitable:
+        raise Refused(
+            "these encodings have no view in common: {names}",
+            "e",
+            404,
+            names=", ".join(asked.names),
+        )
+    if kind not in suitable:
+        raise Refused(
+            "kind must be one that suits, {suitable}; got {kind!r}",
+            "kind",
+            404,
+            suitable=", ".join(suitable),
+            kind=kind[:80],
+        )
+    if kind == "attention" and asked.length > MOST_TOKENS:
+        raise Refused(
+            "n must be at most {most} here; got {count:,}",
+            "n",
+            413,
+            most=MOST_TOKENS,
+            count=asked.length,
+        )
+    check_size(kind, asked.encodings, asked.length)
 
 
 def chosen_channels(

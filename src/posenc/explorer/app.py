@@ -88,8 +88,10 @@ ENDPOINTS = (
     Endpoint(
         "/api/v1/cell",
         "One number, worked.",
-        (*COMMON, p.POSITION, p.DIMENSION, p.COLUMN, p.HEAD),
-        lambda v, own: calculations.cell(asked(v, own), v["p"], v["d"], v["k"], v["h"]),
+        (*COMMON, p.POSITION, p.DIMENSION, p.COLUMN, p.HEAD, exports.VIEW),
+        lambda v, own: calculations.cell(
+            asked(v, own), v["p"], v["d"], v["k"], v["h"], view=v["view"]
+        ),
         form="CellAnswer",
     ),
     Endpoint(

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from posenc.explorer import limits
-from posenc.explorer.answers import WRONG
+from posenc.explorer.answers import WRONG, check_view
 from posenc.explorer.asked import Asked, check_size
 from posenc.explorer.parameters import Refused
 from posenc.expressions import spelling
@@ -14,6 +14,9 @@ from posenc.messages import Translate, translator
 from posenc.temperatures import Tempered
 from posenc.views.bias import reach
 from posenc.views.maps import point
+from posenc.views.scene import Scene
+from posenc.views.subject import Subject
+from posenc.views.working import WORKINGS, working
 from posenc.worked.cell import InBoth, convention
 from posenc.worked.cell import cell as worked
 
@@ -38,17 +41,23 @@ def cell(
     beside: int = 0,
     head: int = 0,
     *,
+    view: str | None = None,
     of: Drawn | None = None,
 ) -> dict[str, Any]:
     """The worked calculation of one number of the first encoding.
 
     `place` is a position and `other` a dimension or a key; over a picture they are a row and a
-    dimension, and `beside` is the column. Who asks for many cells draws once and says `of` what.
+    dimension, and `beside` is the column. In a `view` that has numbers of its own, such as
+    similarity, they are the row and the column of it. Who asks for many cells draws once and says
+    `of` what.
     """
     encoding, params = drawn(asked) if of is None else of
     try:
-        where = _where(encoding, place, other, beside)
-        told = worked(encoding, *where, params, head=head, lang=asked.lang).to_json()
+        if view in WORKINGS and encoding.axes in (None, 1):
+            told = _of_view(asked, view, encoding, params.given, place, other)
+        else:
+            where = _where(encoding, place, other, beside)
+            told = worked(encoding, *where, params, head=head, lang=asked.lang).to_json()
     except WRONG as error:
         raise Refused(error, "p") from error
     t = translator(asked.lang)
@@ -56,6 +65,23 @@ def cell(
     first = {t("first position"): 0, "dtype": "float32"}
     named = convention(limits.acting(asked.encodings[0])) | first
     return told | {"convention": [{"name": name, "value": value} for name, value in named.items()]}
+
+
+def _of_view(
+    asked: Asked, view: str, encoding: Encoding, params: Any, place: int, other: int
+) -> dict[str, Any]:
+    """A number that a view makes of an encoding: it is made in float64 only."""
+    check_view(asked, view)
+    tempered = view == "attention"  # whose weights come after the temperature
+    subject = Subject(asked.encodings[0] if tempered else encoding, params)
+    labels = asked.labels
+    words = None if labels is None else tuple(labels)
+    scene = Scene(
+        (subject,), translator(asked.lang), words, asked.length if words is None else None,
+        None, asked.seed,
+    )  # fmt: skip
+    told = working(view, scene, place, other).to_json()
+    return told | {"value": told["truth"], "truth": None, "ulps": None}
 
 
 def _temperatures(encoding: Encoding, t: Translate) -> list[dict[str, Any]]:

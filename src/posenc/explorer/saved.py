@@ -20,9 +20,12 @@ from posenc.mechanisms import Bias, Encoding
 from posenc.messages import LANGUAGES
 from posenc.views import Image
 from posenc.views.kinds import kinds_for
+from posenc.views.working import WORKINGS
 
 CELLS = 2_048
 """Cells whose worked calculation a saved page has, from the first row on."""
+FEW = 16
+"""Positions up to which it has the cells of pairs of them too."""
 ROWS, COLUMNS = 512, 1_024
 PAIRED = ("bias", "scores")
 """What has a number for a query and a key."""
@@ -83,7 +86,7 @@ def _each(asked: Asked) -> list[Asked]:
     return [replace(asked, names=(name,), encodings=(one,)) for name, one in each.items()]
 
 
-def _named(path: str, asked: Asked, **more: int) -> str:
+def _named(path: str, asked: Asked, **more: int | str) -> str:
     """The name of an answer about one encoding, spelled as a browser would."""
     return f"{path}?{urlencode(sorted({'e': asked.names[0], **more}.items()), safe='*')}"
 
@@ -95,7 +98,7 @@ def _cells(asked: Asked, among: int) -> dict[str, Any]:
         return dict(islice(_cells_of_maps(asked, of), most))
     columns, heads = _columns(asked), _heads(asked)
     rows = min(asked.length, max(1, most // (len(columns) * len(heads))))
-    return {
+    return dict(islice(_cells_of_views(asked, of), most)) | {
         _named("cell", asked, d=column, p=row, **({"h": head} if head else {})): cell(
             asked, row, column, head=head, of=of
         )
@@ -103,6 +106,16 @@ def _cells(asked: Asked, among: int) -> dict[str, Any]:
         for column in columns[:most]
         for head in heads
     }
+
+
+def _cells_of_views(asked: Asked, of: Drawn) -> Iterator[tuple[str, Any]]:
+    """Those of the views that have numbers of their own, of sentences that are not long."""
+    for view in WORKINGS:
+        if view in kinds_for(*asked.encodings) and asked.length <= FEW:
+            columns = asked.length if view != "sum" else limits.width(of[0])
+            for row, column in product(range(asked.length), range(columns)):
+                name = _named("cell", asked, d=column, p=row, view=view)
+                yield name, cell(asked, row, column, view=view, of=of)
 
 
 def _columns(asked: Asked) -> range:

@@ -77,32 +77,47 @@ def projected(tokens: tuple[str, ...], *, dim: int, seed: int) -> tuple[np.ndarr
 
 def weights(subject: Subject | None, q: np.ndarray, k: np.ndarray, head: int) -> np.ndarray:
     """The softmax of what an encoding makes of queries and keys at 0, 1, …, of a head: (q, k)."""
-    made = logits_of(subject, q, k, head)
-    made = np.exp(made - made.max(axis=-1, keepdims=True))
+    return softmax(logits_of(subject, q, k, head))
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    """The weights of the last axis."""
+    made = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return made / made.sum(axis=-1, keepdims=True)
 
 
-def logits_of(subject: Subject | None, q: np.ndarray, k: np.ndarray, head: int) -> np.ndarray:
-    """The logits of a head, (q, k), as an encoding makes them, or nothing does; -inf if unseen."""
+def logits_of(
+    subject: Subject | None, q: np.ndarray, k: np.ndarray, head: int, rows: slice = slice(None)
+) -> np.ndarray:
+    """The logits of a head, (q, k), as an encoding makes them, or nothing does; -inf if unseen.
+
+    `rows` are the queries that are wanted.
+    """
     subject = subject or Subject(NoPE())
     if not subject.encoding.scaled:  # it leaves dividing by the root to the weights of the model
         q = q / np.sqrt(q.shape[-1])
-    positions = np.arange(len(k))
-    made = _logits(subject, q, k, positions, head)
-    return np.where(subject.ahead(positions, positions), -np.inf, made)
+    k_pos = np.arange(len(k))
+    q_pos = k_pos[rows]
+    made = _logits(subject, q[rows], k, q_pos, k_pos, head)
+    return np.where(subject.ahead(q_pos, k_pos), -np.inf, made)
 
 
 def _logits(
-    subject: Subject, q: np.ndarray, k: np.ndarray, positions: np.ndarray, head: int
+    subject: Subject,
+    q: np.ndarray,
+    k: np.ndarray,
+    q_pos: np.ndarray,
+    k_pos: np.ndarray,
+    head: int,
 ) -> np.ndarray:
     """The logits of one head, where all have the same queries and keys."""
     if not isinstance(subject.acting, Bias | Scores):
-        return subject.logits(q, k, positions, positions)
+        return subject.logits(q, k, q_pos, k_pos)
     if isinstance(subject.acting, Scores):
         q, k = (np.broadcast_to(x, (subject.heads, *x.shape)).copy() for x in (q, k))
-    some = max(1, SOME // (subject.heads * len(positions)))  # queries at a time
-    parts = [slice(at, at + some) for at in range(0, len(positions), some)]
-    made = [subject.logits(q[..., part, :], k, positions[part], positions) for part in parts]
+    some = max(1, SOME // (subject.heads * len(k_pos)))  # queries at a time
+    parts = [slice(at, at + some) for at in range(0, len(q_pos), some)]
+    made = [subject.logits(q[..., part, :], k, q_pos[part], k_pos) for part in parts]
     return np.concatenate([logits.reshape(-1, *logits.shape[-2:])[head] for logits in made])
 
 

@@ -113,9 +113,9 @@ def _attention(scene: Scene, i: int, j: int) -> Cell:
     t, subject = scene.t, scene.subjects[0]
     tokens = scene.sentence()
     q, k = attention.projected(tokens, dim=subject.dim, seed=scene.seed)
-    plain, made = (attention.logits_of(one, q, k, 0)[i] for one in (None, subject))
-    weights = attention.weights(subject, q, k, 0)[i]
-    without = attention.weights(None, q, k, 0)[i]
+    here = slice(i, i + 1)
+    plain, made = (attention.logits_of(one, q, k, 0, here)[0] for one in (None, subject))
+    without, weights = attention.softmax(plain), attention.softmax(made)
     value = float(weights[j])
     words = t(
         "The weight of key {key} for query {query}: e to the power of its logit, of the sum over "
