@@ -164,6 +164,13 @@ def test_the_number_of_tokens_is_said_in_words_that_fit(visit: Visit) -> None:
     assert nothing == "no tokens: 64 positions are shown"
 
 
+def test_fewer_positions_than_tokens_are_explained(visit: Visit) -> None:
+    words = "Every token has a position: there are 5."
+    assert words in visit.open(n=3).page.locator("[aria-labelledby=sentence-title]").inner_text()
+    side = visit.open(n=6).page.locator("[aria-labelledby=sentence-title]")
+    assert "Every token" not in side.inner_text()
+
+
 def test_views_that_not_all_encodings_have_are_named(visit: Visit) -> None:
     large = visit.open(e=["Sinusoidal(64)", "RoPE(64)"], view="heatmap").page.locator("#large")
     assert "Not of all of these encodings: sum." in large.inner_text()

@@ -1,6 +1,9 @@
 import { t } from "./messages.svelte";
 import type { ViewKind } from "./state";
 
+/** A token as it is shown: a space that it begins with is a part of it, as in byte pairs. */
+export const visible = (label: string): string => label.replace(/^ (?=.)/, "␣");
+
 /** What a view is called on its tab. */
 export function viewName(kind: ViewKind): string {
   return {

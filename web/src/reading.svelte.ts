@@ -2,6 +2,7 @@
 import type { Axis, Image } from "./contract";
 import type { Explorer } from "./explorer.svelte";
 import { t } from "./messages.svelte";
+import { visible } from "./names";
 import { number } from "./numbers";
 
 /** What the large picture says of the cursor; empty where the large view is no picture. */
@@ -11,7 +12,7 @@ export const picture = $state({ kind: "", says: "" });
 export function place(explorer: Explorer, position: number): string {
   const label = explorer.label(position);
   // isolated, so that a token written from the right does not turn the sentence around it
-  return label ? t("{position} “{token}”", { position, token: `\u2068${label}\u2069` }) : String(position);
+  return label ? t("{position} “{token}”", { position, token: `\u2068${visible(label)}\u2069` }) : String(position);
 }
 
 /** A cell of a picture, by the names of its axes. */

@@ -40,11 +40,17 @@ def frac(above: Maths, below: Maths) -> Node:
 
 def power(base: Maths, exponent: Maths) -> Node:
     """A power; a fraction above is written with a stroke, as papers do: it would be too small."""
-    if isinstance(exponent, Node) and exponent.kind == "frac":
-        above, below = exponent.parts
-        if not any(_is_loose(part) for part in exponent.parts):
-            exponent = row(above, "/", below)
-    return Node("power", (base, exponent))
+    return Node("power", (base, _on_one_line(exponent)))
+
+
+def _on_one_line(tree: Maths) -> Maths:
+    """Fractions with a stroke, where that needs no brackets."""
+    if not isinstance(tree, Node) or tree.kind not in ("row", "frac"):
+        return tree
+    if tree.kind == "row":
+        return row(*map(_on_one_line, tree.parts))
+    above, below = tree.parts
+    return tree if _is_loose(above) or _is_loose(below) else row(above, "/", below)
 
 
 def _is_loose(tree: Maths) -> bool:
