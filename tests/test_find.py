@@ -1,5 +1,9 @@
 """Encodings found by name and by expression (test_cli.py and test_checks.py have the rest)."""
 
+import gc
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -123,3 +127,22 @@ def test_a_size_for_what_has_its_own_is_refused():
 
 def test_a_loaded_value_is_used_as_it_is():
     assert np.isfinite(spelled("Sinusoidal(4, base=100.0)").encode([3])).all()
+
+
+def test_threads_may_read_expressions_at_once():
+    """Python 3.11 itself may not: ast.parse fails where garbage is collected in the midst of it."""
+    deep = f"RoPE(64, scaling=LongRoPE({(1.0,) * 32}, {(1.0,) * 32}, 4096))"
+    threshold = gc.get_threshold()
+
+    def let_others_run(*_: object) -> None:
+        time.sleep(0)
+
+    gc.callbacks.append(let_others_run)
+    gc.set_threshold(10)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            made = list(threads.map(called, [deep] * 24))
+    finally:
+        gc.set_threshold(*threshold)
+        gc.callbacks.remove(let_others_run)
+    assert len(set(map(str, made))) == 1

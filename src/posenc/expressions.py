@@ -5,6 +5,7 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Iterator
 from functools import cache
+from threading import Lock
 from typing import Any, cast
 
 from posenc import scalings, temperatures
@@ -14,6 +15,9 @@ from posenc.presets import readings
 
 Check = Callable[[str, dict[str, Any]], None]
 """Raises if the arguments (by name) of something that an expression makes are not accepted."""
+
+PARSING = Lock()
+"""Python 3.11 counts the depth of all threads' trees together, and fails where two meet."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,7 +206,9 @@ def _parsed(expression: str) -> Any:
     if "\0" in expression:  # which Python says in its own words, not always the same
         raise said(ValueError, "expression must not have null characters in it")
     try:
-        return _read(ast.parse(expression.strip(), mode="eval").body)
+        with PARSING:
+            tree = ast.parse(expression.strip(), mode="eval")
+        return _read(tree.body)
     except SyntaxError as error:
         raise said(
             ValueError,

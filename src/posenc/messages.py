@@ -4,7 +4,7 @@ A message is its English text; the catalogues are read as they are, so there is 
 docs/glossary.md has the words that they use.
 """
 
-import ast
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, reduce
@@ -114,9 +114,9 @@ def catalogue(lang: str) -> dict[str, str]:
         keyword, _, text = line.partition(" ")
         if keyword in ("msgid", "msgstr"):
             field = keyword
-            parts[field] = ast.literal_eval(text)
+            parts[field] = json.loads(text)
         elif line.startswith('"'):
-            parts[field] += ast.literal_eval(line)
+            parts[field] += json.loads(line)
         if field == "msgstr" and parts["msgstr"]:
             entries[parts["msgid"]] = parts["msgstr"]
     entries.pop("", None)  # the header
