@@ -51,7 +51,7 @@ def _view(values: dict[str, Any], loaded: dict[str, Encoding]) -> Any:
     return answers.view_json(made, values["rows"], values["columns"])
 
 
-def _array(values: dict[str, Any], loaded: dict[str, Encoding]) -> bytes:
+def _array(values: dict[str, Any], loaded: dict[str, Encoding]) -> memoryview:
     made = answers.seen(asked(values, loaded), values["kind"], values["channels"])
     return npy(answers.panel_values(made, values).astype(np.float32))
 

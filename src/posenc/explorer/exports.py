@@ -33,7 +33,7 @@ class File:
     """A file to save."""
 
     name: str
-    data: bytes
+    data: bytes | memoryview
     media: str
 
 
@@ -122,7 +122,7 @@ def npy(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
         arrays = {f"panel_{place}": array(place) for place in range(len(made.panels))}
         arrays["titles"] = np.array([panel.title for panel in made.panels])
         np.savez(buffer, allow_pickle=False, **arrays)
-        return File(f"posenc-{kind}.npz", buffer.getvalue(), ARRAY)
+        return File(f"posenc-{kind}.npz", buffer.getbuffer(), ARRAY)  # large: not copied
     data = array_bytes(array(values["panel"] or 0))
     return File(f"posenc-{kind}.npy", data, ARRAY)
 

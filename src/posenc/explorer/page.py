@@ -14,8 +14,8 @@ MISSING = later(
 )
 
 
-def npy(array: np.ndarray) -> bytes:
-    """The array as the bytes of a .npy file."""
+def npy(array: np.ndarray) -> memoryview:
+    """The array as the bytes of a .npy file; they may be many, and are not copied."""
     buffer = io.BytesIO()
     np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
-    return buffer.getvalue()
+    return buffer.getbuffer()

@@ -153,7 +153,7 @@ def _cells_of_maps(asked: Asked, of: Drawn) -> Iterator[tuple[str, Any]]:
             yield name, cell(asked, row, d, column, channel if paired else 0, of=of)
 
 
-def _base64(data: bytes) -> str:
+def _base64(data: memoryview) -> str:
     return base64.b64encode(data).decode()
 
 

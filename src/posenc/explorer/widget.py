@@ -81,8 +81,8 @@ def _answered(
         if match := re.fullmatch(pattern, place):
             made = answered(endpoint, query, match.groupdict(), own)
             if isinstance(made, File):
-                return 200, made.media, made.data
-            data = made if isinstance(made, bytes) else replies.as_json(made)
+                return 200, made.media, bytes(made.data)
+            data = bytes(made) if isinstance(made, memoryview) else replies.as_json(made)
             return 200, endpoint.media, data
     return 404, replies.JSON, replies.error(replies.not_there(translator(language(query))))
 

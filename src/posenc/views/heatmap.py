@@ -10,6 +10,9 @@ from posenc.views.panels import Axis, Image, Line, Lines, View, largest
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 
+SOME = 2**20
+"""Values of all channels that are made at once."""
+
 FINE, POINTS = 16, 4_096
 """Points that a smooth wave has to a position at most; fewer where there would be more in all."""
 
@@ -76,13 +79,10 @@ def waves(scene: Scene) -> View:
 def _waves(scene: Scene, subject: Subject) -> Lines:
     t = scene.t
     rotary = not isinstance(subject.acting, Additive)
-    x, values = _smooth(subject, scene.count(64))
+    x, values, shown = _smooth(scene, subject)
     lines = tuple(
-        Line(
-            t("pair {pair}", pair=i) if rotary else t("dimension {dimension}", dimension=i),
-            values[:, i].copy(),  # without all the others
-        )
-        for i in (moving(values, 5) if scene.channels is None else scene.chosen(values.shape[1], 5))
+        Line(t("pair {pair}", pair=i) if rotary else t("dimension {dimension}", dimension=i), y)
+        for i, y in zip(shown, values.T.copy(), strict=True)
     )
     y_axis = Axis(t("cosine") if rotary else t("value"))
     return Lines(subject.name, x, lines, scene.position_axis(), y_axis, of=scene.of(subject))
@@ -117,14 +117,24 @@ def fine(count: int) -> int:
     return max(1, min(FINE, POINTS // count))
 
 
-def _smooth(subject: Subject, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Positions and values of all channels; between whole positions too, if there are any."""
+def _smooth(scene: Scene, subject: Subject) -> tuple[np.ndarray, np.ndarray, list[int]]:
+    """Positions, values of the channels that are shown, and which those are.
+
+    Between whole positions there are values too, if the encoding has any there.
+    """
+    count = scene.count(64)
     whole = np.arange(count)
+    values = _values(subject, whole)
+    width = values.shape[1]
+    shown = moving(values, 5) if scene.channels is None else scene.chosen(width, 5)
     between = np.arange(fine(count) * (count - 1) + 1) / fine(count)
+    # of what is added, not all channels of all positions at once; a rotation may need to see them
+    some = max(1, SOME // width) if isinstance(subject.acting, Additive) else len(between)
+    parts = [between[at : at + some] for at in range(0, len(between), some)]
     try:
-        return between, _values(subject, between)
+        return between, np.concatenate([_values(subject, part)[:, shown] for part in parts]), shown
     except (TypeError, IndexError):  # a table has rows at whole positions only
-        return whole, _values(subject, whole)
+        return whole, values[:, shown], shown
 
 
 def _values(subject: Subject, positions: np.ndarray) -> np.ndarray:
