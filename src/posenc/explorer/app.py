@@ -10,7 +10,7 @@ import numpy as np
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -243,12 +243,23 @@ async def _body(request: Request) -> bytes:
 def _response(endpoint: Endpoint, made: Any) -> Response:
     if isinstance(made, exports.File):
         headers = {"content-disposition": f'attachment; filename="{made.name}"'}
-        return Response(made.data, media_type=made.media, headers=headers)
-    return (
-        _json(made)
-        if endpoint.media == "application/json"
-        else Response(made, media_type=endpoint.media)
-    )
+        return _piecewise(made.data, made.media, headers)
+    return _json(made) if endpoint.media == "application/json" else _piecewise(made, endpoint.media)
+
+
+PIECE = 2**18
+"""Bytes that are sent at once: a slow reader's are not all copied to wait for him."""
+
+
+def _piecewise(data: Any, media: str, headers: dict[str, str] | None = None) -> Response:
+    whole = memoryview(data)
+
+    async def pieces() -> AsyncGenerator[bytes]:
+        for at in range(0, len(whole), PIECE):
+            yield bytes(whole[at : at + PIECE])
+
+    told = {"content-length": str(len(whole))} | (headers or {})
+    return StreamingResponse(pieces(), media_type=media, headers=told)
 
 
 def _json(data: Any, status: int = 200) -> Response:
