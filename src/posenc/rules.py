@@ -102,6 +102,44 @@ def _not_real(
     return said(kind, template, name=_named(name), value=value, least=least, most=most)
 
 
+def ordered(low: float, high: float, *, names: tuple[str, str]) -> None:
+    """Say that both must be above 0, and the first not above the second.
+
+    >>> ordered(4.0, 1.0, names=("low", "high"))
+    Traceback (most recent call last):
+    ValueError: low must not be above high; got 4.0 and 1.0
+    """
+    for name, value in zip(names, (low, high), strict=True):
+        real(name, value, least=1e-6)
+    if low > high:
+        raise said(
+            ValueError,
+            "{low_name} must not be above {high_name}; got {low} and {high}",
+            low_name=names[0],
+            high_name=names[1],
+            low=low,
+            high=high,
+        )
+
+
+def factors(name: str, values: Any) -> None:
+    """Say that `name` must be a tuple of numbers above 0, one for each pair.
+
+    >>> factors("short_factor", ())
+    Traceback (most recent call last):
+    TypeError: short_factor must be a tuple with a factor for each pair; got short_factor=()
+    """
+    if not isinstance(values, tuple) or not values:
+        raise said(
+            TypeError,
+            "{name} must be a tuple with a factor for each pair; got {name}={factors!r}",
+            name=name,
+            factors=values,
+        )
+    for value in values:
+        real(f"each of {name}", value, least=1e-6)
+
+
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
     """Say that `name` must be one of `choices`.
 

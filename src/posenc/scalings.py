@@ -164,7 +164,7 @@ class YaRN(Scaling):
     def __post_init__(self) -> None:
         _factor(self.factor)
         _length(self.original_length)
-        _between(self.beta_slow, self.beta_fast, names=("beta_slow", "beta_fast"))
+        rules.ordered(self.beta_slow, self.beta_fast, names=("beta_slow", "beta_fast"))
         rules.one_of("ramp", self.ramp, ("dim", "rotations"))
         rules.flag("truncate", self.truncate)
         for name, least in (("mscale", 0), ("mscale_all_dim", 0), ("attention_factor", 1e-6)):
@@ -229,7 +229,7 @@ class Llama3(Scaling):
     def __post_init__(self) -> None:
         _factor(self.factor)
         _length(self.original_length)
-        _between(
+        rules.ordered(
             self.low_freq_factor,
             self.high_freq_factor,
             names=("low_freq_factor", "high_freq_factor"),
@@ -257,7 +257,7 @@ class PerPair(Scaling):
     attention_factor: float = 1.0
 
     def __post_init__(self) -> None:
-        _factors("factors", self.factors)
+        rules.factors("factors", self.factors)
         rules.real("attention_factor", self.attention_factor, least=1e-6, most=1e6)
 
     @property
@@ -300,8 +300,8 @@ class LongRoPE(Scaling):
     )
 
     def __post_init__(self) -> None:
-        _factors("short_factor", self.short_factor)
-        _factors("long_factor", self.long_factor)
+        rules.factors("short_factor", self.short_factor)
+        rules.factors("long_factor", self.long_factor)
         _length(self.original_length)
         if self.factor is not None:
             rules.real("factor", self.factor, least=1e-6)
@@ -377,32 +377,6 @@ def _factor(factor: float) -> None:
 
 def _length(length: int) -> None:
     rules.whole("original_length", length, least=2, most=2**40)
-
-
-def _between(low: float, high: float, *, names: tuple[str, str]) -> None:
-    for name, value in zip(names, (low, high), strict=True):
-        rules.real(name, value, least=1e-6)
-    if low > high:
-        raise said(
-            ValueError,
-            "{low_name} must not be above {high_name}; got {low} and {high}",
-            low_name=names[0],
-            high_name=names[1],
-            low=low,
-            high=high,
-        )
-
-
-def _factors(name: str, factors: tuple[float, ...]) -> None:
-    if not isinstance(factors, tuple) or not factors:
-        raise said(
-            TypeError,
-            "{name} must be a tuple with a factor for each pair; got {name}={factors!r}",
-            name=name,
-            factors=factors,
-        )
-    for value in factors:
-        rules.real(f"each of {name}", value, least=1e-6)
 
 
 def _one_each(name: str, factors: tuple[float, ...], dim: int) -> None:
