@@ -774,3 +774,10 @@ def test_every_encoding_has_every_view_that_is_promised(name):
 def test_what_cannot_be_shown_is_a_sentence(arguments, options, message):
     with pytest.raises((ValueError, TypeError), match=message):
         view(*arguments, **options)
+
+
+def test_a_window_that_is_not_square_says_what_its_maps_show():
+    long = view("SwinBias(4, (4, 16))", "bias")
+    assert long.panels[0].values.shape == (7, 7)
+    assert "a window of 4 × 16: keys up to 3 away are shown" in long.notes
+    assert not any("window" in note for note in view("SwinBias(4, (7, 7))", "bias").notes)

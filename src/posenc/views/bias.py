@@ -41,7 +41,8 @@ def bias(scene: Scene) -> View:
     sizes: dict[str, float] = {}
     for subject, _, values in matrices:
         sizes[subject.name] = max(sizes.get(subject.name, 0.0), largest(values))
-    notes = scene.notes(*_looking_back(scene, plain), *scene.one_scale(sizes))
+    cut = [note for subject in on_grid for note in _cut(scene, subject)]
+    notes = scene.notes(*_looking_back(scene, plain), *cut, *scene.one_scale(sizes))
     return View("bias", scene.title(t("bias by distance")), tuple(panels), notes, columns=columns)
 
 
@@ -69,7 +70,8 @@ def _curves(scene: Scene, subject: Subject) -> Lines:
     lines = tuple(Line(t("head {head}", head=h + 1), made[h]) for h in _heads(scene, len(made), 8))
     x_axis = Axis(t("distance (query − key)"))
     title = t("query at {position}", position=last)
-    title = title if len(scene.subjects) == 1 else f"{subject.name}, {title}"
+    if len(scene.subjects) > 1:
+        title = t("{encoding}: {what}", encoding=subject.name, what=title)
     return Lines(title, keys - last, lines, x_axis, Axis(t("bias")), of=scene.of(subject))
 
 
@@ -87,14 +89,27 @@ def _matrices(scene: Scene, subject: Subject) -> list[tuple[int, np.ndarray]]:
 
 def _matrix(scene: Scene, subject: Subject, head: int, values: np.ndarray, limit: float) -> Image:
     t = scene.t
-    rows, columns = Axis(t("query"), scene.tokens), Axis(t("key"), scene.tokens)
+    axes = Axis(t("query"), scene.tokens), Axis(t("key"), scene.tokens)
+    return _of_head(scene, subject, head, values, axes, limit)
+
+
+def _of_head(
+    scene: Scene,
+    subject: Subject,
+    head: int,
+    values: np.ndarray,
+    axes: tuple[Axis, Axis],
+    limit: float,
+) -> Image:
+    """What a head adds, over rows and columns."""
+    t = scene.t
     title = t("head {head}", head=head + 1)
-    title = title if len(scene.subjects) == 1 else f"{subject.name}, {title}"
+    if len(scene.subjects) > 1:
+        title = t("{encoding}: {what}", encoding=subject.name, what=title)
     return Image(
         title,
         values,
-        rows,
-        columns,
+        *axes,
         limit,
         "diverging",
         t("bias"),
@@ -119,22 +134,24 @@ def _displacements(scene: Scene, subject: Subject) -> list[Image]:
     query = np.full((1, keys.shape[1]), far)
     made = subject.biases(query, keys)[:, 0].reshape(-1, side, side)
     shown = _heads(scene, len(made), 4)
-    label = "" if len(scene.subjects) == 1 else f"{subject.name}, "
     limit = common_limit([made[head] for head in shown])
     labels = tuple(str(d) for d in range(-far, far + 1))
-    rows, columns = Axis(t("rows away"), labels), Axis(t("columns away"), labels)
+    axes = Axis(t("rows away"), labels), Axis(t("columns away"), labels)
+    return [_of_head(scene, subject, head, made[head], axes, limit) for head in shown]
+
+
+def _cut(scene: Scene, subject: Subject) -> list[str]:
+    """A note on a window that is not square, of which the maps show a square."""
+    t = scene.t
+    height, width = getattr(subject.acting, "window", (0, 0))
+    if height == width:
+        return []
+    far = reach(subject.acting, scene.length)
     return [
-        Image(
-            label + t("head {head}", head=head + 1),
-            made[head],
-            rows,
-            columns,
-            limit,
-            "diverging",
-            t("bias"),
-            square=True,
-            channel=head,
-            of=scene.of(subject),
+        t(
+            "a window of {height} × {width}: keys up to {reach} away are shown",
+            height=height,
+            width=width,
+            reach=far,
         )
-        for head in shown
     ]
