@@ -53,14 +53,6 @@ export function browserLanguage(languages: readonly string[]): Lang {
   return "en";
 }
 
-export function initial(lang: Lang): State {
-  const cursor = { p: null, d: null, k: null, h: null };
-  return {
-    text: EXAMPLES[lang], by: "words", e: [FIRST], a: 0, n: 0, view: null, ...cursor,
-    lang, theme: "auto", hide: [], step: null, seed: 0,
-  };
-}
-
 /** Whether a query is that of a page as it was, not only the name of a step: each step writes its view. */
 export function linked(query: string): boolean {
   return new URLSearchParams(query).has("view");
