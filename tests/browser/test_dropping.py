@@ -46,7 +46,7 @@ def test_a_config_that_is_dropped_is_shown(visit: Visit, config: Path) -> None:
     hand.does("dragEnter", "dragOver")
     visit.page.wait_for_selector(".zone.over")  # it says that it would take it
     hand.does("drop")
-    visit.page.get_by_text("llama, as its config.json says.").wait_for()
+    visit.page.get_by_text("Loaded llama from its config.json.").wait_for()
     assert visit.page.locator(".zone.over").count() == 0
     visit.drawn()
     (expression,) = visit.state["e"]

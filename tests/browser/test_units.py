@@ -195,3 +195,16 @@ def test_keys_move_down_and_across(units: Units) -> None:
     keys = ["ArrowUp", "ArrowRight", "PageDown", "Home", "End", "Tab"]
     moves = units.call("moves", "(m, keys) => keys.map((key) => m.moveOf(key, 64, 8))", keys)
     assert moves == [[-1, 0], [0, 1], [8, 0], [0, -64], [0, 64], None]
+
+
+def test_a_key_is_above_or_below_and_left_or_right_of_its_query(units: Units) -> None:
+    code = (
+        "({ rowsAway, columnsAway }) => [-4, -1, 0, 1, 6].map((n) => [rowsAway(n), columnsAway(n)])"
+    )
+    assert units.call("reading.svelte", code) == [
+        ["4 rows above", "4 columns left"],
+        ["1 row above", "1 column left"],
+        ["the same row", "the same column"],
+        ["1 row below", "1 column right"],
+        ["6 rows below", "6 columns right"],
+    ]

@@ -36,7 +36,7 @@ export function steps(): TourStep[] {
       state: { e: ["Sinusoidal(64)"], view: "similarity", n: 64 },
     },
     {
-      title: t("Learned tables end"),
+      title: t("Learned tables have a maximum length"),
       words: t("One can also let the model learn a row for each position, as BERT and GPT-2 do. Such a table starts as noise, knows nothing of distance, and has no row after its last."),
       state: { e: ["Learned(64, 64)"], view: "learned", n: 64 },
     },
@@ -62,7 +62,7 @@ export function steps(): TourStep[] {
     },
     {
       title: t("Which one to choose"),
-      words: t("For a new language model RoPE is what most take, ALiBi where texts get longer than in training, and sines or a learned table for short inputs of a known length. Compare up to four side by side, and open the properties to see what was measured."),
+      words: t("Most new models use RoPE, with a scaling such as YaRN where texts get longer than in training; ALiBi, too, goes on at any length; sines or a learned table do for short inputs of a known length. Compare up to four side by side, and open the properties to see what was measured."),
       state: { e: ["Sinusoidal(64)", "RoPE(64)"], view: "similarity", n: 64 },
     },
   ];

@@ -105,7 +105,7 @@ def _made(
 def _cell(scene: Scene, steps: tuple[Step, ...], special: tuple[Maths, ...], value: float) -> Cell:
     """The steps, then the numbers put in; views are made in float64, which is the truth too."""
     t = scene.t
-    numbers = Step("numbers", t("The numbers put in."), (equation(*special),))
+    numbers = Step("numbers", t("Substituting the numbers:"), (equation(*special),))
     return Cell((*steps, numbers), float(np.float32(value)), value)
 
 

@@ -149,7 +149,7 @@ def _(encoding: FIRE, at: Place) -> list[Step]:
     total = _b(at), row(bracketed(hidden @ column), " + ", bracketed(b)), at.truth
     return [
         Step("formula", words, (equation("x", ratio),)),
-        Step("ratio", t("The numbers put in."), (equation("x", numbers, x),)),
+        Step("ratio", t("Substituting the numbers:"), (equation("x", numbers, x),)),
         table,
         Step("numbers", t("Their sum, and what the head adds."), (equation(*total),)),
     ]

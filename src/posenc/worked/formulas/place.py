@@ -48,7 +48,9 @@ def worked(
 def put_in(*equations: tuple[Maths, ...], at: Place) -> Step:
     """The step in which letters become numbers; the last equation ends with the result."""
     t = at.t
-    return Step("numbers", t("The numbers put in."), tuple(equation(*each) for each in equations))
+    return Step(
+        "numbers", t("Substituting the numbers:"), tuple(equation(*each) for each in equations)
+    )
 
 
 def summed(
