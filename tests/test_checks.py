@@ -16,7 +16,9 @@ import posenc as pe
 from posenc.checks import ALL, strategies
 from posenc.checks.for_pytest import parametrize_with_checks
 from posenc.checks.subject import Subject
+from posenc.comparison.cells import headings
 from posenc.find import example
+from posenc.messages import translator
 from tests.mutants.encodings import CLAIMS, MUTANTS, Turned, hanging
 from tests.mutants.wide import DIM, HEADS, WIDE
 from tests.test_project import ROOT
@@ -352,3 +354,16 @@ def test_strategies_make_what_encodings_take(positions, sequence, shape):
     assert np.isfinite(pe.Sinusoidal(4).encode(positions)).all()
     x = np.ones((*shape[:2], len(sequence), shape[2]))
     assert pe.RoPE(shape[2]).rotate(x, sequence).shape == x.shape
+
+
+@pytest.mark.parametrize(
+    ("lang", "title"),
+    [("en", "any length"), ("ja", "任意長"), ("zh-Hans", "任意长度"), ("zh-Hant", "任意長度")],
+)
+def test_that_far_positions_are_accepted_is_not_called_extrapolation(lang, title):
+    """RoPE accepts any position, and yet does badly beyond its training: the tour says so."""
+    row = pe.check(pe.RoPE(8))["any_length"]
+    assert row.verdict == "holds"
+    assert translator(lang)(row.name.replace("_", " ")) == title
+    assert headings(lang)["any_length"] == title
+    assert "training" not in row.why

@@ -61,8 +61,8 @@ def test_properties_are_what_the_checks_find(table, name):
 def test_cells_of_the_seeds_table(table):
     """Seeds 000, 003 and 004: learned ends at its table, RoPE sees distances, ALiBi has nothing."""
     told = {name: cells(table[name], "en") for name in SEEDS}
-    assert told["learned"]["extrapolates"] == "– ≤ 511"
-    assert told["sinusoidal"]["extrapolates"] == "✓ > 10^7"
+    assert told["learned"]["any_length"] == "– ≤ 511"
+    assert told["sinusoidal"]["any_length"] == "✓ > 10^7"
     assert told["learned"]["parameters"] == "32,768 trained"
     assert told["rope"]["acts"] == "turns queries and keys"
     assert told["sinusoidal"]["acts"] == told["learned"]["acts"] == "added to embeddings"
@@ -92,7 +92,7 @@ def test_opinions_follow_from_what_was_measured(table, name):
     report = entry.report
     assert ("nothing to learn" in good) == (entry.parameters == 0)
     assert ("learned from data" in good) == (entry.trained > 0)
-    assert ("takes any length" in good) == (report["extrapolates"].verdict == "holds")
+    assert ("takes any length" in good) == (report["any_length"].verdict == "holds")
     assert ("sees distances only" in good) == (report["relative"].verdict == "holds")
     assert ("keeps the lengths of vectors" in good) == (
         report["norm_preserving"].verdict == "holds"

@@ -200,8 +200,8 @@ def test_002_training_moves_the_rows_that_were_used():
 
 
 def test_002_sinusoidal_has_no_length_and_learned_has_one():
-    assert pe.Sinusoidal(4).traits.extrapolates
-    assert not pe.Learned(6, 4).traits.extrapolates
+    assert pe.Sinusoidal(4).traits.any_length
+    assert not pe.Learned(6, 4).traits.any_length
     assert AddPositions(pe.Sinusoidal(4))(torch.zeros(1, 7, 4)).shape == (1, 7, 4)
     with pytest.raises(ValueError, match=r"0 \.\. 5; got position 6"):
         AddPositions(pe.Learned(6, 4))(torch.zeros(1, 7, 4))

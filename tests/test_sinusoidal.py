@@ -174,7 +174,7 @@ def test_an_encoding_is_a_value():
 
 @pytest.mark.parametrize("encoding", [pe.Sinusoidal(8), pe.Sinusoidal(7), pe.AxialSinusoidal(8)])
 def test_traits_hold(encoding, rng):
-    assert {"unique", "extrapolates", "bounded"} <= set(encoding.traits.claims())
+    assert {"unique", "any_length", "bounded"} <= set(encoding.traits.claims())
     shape = (500,) if encoding.axes is None else (500, encoding.axes)
     encoded = encoding.encode(rng.integers(-FAR + 1, FAR, shape))
     assert np.all(abs(encoded) <= 1.0)

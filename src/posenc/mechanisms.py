@@ -51,7 +51,7 @@ class Traits:
 
     unique: bool = False
     """No two positions have the same encoding."""
-    extrapolates: bool = False
+    any_length: bool = False
     """Defined at every position, not only up to a length that was fixed beforehand."""
     relative: bool = False
     """Logits depend on the distance between query and key only."""

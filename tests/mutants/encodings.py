@@ -197,7 +197,7 @@ class Growing(Turned):
         return cos * (1 + positions[..., None] / 100), sin * (1 + positions[..., None] / 100)
 
 
-@mutant("extrapolates")
+@mutant("any_length")
 class EndsAt512(Turned):
     """A table of 512 rows."""
 

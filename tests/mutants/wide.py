@@ -124,7 +124,7 @@ class OneSided(pe.TransformerXL):
         return made + 0.1 * (pe.distances(q_pos, k_pos) < 0)
 
 
-@wide("extrapolates")
+@wide("any_length")
 class EndsAt512(pe.TransformerXL):
     """A table of 512 rows."""
 

@@ -55,7 +55,7 @@ def _line(case: Case) -> str:
     holding = sum(row.verdict == "holds" for row in found.rows)
     failing = "; ".join(_told(found[name]) for name in found.failed) or "none"
     at = dict(re.findall(r"(1e\+\d\d): (\S+?)(?:,|$)", found["exact"].detail))
-    reach = found["extrapolates"].measured or 0
+    reach = found["any_length"].measured or 0
     far = "any" if reach >= 10**7 else f"{reach:,.0f}"
     errors = " | ".join(at.get(place, "–") for place in ("1e+04", "1e+06"))
     return f"| {case.package} | {case.what} | {holding} | {failing} | {errors} | {far} |"

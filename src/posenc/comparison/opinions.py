@@ -24,7 +24,7 @@ def _for(entry: Entry, t: Translate) -> Iterator[str]:
         yield t("nothing to learn")
     if entry.trained:
         yield t("learned from data")
-    if entry.holds("extrapolates"):
+    if entry.holds("any_length"):
         yield t("takes any length")
     if entry.holds("relative") and entry.holds("ordered"):
         yield t("sees distances only")
@@ -43,8 +43,8 @@ def _for(entry: Entry, t: Translate) -> Iterator[str]:
 def _against(entry: Entry, t: Translate) -> Iterator[str]:
     if entry.report.failed:
         yield t("claims that fail: {names}", names=", ".join(entry.report.failed))
-    if entry.lacks("extrapolates"):
-        last = entry.report["extrapolates"].measured
+    if entry.lacks("any_length"):
+        last = entry.report["any_length"].measured
         yield t("ends at position {last}", last="?" if last is None else f"{last:,.0f}")
     if entry.lacks("ordered"):
         yield t("cannot tell one order from another")

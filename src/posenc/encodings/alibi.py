@@ -82,7 +82,7 @@ class ALiBi(Bias):
     def traits(self) -> Traits:
         return Traits(
             unique=True,
-            extrapolates=True,
+            any_length=True,
             relative=True,
             exact=True,
             ordered=True,
@@ -148,7 +148,7 @@ class TwoSidedALiBi(Bias):
     @property
     def traits(self) -> Traits:
         return Traits(
-            unique=True, extrapolates=True, relative=True, exact=True, ordered=True, decays=True
+            unique=True, any_length=True, relative=True, exact=True, ordered=True, decays=True
         )
 
     def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:

@@ -52,7 +52,7 @@ class FIRE(Bias):
 
     @property
     def traits(self) -> Traits:
-        return Traits(extrapolates=True, bounded=True, ordered=True)
+        return Traits(any_length=True, bounded=True, ordered=True)
 
     def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
         rules.generator("rng", rng)

@@ -62,7 +62,7 @@ class FourierFeatures(Additive):
 
     @property
     def traits(self) -> Traits:
-        return Traits(extrapolates=True, bounded=True, linear_shift=True, ordered=True)
+        return Traits(any_length=True, bounded=True, linear_shift=True, ordered=True)
 
     def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
         rules.generator("rng", rng)
@@ -117,7 +117,7 @@ class LearnedFourier(Additive):
 
     @property
     def traits(self) -> Traits:
-        return Traits(extrapolates=True, bounded=True, ordered=True)
+        return Traits(any_length=True, bounded=True, ordered=True)
 
     def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
         rules.generator("rng", rng)

@@ -65,7 +65,7 @@ class KERPLE(Bias):
         # float32 cannot tell far neighbours apart by their logarithms
         return Traits(
             unique=self.kernel == "power",
-            extrapolates=True,
+            any_length=True,
             relative=True,
             exact=True,
             ordered=True,
@@ -151,7 +151,7 @@ class Sandwich(Bias):
     @property
     def traits(self) -> Traits:
         return Traits(
-            extrapolates=True,
+            any_length=True,
             relative=True,
             bounded=True,
             exact=True,

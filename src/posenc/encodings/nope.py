@@ -33,7 +33,7 @@ class NoPE(Bias):
 
     @property
     def traits(self) -> Traits:
-        return Traits(extrapolates=True, relative=True, bounded=True, exact=True, symmetric=True)
+        return Traits(any_length=True, relative=True, bounded=True, exact=True, symmetric=True)
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
         away = distances(q_pos, k_pos)[..., None, :, :]

@@ -139,7 +139,7 @@ def rotation_traits(attention_factor: float, *, turning: bool = True) -> Traits:
     """What a rotation claims; with a factor on its cosines it no longer keeps lengths."""
     return Traits(
         unique=turning,
-        extrapolates=True,
+        any_length=True,
         relative=True,
         bounded=True,
         norm_preserving=attention_factor == 1.0,

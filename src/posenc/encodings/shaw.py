@@ -49,7 +49,7 @@ class Shaw(Scores):
 
     @property
     def traits(self) -> Traits:
-        return Traits(extrapolates=True, relative=True, bounded=True, exact=True, ordered=True)
+        return Traits(any_length=True, relative=True, bounded=True, exact=True, ordered=True)
 
     def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
         rules.generator("rng", rng)

@@ -56,7 +56,7 @@ class Sinusoidal(Additive):
     def traits(self) -> Traits:
         return Traits(
             unique=True,
-            extrapolates=True,
+            any_length=True,
             bounded=True,
             linear_shift=self.dim % 2 == 0,
             exact=True,
@@ -234,7 +234,7 @@ class AxialSinusoidal(Additive):
     def traits(self) -> Traits:
         return Traits(
             unique=True,
-            extrapolates=True,
+            any_length=True,
             bounded=True,
             linear_shift=True,
             exact=True,

@@ -123,7 +123,7 @@ class SwinV2Bias(Bias):
 
     @property
     def traits(self) -> Traits:
-        return Traits(extrapolates=True, relative=True, bounded=True, exact=True, ordered=True)
+        return Traits(any_length=True, relative=True, bounded=True, exact=True, ordered=True)
 
     def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
         """Weights from N(0, 0.02), b1 of zeros: as the model initialises all its linear layers."""

@@ -81,7 +81,7 @@ class ClippedBias(Bias):
 
     @property
     def traits(self) -> Traits:
-        return Traits(extrapolates=True, relative=True, bounded=True, exact=True, ordered=True)
+        return Traits(any_length=True, relative=True, bounded=True, exact=True, ordered=True)
 
     def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
         rules.generator("rng", rng)

@@ -63,7 +63,7 @@ class TransformerXL(Scores):
 
     @property
     def traits(self) -> Traits:
-        return Traits(extrapolates=True, relative=True, exact=True, ordered=True)
+        return Traits(any_length=True, relative=True, exact=True, ordered=True)
 
     def frequencies(self) -> np.ndarray:
         """w of R's sines and cosines, in radians per position: (features/2,)."""

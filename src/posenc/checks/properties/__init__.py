@@ -19,7 +19,7 @@ ALL: list[Check] = [
     logits.decays,
     places.bounded,
     logits.symmetric,
-    places.extrapolates,
+    places.any_length,
     places.every_axis,
     rotations.every_channel,
     logits.gradient,
