@@ -150,6 +150,27 @@ def test_layers_without_number_are_refused(client):
     assert "num_hidden_layers" in answer.message
 
 
+def test_sizes_of_a_config_are_counted_together(client):
+    """144 kB that took 1.9 GB and 30 s: each depth was bounded, their sum was not."""
+    config = {"model_type": "swin", "depths": [10_000] * 18_000, "num_heads": [1] * 18_000}
+    answer = client.post("/api/v1/config", config)
+    assert answer.status == 400
+    assert "depths must add up to at most 10,000 layers; got 180,000,000" in answer.message
+
+
+def test_a_temperature_hides_no_size_of_a_config(client):
+    rope = {"rope_type": "yarn", "factor": 2.0, "original_max_position_embeddings": 8192}
+    config = {
+        "model_type": "ministral3",
+        "head_dim": 8_192,
+        "num_hidden_layers": 1,
+        "rope_parameters": rope | {"rope_theta": 1e6, "llama_4_scaling_beta": 0.1},
+    }
+    answer = client.post("/api/v1/config", config)
+    assert answer.status == 400
+    assert "dim must be at most 4,096 in the explorer; got 8192" in answer.message
+
+
 def test_what_the_explorer_lists_is_within_its_limits(client):
     told = client.get("/api/v1/encodings").json
     assert told["limits"] == {

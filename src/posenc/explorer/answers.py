@@ -252,7 +252,7 @@ def config(body: bytes | str, lang: str) -> dict[str, Any]:
     try:
         model = read_config(cast(dict[str, Any], given))
         layers = dict.fromkeys(model.layers)
-        for encoding in layers:
+        for encoding in map(limits.acting, layers):
             fields = dataclasses.fields(cast(Any, encoding))
             values = {field.name: getattr(encoding, field.name) for field in fields if field.init}
             limits.check_arguments(type(encoding).__name__, values)

@@ -86,6 +86,13 @@ def swin_stages(fields: Fields) -> tuple[tuple[int, Encoding], ...]:
             "use_absolute_embeddings must be false to be read; got use_absolute_embeddings=True",
         )
     depths = _listed(fields, "depths", (2, 2, 6, 2))
+    if sum(depths) > MOST_LAYERS:
+        raise said(
+            ValueError,
+            "depths must add up to at most {most:,} layers; got {count:,}",
+            most=MOST_LAYERS,
+            count=sum(depths),
+        )
     heads = _listed(fields, "num_heads", (3, 6, 12, 24), count=len(depths))
     window = fields.whole("window_size", default=7, most=2**10)
     image, patch = fields.sides("image_size", 224), fields.sides("patch_size", 4)

@@ -109,15 +109,10 @@ def from_config(
 
 def grouped(layers: tuple[Encoding, ...]) -> list[tuple[Encoding, list[int]]]:
     """Each different encoding with the layers that have it."""
-    groups: list[tuple[Encoding, list[int]]] = []
+    groups: dict[Encoding, list[int]] = {}
     for i, encoding in enumerate(layers):
-        for known, where in groups:
-            if known == encoding:
-                where.append(i)
-                break
-        else:
-            groups.append((encoding, [i]))
-    return groups
+        groups.setdefault(encoding, []).append(i)
+    return list(groups.items())
 
 
 def spans(numbers: list[int]) -> str:

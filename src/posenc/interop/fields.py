@@ -14,6 +14,12 @@ HEAD_DIM = ("head_dim", "kv_channels", "attention_head_dim")
 LENGTH = ("max_position_embeddings", "n_positions", "max_seq_len", "model_max_length", "seq_length")
 MOST_LAYERS = 10_000
 MOST_LENGTH = 2**40
+MOST_DIFFERENT = 2**10
+MOST_CHANNELS = 2**18
+"""Different rotary encodings of a model's layers, and the channels of their heads together: a
+frequency for every pair takes time and memory. The largest models have a few thousand channels."""
+MOST_ENTRIES = 2**10
+"""Layer types in rope_parameters: all of them are looked through for each."""
 
 
 class Fields:
@@ -29,6 +35,7 @@ class Fields:
         self.values = values
         self.model_type = model_type
         self.notes: list[str] = []
+        self._different = self._channels = 0
 
     def first(self, *names: str) -> tuple[str, Any] | None:
         """The name and value of whichever of `names` the file has; they must not contradict."""
@@ -116,6 +123,25 @@ class Fields:
                 heads=heads,
             )
         return hidden // heads
+
+    def count_encoding(self, dim: int) -> None:
+        """Count one more different encoding with heads of `dim` channels, or refuse it."""
+        self._different += 1
+        self._channels += dim
+        if self._different > MOST_DIFFERENT:
+            raise said(
+                ValueError,
+                "the layers of a config must have at most {most:,} different encodings; got more",
+                most=MOST_DIFFERENT,
+            )
+        if self._channels > MOST_CHANNELS:
+            raise said(
+                ValueError,
+                "the heads of a config's different encodings must have at most {most:,} channels "
+                "together; got {count:,}",
+                most=MOST_CHANNELS,
+                count=self._channels,
+            )
 
     def sides(self, name: str, default: int | None = None) -> tuple[int, int]:
         """Height and width: a list of two, or one number for both."""

@@ -8,7 +8,7 @@ from posenc import rules
 from posenc.encodings import AxialRoPE, NoPE, RoPE
 from posenc.frequencies import geometric
 from posenc.interop.conventions import NO_ATTENTION, ROTARY, RotaryConvention
-from posenc.interop.fields import Fields, disagreement
+from posenc.interop.fields import MOST_ENTRIES, Fields, disagreement
 from posenc.interop.parameters import Backwards, Parameters
 from posenc.mechanisms import Encoding
 from posenc.messages import either, said
@@ -62,7 +62,8 @@ def layer_types(fields: Fields, convention: RotaryConvention) -> list[str]:
         listed = listed or (fields.values.get(name) and _repeated(fields, name, count)) or None
     for name in ("attn_layer_indices", "full_attn_idxs"):
         if listed is None and isinstance(where := fields.values.get(name), list):
-            listed = ["full_attention" if i in where else "linear_attention" for i in range(count)]
+            full = {rules.whole(f"each of {name}", i, least=0) for i in where}
+            listed = ["full_attention" if i in full else "linear_attention" for i in range(count)]
     if listed is not None:
         for kind in listed:
             if not isinstance(kind, str):
@@ -151,6 +152,7 @@ def _layer(fields: Fields, convention: RotaryConvention, kind: str, theta: Any) 
         "layer_rope_theta" if theta is not None else "rope_theta", base, least=1e-6, most=1e18
     )
     dim, rotary_dim, share = _widths(fields, convention, parameters, kind, local)
+    fields.count_encoding(dim)
     scaling = parameters.scaling(pairs=rotary_dim // 2, share=share)
     if isinstance(scaling, YaRN) and convention.latent and scaling.softmax_factor() != 1.0:
         fields.note(
@@ -199,6 +201,14 @@ def _parameters(
             values=values,
         )
     values = values or {}
+    if len(values) > MOST_ENTRIES:
+        raise said(
+            ValueError,
+            "{name} must have at most {most:,} entries; got {count:,}",
+            name=name,
+            most=MOST_ENTRIES,
+            count=len(values),
+        )
     if any(isinstance(value, Mapping) for value in values.values()):
         label = kind
         if kind not in values and {"main", "compress"} <= values.keys():  # DeepSeek-V4
