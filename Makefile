@@ -14,8 +14,8 @@ explore: venv  ## the explorer: type a sentence, see its positional encoding
 page: venv  ## the explorer's page, built anew (an install builds it too)
 	$(BIN)/python hatch_build.py --always
 
-test: venv browser  ## every test, doctest and README example
-	$(BIN)/python -m pytest --numprocesses 2
+test: venv browser  ## every test, doctest and README example; SEED=7 shuffles their order
+	$(BIN)/python -m pytest --numprocesses 2 --shuffle $(or $(SEED),0)
 
 test-browser: venv browser  ## the explorer in a real browser, alone, with its speeds printed
 	$(BIN)/python -m pytest -m browser tests/browser

@@ -1,0 +1,91 @@
+"""For every test, doctests included: the same numbers each time, an order that can be shuffled."""
+
+import os
+
+# Before PyTorch is loaded: some virtual machines claim instructions for bfloat16 that they do not
+# have, and die of them; and workers that share the cores are quicker with a thread each.
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE")
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+try:
+    import torch  # here, for it draws a seed of its own when a test is the first to load it
+except ModuleNotFoundError:
+    torch = None
+
+try:
+    import hypothesis
+except ModuleNotFoundError:  # .venv-peers has none
+    pass
+else:
+    from hypothesis.internal.conjecture import providers
+
+    # Hypothesis tries constants of the modules that happen to be loaded: a test would draw other
+    # examples alone than after others. tests/test_determinism.py holds that it does not.
+    providers._get_local_constants = providers.Constants
+
+    # Whether an example is slow depends on what else the machine does.
+    common = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+    hypothesis.settings.register_profile("test", derandomize=True, database=None, **common)
+    hypothesis.settings.register_profile(
+        "fuzz", derandomize=False, database=None, print_blob=True, **common
+    )
+    hypothesis.settings.load_profile("test")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--shuffle",
+        type=int,
+        default=0,
+        metavar="SEED",
+        help="shuffle the order of the tests; 0 (the default) keeps it as written",
+    )
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    seed = config.getoption("--shuffle")
+    return f"order: {f'shuffled, SEED={seed}' if seed else 'as written'}"
+
+
+def shuffled(items: list[pytest.Item], seed: int) -> list[pytest.Item]:
+    """Folders, the files in each and the tests in each file, each in another order.
+
+    What shares a server or a browser stays together, and every worker makes the same order.
+    """
+    rng = random.Random(seed)
+    folders: dict[Path, dict[Path, list[pytest.Item]]] = {}
+    for item in items:
+        folders.setdefault(item.path.parent, {}).setdefault(item.path, []).append(item)
+
+    def mixed(values):
+        values = list(values)
+        rng.shuffle(values)
+        return values
+
+    return [
+        item
+        for files in mixed(folders.values())
+        for tests in mixed(files.values())
+        for item in mixed(tests)
+    ]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if seed := config.getoption("--shuffle"):
+        items[:] = shuffled(items, seed)
+
+
+@pytest.hookimpl(tryfirst=True)  # before the fixtures, those of a module too
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    random.seed(0)
+    np.random.seed(0)  # noqa: NPY002
+    if torch is not None:
+        torch.manual_seed(0)
