@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import posenc as pe
+from tests.bounds import gamma
 from tests.libraries import numpy_of
 from tests.oracles import additive as oracle
 
@@ -22,7 +23,11 @@ def test_gaussian_features_equal_the_oracle(xp, rng, points, encoding, conventio
     matrix = encoding.init(rng)["matrix"]
     encoded = xp.call(lambda p, m: encoding.encode(p, {"matrix": m}), points, matrix)
     truth = oracle.gaussian_fourier(points, matrix, **convention)
-    assert abs(numpy_of(encoded) - truth).max() < 5e-6
+    # of the angle: centring, two products and their sum, 2 pi, the product with it; then a cosine
+    size = abs(2 * points - 1) if convention["centred"] else points  # 2 v is exact
+    angles = 2 * np.pi * size.astype(float) @ abs(matrix)
+    bound = gamma(6) * angles + gamma(1)
+    assert (abs(numpy_of(encoded) - truth) < np.tile(bound, 2)).all()
     exact = encoding.encode(points.astype(float), {"matrix": matrix})
     assert abs(exact - truth).max() < 1e-13
 
@@ -43,7 +48,11 @@ def test_learned_features_equal_the_oracle(xp, rng, points):
         *values,
     )
     truth = oracle.learnable_fourier(points, *values, gelu="tanh")
-    assert abs(numpy_of(encoded) - truth).max() < 1e-6
+    # Angles of at most 2 |w_r|, features of 1 / sqrt(8), sums of 8 and of 5 products and a bias, of
+    # magnitude at most 1 + 1 and 5 (2 + 1) / sqrt(5); GELU has a slope below 1.13.
+    angle = gamma(3) * np.abs(params["w_r"]).sum(1).max() + gamma(4)
+    hidden = 1.13 * (8 * angle / 8 + gamma(10) * 2) + gamma(16) * 2
+    assert abs(numpy_of(encoded) - truth).max() < np.sqrt(5) * hidden + gamma(7) * 3 * np.sqrt(5)
     with_erf = oracle.learnable_fourier(points, *values, gelu="erf")
     assert abs(truth - with_erf).max() < 2e-3  # what the tanh form costs
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import posenc as pe
+from tests import bounds
 from tests.libraries import numpy_of
 
 
@@ -46,8 +47,11 @@ def test_additive_logits_are_those_of_the_sums(xp, q, k):
     encoding, q_pos, k_pos = pe.Sinusoidal(8), np.arange(5, dtype=np.int32), np.arange(7) + 2
     q, k, k_pos = q.astype("f"), k.astype("f"), k_pos.astype(np.int32)
     ours = xp.call(lambda *a: pe.logits(encoding, *a), q, k, q_pos, k_pos)
-    expected = (q + encoding.encode(q_pos)) @ np.swapaxes(k + encoding.encode(k_pos), -1, -2)
-    assert np.allclose(numpy_of(ours), expected / np.sqrt(8), atol=1e-5)
+    e_q, e_k = encoding.encode(q_pos), encoding.encode(k_pos)
+    truth = (q + e_q) @ np.swapaxes(k + e_k, -1, -2) / np.sqrt(8)
+    # beside the products' sum, e(p) and x + e(p) on both sides and the division are rounded
+    bound = bounds.products(abs(q) + abs(e_q), abs(k) + abs(e_k), more=6) / np.sqrt(8)
+    assert (abs(numpy_of(ours) - truth) < bound).all()
 
 
 def test_rotary_logits_are_relative_and_rotate_undoes_itself(q, k):
