@@ -242,6 +242,7 @@ def colour_maps(theme: str) -> dict[str, Any]:
 def config(body: bytes | str, lang: str) -> dict[str, Any]:
     """The encodings of a model's config.json, which is data and nothing else."""
     from posenc.interop import read_config
+    from posenc.interop.config import grouped
 
     try:
         given = json.loads(body)
@@ -251,7 +252,7 @@ def config(body: bytes | str, lang: str) -> dict[str, Any]:
         raise Refused("a config must be a JSON object", "config")
     try:
         model = read_config(cast(dict[str, Any], given))
-        layers = dict.fromkeys(model.layers)
+        layers = [encoding for encoding, _ in grouped(model.layers)]
         for encoding in map(limits.acting, layers):
             fields = dataclasses.fields(cast(Any, encoding))
             values = {field.name: getattr(encoding, field.name) for field in fields if field.init}

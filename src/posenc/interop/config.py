@@ -110,8 +110,11 @@ def from_config(
 def grouped(layers: tuple[Encoding, ...]) -> list[tuple[Encoding, list[int]]]:
     """Each different encoding with the layers that have it."""
     groups: dict[Encoding, list[int]] = {}
+    known: dict[int, list[int]] = {}  # layers share values, whose hash may be of many factors
     for i, encoding in enumerate(layers):
-        groups.setdefault(encoding, []).append(i)
+        if id(encoding) not in known:
+            known[id(encoding)] = groups.setdefault(encoding, [])
+        known[id(encoding)].append(i)
     return list(groups.items())
 
 

@@ -15,7 +15,7 @@ LENGTH = ("max_position_embeddings", "n_positions", "max_seq_len", "model_max_le
 MOST_LAYERS = 10_000
 MOST_LENGTH = 2**40
 MOST_DIFFERENT = 2**10
-MOST_CHANNELS = 2**18
+MOST_CHANNELS = 2**16
 """Different rotary encodings of a model's layers, and the channels of their heads together: a
 frequency for every pair takes time and memory. The largest models have a few thousand channels."""
 MOST_ENTRIES = 2**10
