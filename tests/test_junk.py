@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import posenc as pe
+from posenc.scalings import PerPair
 
 JUNK = st.one_of(
     st.none(),
@@ -22,6 +23,12 @@ JUNK = st.one_of(
     st.complex_numbers(),
     st.just(np.float64(3.0)),
     st.just(np.int32(4)),
+    st.just(np.int8(100)),
+    st.just(np.float32(0.1)),
+    st.just(np.longdouble(2)),
+    st.just(np.True_),
+    st.just(np.str_("halves")),
+    st.tuples(st.just(np.int32(1)), st.just(np.float64(0.5))),
     st.just(np.array([1, 2])),
     st.just(object()),
 )
@@ -67,6 +74,7 @@ BUILT = {
 VALUES = {  # scalings, temperatures and schedules: every field is fed junk
     pe.Interpolation: 1,
     pe.NTK: 1,
+    PerPair: 2,
     pe.DynamicNTK: 2,
     pe.YaRN: 4,
     pe.Llama3: 4,
@@ -97,6 +105,7 @@ def test_constructors_refuse_junk_with_a_sentence(encoding, data):
     if isinstance(made, pe.Learned) and made.length > 5000:
         return
     assert hash(made) == hash(encoding(*positional, **options))
+    assert_plain(made)
     params = made.init(np.random.default_rng(0))
     positions = np.zeros((3,) if made.axes is None else (3, made.axes), dtype=int)
     if isinstance(made, pe.Additive):
@@ -119,9 +128,63 @@ def test_constructors_refuse_junk_with_a_sentence(encoding, data):
 def test_values_refuse_junk_with_a_sentence(value, data):
     numbers = st.one_of(st.floats(0.5, 100.0), st.integers(1, 5000), JUNK)
     made = attempt(lambda: value(*[data.draw(numbers) for _ in range(VALUES[value])]))
+    if made is not None:
+        assert_plain(made)
     if isinstance(made, pe.Scaling):
         w = attempt(lambda: made.at(100).frequencies(8, base=10_000.0))
         assert w is None or (w.shape == (4,) and np.isfinite(w).all())
+    if isinstance(made, pe.Temperature):
+        factors = attempt(lambda: made.factors([0, 1, 16_777_215]))
+        assert factors is None or factors.shape == (3,)
+
+
+def assert_plain(made):
+    """No field holds a NumPy scalar, by itself or in a tuple: numbers and words are Python's."""
+    for field in dataclasses.fields(made):
+        value = getattr(made, field.name)
+        for each in value if isinstance(value, tuple) else (value,):
+            assert not isinstance(each, np.generic), (field.name, value)
+
+
+def test_a_factor_of_thirty_digits_beside_32_bits():
+    """Found at random: 10^30 - np.int32(4) is no number of 32 bits."""
+    made = pe.Llama3(np.float64(3), np.int32(4), np.int32(4), 10**30)
+    assert repr(made) == repr(pe.Llama3(3.0, 4, 4, 1e30))
+    assert made == pe.Llama3(3, 4, 4.0, 1e30)
+    assert np.isfinite(made.frequencies(8, base=10_000.0)).all()
+
+
+def numpy_twins():
+    """Values from Python's numbers, and the same from NumPy's."""
+    i, f = np.int32, np.float64
+    factors = (1.0, 2.0)
+    return [
+        (pe.Sinusoidal(8, base=100), pe.Sinusoidal(i(8), base=i(100))),
+        (pe.RoPE(8, rotary_dim=4), pe.RoPE(i(8), rotary_dim=np.uint8(4))),
+        (pe.AxialRoPE(4, (0, 1), (1, 2.0)), pe.AxialRoPE(i(4), (i(0), i(1)), (i(1), f(2)))),
+        (pe.AxialSinusoidal(8, order=(1, 0)), pe.AxialSinusoidal(i(8), order=(i(1), i(0)))),
+        (pe.AxialRoPE.split(8, shares=(1, 3)), pe.AxialRoPE.split(i(8), shares=(i(1), i(3)))),
+        (
+            pe.AxialRoPE.mrope(16, sections=(4, 2, 2)),
+            pe.AxialRoPE.mrope(i(16), sections=(i(4), i(2), i(2))),
+        ),
+        (pe.SwinBias(2, (3, 4)), pe.SwinBias(i(2), (i(3), i(4)))),
+        (pe.Shaw(8, 2, values=False), pe.Shaw(i(8), i(2), values=np.False_)),
+        (pe.YaRN(4.0, 8192, mscale=1.0), pe.YaRN(f(4), np.uint16(8192), mscale=np.float32(1))),
+        (
+            pe.LongRoPE(factors, factors, 4096, factor=8),
+            pe.LongRoPE(tuple(map(f, factors)), tuple(map(f, factors)), i(4096), factor=i(8)),
+        ),
+        (pe.MinistralTemperature(8192, 0.5), pe.MinistralTemperature(i(8192), f(0.5))),
+    ]
+
+
+@pytest.mark.parametrize(("plain", "of_numpy"), numpy_twins(), ids=lambda value: repr(value)[:24])
+def test_numbers_of_numpy_make_the_same_value(plain, of_numpy):
+    assert of_numpy == plain
+    assert hash(of_numpy) == hash(plain)
+    assert repr(of_numpy) == repr(plain)
+    assert_plain(of_numpy)
 
 
 @settings(max_examples=300, deadline=None)
@@ -155,13 +218,13 @@ def test_position_builders_refuse_junk_with_a_sentence(data):
     run = attempt(lambda: pe.consecutive(a, start=b))
     assert run is None or (run.shape == (a,) and run[:1].tolist() in ([], [b]))
     grid = attempt(lambda: pe.grid(a, b))
-    assert grid is None or grid.shape == (a * b, 2)
+    assert grid is None or grid.shape == (int(a) * int(b), 2)
     pixels = attempt(lambda: pe.detr_grid(a, b))
-    assert pixels is None or pixels.shape == (a * b, 2)
+    assert pixels is None or pixels.shape == (int(a) * int(b), 2)
     drawn = attempt(lambda: pe.randomised(a, limit=b, rng=rng))
     assert drawn is None or drawn.shape == (a,)
     joined = attempt(lambda: pe.packed([a, b]))
-    assert joined is None or joined.shape == (a + b,)
+    assert joined is None or joined.shape == (int(a) + int(b),)
     attempt(lambda: pe.packed(a))
     attempt(lambda: pe.left_padded(a))
     attempt(lambda: pe.distances(a, b))

@@ -107,7 +107,7 @@ def rotary(
 
     What it claims is what a rotation must do, unless `claims` says otherwise.
     """
-    rules.dim("dim", dim)
+    dim = rules.dim("dim", dim)
     return AdaptedRotary(fn, dim, keys=keys, axes=axes, **_told(fn, name, library, claims))
 
 
@@ -121,7 +121,7 @@ def additive(
     axes: int | None = None,
 ) -> AdaptedAdditive:
     """`fn(positions)` that makes (seq, dim), as an encoding."""
-    rules.dim("dim", dim)
+    dim = rules.dim("dim", dim)
     return AdaptedAdditive(fn, dim, axes=axes, **_told(fn, name, library, claims))
 
 
@@ -135,7 +135,7 @@ def bias(
     axes: int | None = None,
 ) -> AdaptedBias:
     """`fn(q_pos, k_pos)` that makes (heads, q, k), as an encoding."""
-    rules.whole("heads", heads, least=1)
+    heads = rules.whole("heads", heads, least=1)
     return AdaptedBias(fn, heads, axes=axes, **_told(fn, name, library, claims))
 
 

@@ -1,5 +1,6 @@
 """Rules for plain arguments: each raises a sentence with the argument, the rule and the value."""
 
+import dataclasses
 import math
 import numbers
 from typing import Any
@@ -7,6 +8,45 @@ from typing import Any
 import numpy as np
 
 from posenc.messages import later, phrase, said, unlisted
+
+
+def plain_fields(value: Any) -> None:
+    """Make the fields of a frozen dataclass plain Python values, before they are checked.
+
+    NumPy's scalars become int, float, bool and str: equal numbers then make equal values with one
+    repr, and no arithmetic wraps in 32 bits. An int that is too large for int64 becomes a float in
+    a field of type float, where NumPy would have no dtype for it.
+
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class Stretch:
+    ...     factor: float
+    ...     lengths: tuple[int, ...]
+    ...     __post_init__ = plain_fields
+    >>> Stretch(np.int32(4), (np.int64(2), 3)), Stretch(10**30, ())
+    (Stretch(factor=4, lengths=(2, 3)), Stretch(factor=1e+30, lengths=()))
+    """
+    for field in dataclasses.fields(value):
+        if field.init:
+            given = getattr(value, field.name)
+            floating = "float" in str(field.type)
+            object.__setattr__(value, field.name, plain_value(given, floating=floating))
+
+
+def plain_value(value: Any, *, floating: bool = False) -> Any:
+    """A number, word or tuple of them as Python's own; anything else as it is."""
+    if isinstance(value, tuple):
+        return tuple(plain_value(each, floating=floating) for each in value)
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, numbers.Integral) and not (floating and abs(int(value)) >= 2**63):
+        return int(value)
+    try:
+        # -0.0 becomes 0.0
+        return float(value) + 0.0 if isinstance(value, numbers.Real) else value
+    except OverflowError:  # an int beyond any float: `real` says so
+        return value
 
 
 def whole(name: str, value: Any, *, least: int | None = None, most: int | None = None) -> int:

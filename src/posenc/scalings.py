@@ -69,6 +69,7 @@ class Interpolation(Scaling):
     )
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         _factor(self.factor)
 
     def frequencies(self, dim: int, *, base: float) -> np.ndarray:
@@ -88,6 +89,7 @@ class NTK(Scaling):
     )
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         _factor(self.factor)
 
     def frequencies(self, dim: int, *, base: float) -> np.ndarray:
@@ -115,6 +117,7 @@ class DynamicNTK(Scaling):
     )
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         _factor(self.factor)
         _length(self.original_length)
 
@@ -162,6 +165,7 @@ class YaRN(Scaling):
     )
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         _factor(self.factor)
         _length(self.original_length)
         rules.ordered(self.beta_slow, self.beta_fast, names=("beta_slow", "beta_fast"))
@@ -227,6 +231,7 @@ class Llama3(Scaling):
     )
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         _factor(self.factor)
         _length(self.original_length)
         rules.ordered(
@@ -257,6 +262,7 @@ class PerPair(Scaling):
     attention_factor: float = 1.0
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         rules.factors("factors", self.factors)
         rules.real("attention_factor", self.attention_factor, least=1e-6, most=1e6)
 
@@ -300,6 +306,7 @@ class LongRoPE(Scaling):
     )
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         rules.factors("short_factor", self.short_factor)
         rules.factors("long_factor", self.long_factor)
         _length(self.original_length)
@@ -350,6 +357,7 @@ class Proportional(Scaling):
     )
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         rules.real("share", self.share, least=0, most=1)
         _factor(self.factor)
 

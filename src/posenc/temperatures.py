@@ -44,6 +44,7 @@ class Llama4Temperature(Temperature):
     scale: float = 0.1
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         rules.real("floor_scale", self.floor_scale, least=1)
         rules.real("scale", self.scale, least=0)
 
@@ -63,6 +64,7 @@ class MinistralTemperature(Temperature):
     beta: float = 0.1
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         rules.whole("original_length", self.original_length, least=1)
         rules.real("beta", self.beta, least=0)
 
@@ -81,6 +83,7 @@ class LogN(Temperature):
     original_length: int
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         rules.whole("original_length", self.original_length, least=2)
 
     def _factors(self, p: Array, xp: Any) -> Array:
@@ -101,6 +104,7 @@ class SSMax(Temperature):
     s: float = 0.43
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         rules.real("s", self.s)
 
     def _factors(self, p: Array, xp: Any) -> Array:
@@ -123,6 +127,7 @@ class Tempered(Scores):
     temperature: Temperature
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         if not isinstance(self.encoding, Encoding):
             raise said(
                 TypeError, "encoding must be an Encoding; got {encoding!r}", encoding=self.encoding

@@ -56,6 +56,7 @@ class ALiBi(Bias):
     )
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         heads = rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
         rules.one_of("slopes", self.slopes, ("official", "paper"))
         rules.one_of("future", self.future, ("mirrored", "offset"))
@@ -143,6 +144,7 @@ class TwoSidedALiBi(Bias):
     )
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
 
     @property

@@ -48,6 +48,7 @@ class AxialRoPE(Rotary):
     )
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         rules.dim("dim", self.dim)
         if not isinstance(self.frequencies, tuple) or not self.frequencies:
             raise said(
@@ -90,7 +91,7 @@ class AxialRoPE(Rotary):
         axes = rules.dim("axes", axes)
         order = tuple(range(axes)) if order is None else order
         if shares is None:
-            if rules.dim("dim", dim) % (2 * axes):
+            if (dim := rules.dim("dim", dim)) % (2 * axes):
                 raise said(
                     ValueError,
                     "dim must be a multiple of 2 * axes, or shares must be given; got dim={dim}, "
@@ -99,7 +100,7 @@ class AxialRoPE(Rotary):
                     axes=axes,
                 )
             shares = (dim // (2 * axes),) * axes
-        _check_lengths(order, shares, axes)
+        shares = _check_lengths(order, shares, axes)
         axis_of_pair = tuple(a for a, n in zip(order, shares, strict=True) for _ in range(n))
         w = np.concatenate([geometric(2 * n, base=base) for n in shares])
         return cls(dim, axis_of_pair, tuple(w.tolist()), pairing=pairing)
@@ -120,7 +121,8 @@ class AxialRoPE(Rotary):
     @classmethod
     def pixtral(cls, dim: int, *, base: float = 10_000.0) -> "AxialRoPE":
         """Pixtral: one series of frequencies, the even ones for rows, the odd ones for columns."""
-        w = geometric(_multiple_of_4(dim), base=base)
+        dim = _multiple_of_4(dim)
+        w = geometric(dim, base=base)
         both = np.concatenate([w[0::2], w[1::2]])
         axis = (0,) * (dim // 4) + (1,) * (dim // 4)
         return cls(dim, axis, tuple(both.tolist()), pairing="halves")
@@ -128,7 +130,8 @@ class AxialRoPE(Rotary):
     @classmethod
     def dinov3(cls, dim: int, *, base: float = 100.0) -> "AxialRoPE":
         """DINOv3, for patch centres in [-1, 1]: 2 pi over periods base^(4k/dim), by halves."""
-        w = 2 * np.pi * geometric(_multiple_of_4(dim) // 2, base=base)
+        dim = _multiple_of_4(dim)
+        w = 2 * np.pi * geometric(dim // 2, base=base)
         axis = (0,) * (dim // 4) + (1,) * (dim // 4)
         return cls(dim, axis, (*w.tolist(), *w.tolist()), pairing="halves")
 
@@ -153,8 +156,11 @@ class AxialRoPE(Rotary):
         >>> AxialRoPE.mrope(16, sections=(4, 2, 2), interleaved=True).axis_of_pair
         (0, 1, 2, 0, 1, 2, 0, 0)
         """
-        width = dim if rotary_dim is None else rotary_dim
-        check_rotary_dim(width, dim, name="dim" if rotary_dim is None else "rotary_dim")
+        width = check_rotary_dim(
+            dim if rotary_dim is None else rotary_dim,
+            dim,
+            name="dim" if rotary_dim is None else "rotary_dim",
+        )
         rules.flag("interleaved", interleaved)
         if scaling is not None and not (
             isinstance(scaling, Scaling) and scaling.keys_can_be_cached
@@ -165,6 +171,7 @@ class AxialRoPE(Rotary):
                 "scaling.at(length); got scaling={scaling!r}",
                 scaling=scaling,
             )
+        sections = rules.plain_value(sections)
         whole = isinstance(sections, tuple) and all(type(n) is int and n > 0 for n in sections)
         if not whole or sum(sections) != width // 2:
             raise said(
@@ -236,7 +243,8 @@ def _check_axes(axis_of_pair: Any, frequencies: tuple[float, ...]) -> None:
         )
 
 
-def _check_lengths(order: Any, shares: Any, axes: int) -> None:
+def _check_lengths(order: Any, shares: Any, axes: int) -> tuple[int, ...]:
+    """The shares, once both are known to have one entry for each axis."""
     for name, value in (("order", order), ("shares", shares)):
         if not isinstance(value, tuple) or len(value) != axes:
             raise said(
@@ -246,12 +254,12 @@ def _check_lengths(order: Any, shares: Any, axes: int) -> None:
                 axes=axes,
                 value=value,
             )
-    for share in shares:
-        rules.whole("each of shares", share, least=1)
+    return tuple(rules.whole("each of shares", share, least=1) for share in shares)
 
 
 def _multiple_of_4(dim: int) -> int:
-    if rules.dim("dim", dim) % 4:
+    dim = rules.dim("dim", dim)
+    if dim % 4:
         raise said(
             ValueError,
             "dim must be a multiple of 4, two channels for each axis; got dim={dim}",

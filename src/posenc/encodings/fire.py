@@ -45,6 +45,7 @@ class FIRE(Bias):
     )
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
         rules.dim("hidden", self.hidden)
         rules.real("length", self.length, least=1, most=LIMIT)

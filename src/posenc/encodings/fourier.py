@@ -49,6 +49,7 @@ class FourierFeatures(Additive):
     )
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         even("dim", self.dim)
         rules.dim("axes", self.axes)
         rules.real("sigma", self.sigma, least=1e-6, most=1e6)
@@ -109,6 +110,7 @@ class LearnedFourier(Additive):
     )
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         rules.dim("dim", self.dim)
         rules.dim("axes", self.axes)
         even("features", self.features)

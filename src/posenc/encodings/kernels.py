@@ -57,6 +57,7 @@ class KERPLE(Bias):
     )
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
         rules.one_of("kernel", self.kernel, ("log", "power"))
 
@@ -142,6 +143,7 @@ class Sandwich(Bias):
     )
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
         if rules.dim("dim", self.dim) % 2:
             raise rules.odd("dim", self.dim)

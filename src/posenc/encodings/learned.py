@@ -54,6 +54,7 @@ class Learned(Additive):
     )
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         rules.whole("length", self.length, least=1, most=LIMIT)
         rules.dim("dim", self.dim)
         rules.real("std", self.std, least=0, most=1e6)

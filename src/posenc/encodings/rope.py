@@ -60,6 +60,7 @@ class RoPE(Rotary):
     )
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         rules.dim("dim", self.dim)
         rotary_dim = self.dim if self.rotary_dim is None else self.rotary_dim
         check_rotary_dim(
@@ -149,15 +150,17 @@ def rotation_traits(attention_factor: float, *, turning: bool = True) -> Traits:
     )
 
 
-def check_rotary_dim(rotary_dim: int, dim: int, *, name: str) -> None:
-    """Say that a rotary dim must be even and fit in dim."""
-    if rules.dim(name, rotary_dim) % 2 or rotary_dim > dim:
+def check_rotary_dim(rotary_dim: int, dim: int, *, name: str) -> int:
+    """Return a rotary dim as an int, or say that it must be even and fit in dim."""
+    rotary_dim = rules.dim(name, rotary_dim)
+    if rotary_dim % 2 or rotary_dim > rules.dim("dim", dim):
         template = later("{name} must be a positive even number; got {name}={value}")
         if name != "dim":
             template = later(
                 "{name} must be a positive even number of at most dim={dim}; got {name}={value}"
             )
         raise said(ValueError, template, name=name, dim=dim, value=rotary_dim)
+    return rotary_dim
 
 
 @dataclass(frozen=True)
@@ -193,6 +196,7 @@ class XPos(Rotary):
     )
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         check_rotary_dim(self.dim, self.dim, name="dim")
         rules.one_of("pairing", self.pairing, PAIRINGS)
         rules.real("gamma", self.gamma, least=1e-6)

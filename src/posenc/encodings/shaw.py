@@ -43,6 +43,7 @@ class Shaw(Scores):
     )
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         rules.dim("dim", self.dim)
         rules.whole("reach", self.reach, least=0, most=LIMIT // 2)
         rules.flag("values", self.values)

@@ -47,6 +47,7 @@ class Sinusoidal(Additive):
     )
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         rules.one_of("layout", self.layout, ("interleaved", "concat"))
         rules.one_of("spacing", self.spacing, ("paper", "t2t"))
         spaced = geometric if self.spacing == "paper" else geometric_to_base
@@ -185,6 +186,7 @@ class AxialSinusoidal(Additive):
     )
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         axes = rules.dim("axes", self.axes)
         dim = rules.dim("dim", self.dim)
         if dim % 2 or dim < 2 * axes:
@@ -255,7 +257,8 @@ class AxialSinusoidal(Additive):
 
 
 def _quartered(dim: int) -> int:
-    if rules.dim("dim", dim) % 4:
+    dim = rules.dim("dim", dim)
+    if dim % 4:
         raise said(
             ValueError,
             "dim must be a multiple of 4, two pairs for each axis; got dim={dim}",

@@ -47,6 +47,7 @@ class SwinBias(Bias):
     )
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
         object.__setattr__(self, "window", _sides("window", self.window))
         rules.real("std", self.std, least=0, most=1e6)
@@ -114,6 +115,7 @@ class SwinV2Bias(Bias):
     )
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
         object.__setattr__(self, "window", _sides("window", self.window))
         if self.pretrained_window is not None:

@@ -46,6 +46,7 @@ class T5Bias(Bias):
     )
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
         rules.flag("bidirectional", self.bidirectional)
         least = 4 if self.bidirectional else 2

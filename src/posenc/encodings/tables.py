@@ -75,6 +75,7 @@ class ClippedBias(Bias):
     )
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
         rules.whole("reach", self.reach, least=0, most=LIMIT // 2)
         rules.real("std", self.std, least=0, most=1e6)

@@ -52,6 +52,7 @@ class TransformerXL(Scores):
     )
 
     def __post_init__(self) -> None:
+        rules.plain_fields(self)
         heads = rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
         dim = rules.dim("dim", self.dim)
         features = rules.dim("features", heads * dim if self.features is None else self.features)
