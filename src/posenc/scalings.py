@@ -15,6 +15,7 @@ import numpy as np
 from posenc import frequencies as f
 from posenc import rules
 from posenc.about import About
+from posenc.arguments import sentences
 from posenc.messages import later, said
 
 
@@ -354,6 +355,10 @@ class Proportional(Scaling):
         year=2024,
         models=("Gemma 4",),
         strengths=(later("channels that do not turn carry content at any distance"),),
+    )
+
+    argument_help = sentences(
+        factor=later("What the frequencies of the pairs that turn are divided by."),
     )
 
     def __post_init__(self) -> None:

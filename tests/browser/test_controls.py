@@ -117,3 +117,23 @@ def test_a_class_that_takes_more_says_which_preset_is_meant(visiting: Any, addre
     said = visit.page.locator(f"{SECTION} [role=alert]")
     said.wait_for()
     assert "did you mean AxialRoPE.split(64)?" in said.inner_text()
+
+
+def test_every_control_is_explained_in_the_language_of_the_page(visit: Visit) -> None:
+    visit.open(e="RoPE(64,scaling=YaRN(4.0,4096))")
+    base = control(visit, "base")
+    sentence = "Sets the range of wavelengths: a larger base makes the slow waves longer."
+    assert visit.page.locator(f"[id='{base.get_attribute('aria-describedby')}']").is_visible()
+    described = visit.page.locator(".fields").get_by_role("spinbutton", description=sentence)
+    assert described.count() == 1
+    controls = visit.page.locator(".fields :is(input, select)")
+    names = controls.evaluate_all(
+        "(all) => all.map((each) => document.getElementById(each.getAttribute('aria-describedby'))"
+        "?.textContent ?? '')"
+    )
+    assert len(names) > 10
+    assert all(each.endswith(".") for each in names), names
+    visit.page.get_by_label("Language").select_option("ja")
+    visit.page.get_by_text("波長の範囲を決めます。").wait_for()
+    said = visit.page.locator(".fields .help").all_inner_texts()
+    assert all(each.endswith("。") for each in said), said

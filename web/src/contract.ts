@@ -8,6 +8,8 @@ export interface NumberParameter {
   name: string;
   /** Whether it may be left empty. */
   optional: boolean;
+  /** What it does: an English message. */
+  help: string;
   type: "int" | "float";
   value: number | null;
   least: number;
@@ -18,6 +20,7 @@ export interface NumberParameter {
 export interface Flag {
   name: string;
   optional: boolean;
+  help: string;
   type: "bool";
   value: boolean;
 }
@@ -25,6 +28,7 @@ export interface Flag {
 export interface Choice {
   name: string;
   optional: boolean;
+  help: string;
   type: "choice";
   value: string;
   choices: string[];
@@ -34,6 +38,7 @@ export interface Choice {
 export interface Numbers {
   name: string;
   optional: boolean;
+  help: string;
   type: "numbers";
   value: string;
 }
@@ -47,6 +52,7 @@ export interface PartChoice {
 export interface Part {
   name: string;
   optional: boolean;
+  help: string;
   type: "part";
   value: string | null;
   maker: string;

@@ -8,6 +8,7 @@ import numpy as np
 
 from posenc import rules
 from posenc.about import About
+from posenc.arguments import sentences
 from posenc.arrays import Array, cast, has_float64, namespace, send, sigmoid, working
 from posenc.encodings.tables import MOST_HEADS, named
 from posenc.mechanisms import Bias, Params, Traits, result_dtype
@@ -53,6 +54,19 @@ class ALiBi(Bias):
         models=("BLOOM", "MPT", "Falcon-RW", "Baichuan-13B", "Jina v2"),
         strengths=(later("perplexity stays low on texts longer than those of training"),),
         weaknesses=(later("steep heads do not see far"),),
+    )
+
+    argument_help = sentences(
+        dim=later("How many dimensions a head has: the bias is divided by their square root."),
+        slopes=later(
+            "Which slopes to take if heads are no power of 2: the authors' code "
+            "(official) or the paper."
+        ),
+        future=later(
+            "What keys ahead of the query get: the same as behind (mirrored) or half "
+            "a slope less (offset)."
+        ),
+        divisor=later("What the whole bias is divided by."),
     )
 
     def __post_init__(self) -> None:

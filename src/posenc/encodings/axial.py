@@ -7,6 +7,7 @@ import numpy as np
 
 from posenc import rules
 from posenc.about import About
+from posenc.arguments import HEAD_DIM, sentences
 from posenc.arrays import Array, Dtype, namespace, send
 from posenc.encodings.rope import PAIRINGS, check_rotary_dim, rotation_traits
 from posenc.frequencies import geometric
@@ -45,6 +46,17 @@ class AxialRoPE(Rotary):
         year=2024,
         models=("EVA-02", "Qwen2-VL", "Pixtral", "SAM 2", "DINOv3"),
         weaknesses=(later("models disagree about the order of axes and frequencies"),),
+    )
+
+    argument_help = sentences(
+        dim=HEAD_DIM,
+        axis_of_pair=later("Which axis each pair follows, counted from 0."),
+        frequencies=later("By how many radians each pair turns per unit of its axis."),
+        shares=later("How many pairs each axis has; equally many unless given."),
+        sections=later("How many pairs follow time, height and width."),
+        interleaved=later(
+            "Whether the axes take turns, pair by pair; otherwise each has a block of pairs."
+        ),
     )
 
     def __post_init__(self) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from posenc import rules
 from posenc.about import About
+from posenc.arguments import sentences
 from posenc.arrays import Array, cast, namespace, working
 from posenc.encodings.tables import MOST_HEADS, named
 from posenc.mechanisms import Bias, Params, Traits
@@ -42,6 +43,13 @@ class FIRE(Bias):
         ),
         year=2023,
         strengths=(later("squeezes longer distances into those seen in training"),),
+    )
+
+    argument_help = sentences(
+        length=later(
+            "How long a text may get before distances are scaled down; training adjusts it."
+        ),
+        eps=later("A small number added to the denominator, so that nothing is divided by 0."),
     )
 
     def __post_init__(self) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from posenc import rules
 from posenc.about import About
+from posenc.arguments import sentences
 from posenc.arrays import Array, Dtype, cast, namespace, working
 from posenc.encodings.tables import named
 from posenc.mechanisms import Additive, Params, Traits, result_dtype
@@ -46,6 +47,14 @@ class FourierFeatures(Additive):
         models=("Segment Anything",),
         strengths=(later("all directions alike, not only the axes"),),
         weaknesses=(later("its random matrix must be kept with the weights"),),
+    )
+
+    argument_help = sentences(
+        sigma=later(
+            "The larger, the shorter the waves: the standard deviation of the random directions."
+        ),
+        order=later("Whether the cosines or the sines come first."),
+        centred=later("Whether coordinates are first moved from 0 .. 1 to −1 .. 1."),
     )
 
     def __post_init__(self) -> None:
@@ -107,6 +116,13 @@ class LearnedFourier(Additive):
         ),
         year=2021,
         strengths=(later("learns which directions matter"),),
+    )
+
+    argument_help = sentences(
+        features=later("How many cosines and sines of the point enter the network."),
+        gamma=later(
+            "The larger, the longer the waves before training: directions deviate by 1/gamma."
+        ),
     )
 
     def __post_init__(self) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 
 from posenc import rules
 from posenc.about import About
+from posenc.arguments import sentences
 from posenc.arrays import (
     Array,
     cast,
@@ -54,6 +55,10 @@ class KERPLE(Bias):
         ),
         year=2022,
         strengths=(later("learns how fast far keys fade"),),
+    )
+
+    argument_help = sentences(
+        kernel=later("What the bias is of the distance: a logarithm (log) or a power (power)."),
     )
 
     def __post_init__(self) -> None:
@@ -140,6 +145,10 @@ class Sandwich(Bias):
         ),
         year=2022,
         weaknesses=(later("no official code"),),
+    )
+
+    argument_help = sentences(
+        dim=later("Twice the number of cosines that are added up."),
     )
 
     def __post_init__(self) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 
 from posenc import rules
 from posenc.about import About
+from posenc.arguments import sentences
 from posenc.arrays import (
     Array,
     Dtype,
@@ -51,6 +52,10 @@ class Learned(Additive):
         models=("BERT", "GPT-2", "ViT", "BART", "OPT"),
         strengths=(later("can learn any pattern of positions"),),
         weaknesses=(later("rows for positions that training seldom saw stay untrained"),),
+    )
+
+    argument_help = sentences(
+        length=later("How many positions have a row in the table."),
     )
 
     def __post_init__(self) -> None:

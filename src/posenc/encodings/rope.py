@@ -7,6 +7,7 @@ import numpy as np
 
 from posenc import rules
 from posenc.about import About
+from posenc.arguments import HEAD_DIM, sentences
 from posenc.arrays import Array, Dtype, cast, has_float64, host, namespace, send
 from posenc.frequencies import geometric
 from posenc.mechanisms import Rotary, Traits, result_dtype
@@ -57,6 +58,10 @@ class RoPE(Rotary):
             later("two layouts of the channels are in use"),
         ),
         axial="axial-rope",
+    )
+
+    argument_help = sentences(
+        dim=HEAD_DIM,
     )
 
     def __post_init__(self) -> None:
@@ -193,6 +198,19 @@ class XPos(Rotary):
         year=2022,
         models=("KOSMOS-1", "LongNet"),
         weaknesses=(later("for causal attention only: logits of keys ahead would grow"),),
+    )
+
+    argument_help = sentences(
+        dim=HEAD_DIM,
+        gamma=later(
+            "The smaller, the more logits decay with the distance, above all in fast pairs."
+        ),
+        scale_base=later(
+            "The distance over which each pair decays by its factor; the larger, the slower."
+        ),
+        centre=later(
+            "The position without decay: it keeps numbers small and cancels in the logits."
+        ),
     )
 
     def __post_init__(self) -> None:

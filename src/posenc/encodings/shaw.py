@@ -7,6 +7,7 @@ import numpy as np
 
 from posenc import rules
 from posenc.about import About
+from posenc.arguments import HEAD_DIM, sentences
 from posenc.arrays import Array, cast, namespace, working
 from posenc.encodings.tables import named, whole_distances
 from posenc.mechanisms import Params, Scores, Traits
@@ -40,6 +41,11 @@ class Shaw(Scores):
         year=2018,
         models=("Music Transformer",),
         strengths=(later("what a distance means depends on the query"),),
+    )
+
+    argument_help = sentences(
+        dim=HEAD_DIM,
+        values=later("Whether learned vectors are added to the values too, not to the keys alone."),
     )
 
     def __post_init__(self) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 
 from posenc import rules
 from posenc.about import About
+from posenc.arguments import sentences
 from posenc.arrays import Array, Dtype, host, is_array, namespace
 from posenc.frequencies import geometric, geometric_to_base
 from posenc.mechanisms import Additive, Params, Traits, result_dtype
@@ -44,6 +45,13 @@ class Sinusoidal(Additive):
         models=("Transformer", "MarianMT", "M2M100", "Whisper", "MusicGen"),
         weaknesses=(later("perplexity grows on texts longer than those of training"),),
         axial="axial-sinusoidal",
+    )
+
+    argument_help = sentences(
+        spacing=later(
+            "How frequencies are spaced: as in the paper, or from 1 down to 1/base "
+            "as in tensor2tensor (t2t)."
+        ),
     )
 
     def __post_init__(self) -> None:

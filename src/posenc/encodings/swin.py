@@ -7,6 +7,7 @@ import numpy as np
 
 from posenc import rules
 from posenc.about import About
+from posenc.arguments import sentences
 from posenc.arrays import Array, cast, host, is_integer, namespace, sigmoid, working
 from posenc.encodings.tables import MOST_HEADS, looked_up, named
 from posenc.mechanisms import Bias, Params, Traits
@@ -112,6 +113,10 @@ class SwinV2Bias(Bias):
         year=2021,
         models=("Swin Transformer V2",),
         strengths=(later("carries over to larger windows"),),
+    )
+
+    argument_help = sentences(
+        pretrained_window=later("The window of training, whose scale a larger window keeps."),
     )
 
     def __post_init__(self) -> None:

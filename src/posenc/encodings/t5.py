@@ -7,9 +7,11 @@ import numpy as np
 
 from posenc import rules
 from posenc.about import About
+from posenc.arguments import sentences
 from posenc.arrays import Array, cast, default_float, namespace
 from posenc.encodings.tables import MOST_HEADS, looked_up, named, whole_distances
 from posenc.mechanisms import Bias, Params, Traits
+from posenc.messages import later
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,13 @@ class T5Bias(Bias):
         year=2019,
         models=("T5", "mT5", "UMT5"),
         axial="swin",
+    )
+
+    argument_help = sentences(
+        buckets=later("How many ranges distances are sorted into, each with a learned bias."),
+        max_distance=later("From this distance on, all share one bucket."),
+        bidirectional=later("Whether keys ahead of the query get half of the buckets."),
+        scaled=later("Whether products are divided by √dim; T5 itself does not."),
     )
 
     def __post_init__(self) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 
 from posenc import rules
 from posenc.about import About
+from posenc.arguments import HEAD_DIM, sentences
 from posenc.arrays import Array, Dtype, cast, namespace, working
 from posenc.encodings.tables import MOST_HEADS, named
 from posenc.frequencies import geometric
@@ -49,6 +50,13 @@ class TransformerXL(Scores):
         year=2019,
         models=("Transformer-XL", "XLNet"),
         strengths=(later("what a distance means depends on the query"),),
+    )
+
+    argument_help = sentences(
+        dim=HEAD_DIM,
+        features=later(
+            "How many sines and cosines stand for a distance; heads × dim unless given."
+        ),
     )
 
     def __post_init__(self) -> None:

@@ -5,6 +5,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any
 
+from posenc.arguments import argument_help
 from posenc.explorer import limits
 from posenc.explorer.answers import WRONG
 from posenc.explorer.parameters import Refused
@@ -66,7 +67,10 @@ def encoding(call: Call) -> Encoding:
 
 
 def fields(call: Call) -> list[dict[str, Any]]:
-    """The parameters of a call that a page can offer as controls, with their present values."""
+    """The parameters of a call that a page can offer as controls, with their present values.
+
+    `help` says in English what each does; the page, which has all messages, translates it.
+    """
     told = _rows(call)
     for row in told:
         if row["name"] == "dim" and type(row["value"]) is int:
@@ -82,7 +86,8 @@ def _rows(call: Call) -> list[dict[str, Any]]:
         hint, now = hints.get(name), call.arguments.get(name, default)
         row = _typed(name, hint, now, default)
         if row:
-            told.append({"name": name, "value": now, "optional": _optional(hint)} | row)
+            about = {"optional": _optional(hint), "help": argument_help(call.kind, name)}
+            told.append({"name": name, "value": now} | about | row)
     return told
 
 

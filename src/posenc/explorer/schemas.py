@@ -82,20 +82,22 @@ FORMS: dict[str, Schema] = {
         {"step": WHOLE},
         name=TEXT,
         optional=BOOLEAN,
+        help=TEXT,
         type=words("int", "float"),
         value=NUMBER_OR_NOTHING,
         least=NUMBER,
         most=NUMBER,
     ),
-    "Flag": form(name=TEXT, optional=BOOLEAN, type=words("bool"), value=BOOLEAN),
+    "Flag": form(name=TEXT, optional=BOOLEAN, help=TEXT, type=words("bool"), value=BOOLEAN),
     "Choice": form(
-        name=TEXT, optional=BOOLEAN, type=words("choice"), value=TEXT, choices=many(TEXT)
+        name=TEXT, optional=BOOLEAN, help=TEXT, type=words("choice"), value=TEXT, choices=many(TEXT)
     ),
-    "Numbers": form(name=TEXT, optional=BOOLEAN, type=words("numbers"), value=TEXT),
+    "Numbers": form(name=TEXT, optional=BOOLEAN, help=TEXT, type=words("numbers"), value=TEXT),
     "PartChoice": form(name=TEXT, expression=TEXT),
     "Part": form(
         name=TEXT,
         optional=BOOLEAN,
+        help=TEXT,
         type=words("part"),
         value=either(TEXT, NOTHING),
         maker=TEXT,
