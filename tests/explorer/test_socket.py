@@ -116,6 +116,16 @@ def test_a_few_broken_requests_over_a_socket(tmp_path):
     assert statuses["400"] > 20
 
 
+def test_hundreds_of_half_sent_requests_lock_nobody_out(tmp_path):
+    """With 512 of them others were refused for as long as they lasted."""
+    with started(page(tmp_path)) as explorer, contextlib.ExitStack() as stack:
+        for _ in range(520):
+            half = stack.enter_context(socket.create_connection(("127.0.0.1", explorer.port)))
+            half.sendall(WHOLE)
+        answer = told(explorer.port, WHOLE + b"Connection: close\r\n\r\n")
+        assert answer.startswith(b"HTTP/1.1 200 ")
+
+
 @pytest.mark.explorer_slow
 def test_thousands_of_broken_requests_over_a_socket(tmp_path):
     print(f"\nover a socket: {dict(checked(tmp_path, 4_000, seed=1))}")

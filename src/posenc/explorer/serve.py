@@ -12,6 +12,7 @@ import uvicorn
 
 from posenc.explorer import app
 from posenc.explorer.asked import Tokenizer
+from posenc.explorer.connections import Connection
 from posenc.explorer.guard import LOCAL
 from posenc.mechanisms import Encoding
 
@@ -91,7 +92,8 @@ def serve(
         timeout_graceful_shutdown=1,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=512,
+        http=Connection,
+        limit_concurrency=256,
         ws="none",
     )
     say(f"posenc explorer: {address}")
