@@ -9,9 +9,11 @@ from click.testing import CliRunner
 
 import posenc as pe
 from posenc.cli import main
+from posenc.interop.config import grouped_parts
 from posenc.interop.conventions import ABSOLUTE, ROTARY
 from posenc.interop.defaults import SIZES
 from posenc.interop.describe import MEANS, SCALINGS, compare, describe
+from posenc.messages import told as told_in
 
 SIZE = {"hidden_size": 64, "num_attention_heads": 4, "max_position_embeddings": 4096}
 LLAMA = {"model_type": "llama", "num_hidden_layers": 2, **SIZE}
@@ -874,3 +876,49 @@ def test_yarn_takes_the_files_betas():
     scaling |= {"original_max_position_embeddings": 512}
     found = pe.from_config({"model_type": "llama", "rope_scaling": scaling}, layer=0)
     assert (found.scaling.beta_fast, found.scaling.beta_slow) == (24.0, 2.0)
+
+
+GEMMA3 = {
+    "model_type": "gemma3_text",
+    "hidden_size": 64,
+    "num_attention_heads": 4,
+    "num_hidden_layers": 6,
+    "head_dim": 16,
+    "layer_types": ["sliding_attention"] * 5 + ["full_attention"],
+}
+T5 = {"model_type": "t5", "num_heads": 8, "num_layers": 2}
+
+
+@pytest.mark.parametrize(
+    ("config", "parts"),
+    [
+        (LLAMA, [None]),
+        (T5, ["encoder", "decoder"]),
+        (T5 | {"is_encoder_decoder": False}, [None]),
+        (GEMMA3, ["local layers", "global layers"]),
+        (
+            LLAMA
+            | {
+                "model_type": "smollm3",
+                "rope_theta": 5e6,
+                "num_hidden_layers": 4,
+                "no_rope_layers": [1, 1, 1, 0],
+            },
+            ["layers 0-2", "layers 3"],
+        ),
+    ],
+)
+def test_each_encoding_is_said_to_be_of_a_part_of_the_model(config, parts):
+    assert [part for _, part in grouped_parts(pe.read_config(config))] == parts
+
+
+def test_notes_are_told_in_other_languages():
+    roberta = {
+        "model_type": "roberta",
+        "hidden_size": 64,
+        "num_hidden_layers": 2,
+        "max_position_embeddings": 514,
+    }
+    note = pe.read_config(roberta).notes[0]
+    assert note == "the first token has position 2: add that to positions"
+    assert told_in(note, "zh-Hans") == "第一个 token 的位置是 2：位置须加上 2"

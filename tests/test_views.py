@@ -781,3 +781,15 @@ def test_a_window_that_is_not_square_says_what_its_maps_show():
     assert long.panels[0].values.shape == (7, 7)
     assert "a window of 4 × 16: keys up to 3 away are shown" in long.notes
     assert not any("window" in note for note in view("SwinBias(4, (7, 7))", "bias").notes)
+
+
+def test_a_config_keeps_its_notes_and_says_which_part_has_which(tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text('{"model_type": "t5", "num_heads": 8, "num_layers": 2}')
+    seen = view(path, "bias", length=4)
+    assert "T5Bias(8, scaled=False): encoder" in seen.notes
+    assert "T5Bias(8, bidirectional=False, scaled=False): decoder" in seen.notes
+    assert "layers 0-1 are the encoder's, 2-3 the decoder's" in seen.notes
+    assert len(set(seen.notes)) == len(seen.notes)
+    told = view(path, "bias", length=4, lang="ja").notes
+    assert "T5Bias(8, scaled=False)：エンコーダ" in told

@@ -74,13 +74,31 @@ def said(kind: Callable[[str], Exception], template: str, /, **values: Any) -> E
     return error
 
 
+class Note(str):
+    """A sentence in English that `told` can say in another language."""
+
+    words: Phrase
+
+    @classmethod
+    def of(cls, template: str, /, **values: Any) -> "Note":
+        """The sentence with its values filled in.
+
+        >>> Note.of("{count} tokens", count=3)
+        '3 tokens'
+        """
+        words = Phrase(template, values)
+        note = cls(words)
+        note.words = words
+        return note
+
+
 def told(what: Any, lang: str) -> Any:
-    """What an error or a phrase says, in a language as far as it can; what is neither, as it is.
+    """What an error, a note or a phrase says, in a language as far as it can; else as it is.
 
     >>> told(phrase("{name} must be an even number; got {name}={value}", name="dim", value=7), "ja")
     'dim は偶数にしてください（指定された値：7）'
     """
-    if isinstance(what, BaseException):
+    if isinstance(what, BaseException | Note):
         return told(vars(what).get("words", str(what)), lang)
     return what.told(lang) if isinstance(what, Phrase) else what
 

@@ -54,6 +54,23 @@ def test_a_config_that_is_dropped_is_shown(visit: Visit, config: Path) -> None:
     assert "base=500000.0" in expression
 
 
+def test_a_config_says_which_part_has_which_in_the_reader_s_language(
+    visit: Visit, config: Path
+) -> None:
+    config.write_text(json.dumps({"model_type": "t5", "num_heads": 8, "num_layers": 2}))
+    visit.open()
+    Hand(visit, config).does("dragEnter", "dragOver", "drop")
+    note = visit.page.locator("p.note[role=status]")
+    note.get_by_text("layers 0-1 are the encoder's, 2-3 the decoder's").wait_for()
+    encoder, decoder = visit.state["e"]
+    spaced = [name.replace(",", ", ") for name in (encoder, decoder)]
+    lines = note.locator(".line").all_inner_texts()
+    assert lines[:2] == [f"{spaced[0]}: encoder", f"{spaced[1]}: decoder"]
+    visit.page.locator("select").filter(has_text="日本語").select_option("ja")
+    note.get_by_text("第 0-1 層はエンコーダ、第 2-3 層はデコーダです").wait_for()
+    assert visit.state["e"] == [encoder, decoder]
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

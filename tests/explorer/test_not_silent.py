@@ -9,6 +9,7 @@ import pytest
 
 import posenc as pe
 from posenc.messages import LANGUAGES
+from posenc.messages import told as told_in
 
 SWIN = {
     "model_type": "swin",
@@ -23,10 +24,39 @@ def test_a_config_of_five_encodings_says_that_four_are_shown(client, lang):
     body = json.dumps(SWIN).encode()
     told = client.ask("POST", b"/api/v1/config", f"lang={lang}".encode(), body=body).json
     assert len(told["expressions"]) == 4
-    assert "5" in told["note"]
-    assert "4" in told["note"]
+    assert "5" in told["notes"][0]
+    assert "4" in told["notes"][0]
     four = SWIN | {"num_heads": [2, 4, 8, 16], "depths": [1] * 4}
-    assert client.post("/api/v1/config", four).json["note"] is None
+    body = json.dumps(four).encode()
+    again = client.ask("POST", b"/api/v1/config", f"lang={lang}".encode(), body=body).json
+    assert again["notes"] == [told_in(note, lang) for note in pe.read_config(four).notes]
+
+
+@pytest.mark.parametrize(
+    ("lang", "parts", "note"),
+    [
+        ("en", ["encoder", "decoder"], "layers 0-1 are the encoder's, 2-3 the decoder's"),
+        ("zh-Hant", ["編碼器", "解碼器"], "第 0-1 層屬於編碼器，第 2-3 層屬於解碼器"),
+    ],
+)
+def test_a_config_keeps_its_notes_and_says_which_part_has_which(client, lang, parts, note):
+    body = json.dumps({"model_type": "t5", "num_heads": 8, "num_layers": 2}).encode()
+    told = client.ask("POST", b"/api/v1/config", f"lang={lang}".encode(), body=body).json
+    assert told["parts"] == parts
+    assert note in told["notes"]
+
+
+@pytest.mark.parametrize("name", ["roberta", "opt"])
+def test_a_config_says_that_positions_start_at_2(client, name):
+    config = {
+        "model_type": name,
+        "hidden_size": 64,
+        "num_hidden_layers": 2,
+        "max_position_embeddings": 514,
+    }
+    told = client.post("/api/v1/config", config).json
+    assert "the first token has position 2: add that to positions" in told["notes"]
+    assert told["parts"] == [None]
 
 
 def test_channels_that_are_not_in_every_encoding_are_named(client):

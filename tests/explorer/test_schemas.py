@@ -91,7 +91,7 @@ def test_verdicts_are_those_of_the_checks():
 
 def test_a_form_has_no_more_and_no_less():
     def wrong(**changes: Any) -> bool:
-        told = {"model_type": "llama", "expressions": [], "note": None} | changes
+        told = {"model_type": "llama", "expressions": [], "parts": [], "notes": []} | changes
         told = {name: value for name, value in told.items() if value is not ...}
         return not jsonschema_rs.is_valid(FORMS["Config"], told)
 
@@ -99,7 +99,7 @@ def test_a_form_has_no_more_and_no_less():
     assert wrong(model_type=...)
     assert wrong(expressions=["RoPE(8)", 8])
     assert wrong(model_type=None)
-    assert wrong(notes=[])
+    assert wrong(note=None)
 
 
 # The page's types: contract.ts is read, and every form is written as TypeScript beside it.

@@ -279,8 +279,10 @@ export interface Colours {
 export interface Config {
   model_type: string;
   expressions: string[];
-  /** That there are more of them than are shown; null if there are not. */
-  note: string | null;
+  /** Which part of the model has each: the encoder, the local layers; null where all share one. */
+  parts: (string | null)[];
+  /** What the file leaves to be said, such as the first position. */
+  notes: string[];
 }
 
 export interface Failure {

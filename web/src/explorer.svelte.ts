@@ -18,6 +18,8 @@ export interface Cursor {
 /** Words, said anew where the language changes, and whether something is wrong. */
 export interface Note {
   says: () => string;
+  /** What else is to be known, a line each. */
+  more?: string[];
   wrong: boolean;
 }
 

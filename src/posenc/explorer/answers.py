@@ -16,6 +16,7 @@ from posenc.explorer.unread import unread
 from posenc.expressions import spelling
 from posenc.mechanisms import Encoding, Rotary
 from posenc.messages import catalogue as messages_in
+from posenc.messages import told as said_in
 from posenc.messages import translator
 from posenc.views import Dials, Image, Lines, View, view
 from posenc.views.attention import MOST_TOKENS
@@ -241,8 +242,7 @@ def colour_maps(theme: str) -> dict[str, Any]:
 
 def config(body: bytes | str, lang: str) -> dict[str, Any]:
     """The encodings of a model's config.json, which is data and nothing else."""
-    from posenc.interop import read_config
-    from posenc.interop.config import grouped
+    from posenc.interop.config import grouped_parts, read_config
 
     try:
         given = json.loads(body)
@@ -252,12 +252,12 @@ def config(body: bytes | str, lang: str) -> dict[str, Any]:
         raise Refused("a config must be a JSON object", "config")
     try:
         model = read_config(cast(dict[str, Any], given))
-        layers = [encoding for encoding, _ in grouped(model.layers)]
-        for encoding in map(limits.acting, layers):
+        groups = grouped_parts(model)
+        for encoding in (limits.acting(encoding) for encoding, _ in groups):
             fields = dataclasses.fields(cast(Any, encoding))
             values = {field.name: getattr(encoding, field.name) for field in fields if field.init}
             limits.check_arguments(type(encoding).__name__, values)
-        expressions = [spelling(encoding) for encoding in layers]
+        expressions = [spelling(encoding) for encoding, _ in groups]
     except (*WRONG, LookupError, AttributeError, RecursionError) as error:
         raise Refused("the config cannot be read: {error}", "config", error=error) from error
     kind, shown = str(given.get("model_type", ""))[:80], expressions[: limits.ENCODINGS]
@@ -268,5 +268,9 @@ def config(body: bytes | str, lang: str) -> dict[str, Any]:
     return {
         "model_type": kind,
         "expressions": shown,
-        "note": said if count > len(shown) else None,
+        "parts": [said_in(part, lang) for _, part in groups[: len(shown)]],
+        "notes": [
+            *([said] if count > len(shown) else []),
+            *(said_in(n, lang) for n in model.notes),
+        ],
     }

@@ -210,7 +210,12 @@ FORMS: dict[str, Schema] = {
         lines=many(TEXT),
         tokens=many(TEXT),
     ),
-    "Config": form(model_type=TEXT, expressions=many(TEXT), note=either(TEXT, NOTHING)),
+    "Config": form(
+        model_type=TEXT,
+        expressions=many(TEXT),
+        parts=many(either(TEXT, NOTHING)),
+        notes=many(TEXT),
+    ),
     "Failure": form(message=TEXT, argument=either(TEXT, NOTHING)),
     "Refusal": form(error=named("Failure")),
 }

@@ -24,7 +24,9 @@ def absolute_layers(fields: Fields, convention: AbsoluteConvention) -> tuple[Lay
         size, patch = (fields.sides(name) for name in ("image_size", "patch_size"))
         length = (size[0] // patch[0]) * (size[1] // patch[1])
         table: Encoding = Learned(length + convention.extra, dim)
-        fields.note(f"rows: {convention.extra} for class tokens, then one for each patch")
+        fields.add_note(
+            "rows: {extra} for class tokens, then one for each patch", extra=convention.extra
+        )
     elif convention.kind == "sinusoidal" or fields.flag("sinusoidal_pos_embds", default=False):
         length = fields.whole(*LENGTH, "max_source_positions")
         table = Sinusoidal(dim, layout=convention.layout, spacing=convention.spacing)
@@ -33,8 +35,11 @@ def absolute_layers(fields: Fields, convention: AbsoluteConvention) -> tuple[Lay
         length = rows - convention.offset
         table = Learned(rows, dim)
     if convention.offset:
-        fields.note(f"the first token has position {convention.offset}: add that to positions")
-    fields.note("added once, before the first layer")
+        fields.add_note(
+            "the first token has position {offset}: add that to positions",
+            offset=convention.offset,
+        )
+    fields.add_note("added once, before the first layer")
     return (table,) * _depth(fields, convention.stacks), length
 
 
@@ -44,8 +49,10 @@ def whisper_layers(fields: Fields) -> tuple[Layers, int]:
     sound = fields.whole("max_source_positions")
     text = fields.whole("max_target_positions")
     encoder, decoder = _stacks(fields)
-    fields.note(f"the encoder has {sound:,} positions, the decoder {text:,}")
-    fields.note("added once, before the first layer of each")
+    fields.add_note(
+        "the encoder has {sound:,} positions, the decoder {text:,}", sound=sound, text=text
+    )
+    fields.add_note("added once, before the first layer of each")
     sines = Sinusoidal(dim, layout="concat", spacing="t2t")
     return (sines,) * encoder + (Learned(text, dim),) * decoder, text
 

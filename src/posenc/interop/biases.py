@@ -33,11 +33,11 @@ def alibi_layers(fields: Fields) -> Layers | None:
     if fields.model_type == "bert":  # Jina's embeddings v2, with code of their own
         if fields.get("position_embedding_type") != "alibi":
             return None
-        fields.note("keys ahead have the bias of those behind")
+        fields.add_note("keys ahead have the bias of those behind")
     if fields.model_type == "falcon":
         if not fields.flag("alibi", default=False):
             return None
-        fields.note(
+        fields.add_note(
             "transformers rounds the slopes and biases of Falcon to bfloat16: they are exact only "
             "while slope x position fits 8 bits"
         )
@@ -59,10 +59,12 @@ def t5_layers(fields: Fields) -> Layers:
         for way in (True, False)
     )
     layers = fields.whole("num_layers", "num_hidden_layers", most=MOST_LAYERS)
-    own = fields.model_type == "umt5"
-    fields.note("each layer has its own table" if own else "the layers of a stack share one table")
+    if fields.model_type == "umt5":
+        fields.add_note("each layer has its own table")
+    else:
+        fields.add_note("the layers of a stack share one table")
     if fields.get("encoder_attention_type") == "transient-global":
-        fields.note("averages of blocks have a table of their own, which is not read")
+        fields.add_note("averages of blocks have a table of their own, which is not read")
     if fields.flag("is_decoder", default=fields.model_type == "pix2struct_text_model"):
         return (back,) * layers
     if not fields.flag("is_encoder_decoder", default=True):
@@ -96,7 +98,7 @@ def swin_stages(fields: Fields) -> tuple[tuple[int, Encoding], ...]:
     heads = _listed(fields, "num_heads", (3, 6, 12, 24), count=len(depths))
     window = fields.whole("window_size", default=7, most=2**10)
     image, patch = fields.sides("image_size", 224), fields.sides("patch_size", 4)
-    fields.note("positions are rows and columns within a window: grid(height, width)")
+    fields.add_note("positions are rows and columns within a window: grid(height, width)")
     if fields.model_type == "swinv2":
         rows = image[0] // patch[0]
         return tuple(zip(depths, _second(fields, heads, window, rows), strict=True))
@@ -104,8 +106,9 @@ def swin_stages(fields: Fields) -> tuple[tuple[int, Encoding], ...]:
     for _ in depths[1:]:
         lowest = (lowest + 1) // 2
     if lowest < window:
-        fields.note(
-            f"the last map has a side of {lowest}, less than the window: transformers fails there"
+        fields.add_note(
+            "the last map has a side of {lowest}, less than the window: transformers fails there",
+            lowest=lowest,
         )
     return tuple((n, SwinBias(h, (window, window))) for n, h in zip(depths, heads, strict=True))
 
@@ -120,7 +123,7 @@ def _second(fields: Fields, heads: tuple[int, ...], window: int, rows: int) -> L
             count=len(heads),
             rows=rows,
         )
-    fields.note(
+    fields.add_note(
         "attention is of cosines: q and k are normalised, their products multiplied by a learned "
         "temperature (logit_scale)"
     )

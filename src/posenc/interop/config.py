@@ -25,7 +25,7 @@ from posenc.interop.conventions import (
 from posenc.interop.fields import HEADS, Fields
 from posenc.interop.rotary import rotary_layers
 from posenc.mechanisms import Encoding
-from posenc.messages import said
+from posenc.messages import Note, said
 from posenc.rotation import Pairing
 from posenc.temperatures import Tempered
 
@@ -48,7 +48,9 @@ class ModelPositions:
     trained_length: int | None
     heads: int | None
     head_dim: int | None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+    parts: tuple[str, ...] = ()
+    """What each layer belongs to, where they differ: "encoder" or "decoder", or its layer type."""
 
 
 def read_config(config: Config, *, pairing: Pairing | None = None) -> ModelPositions:
@@ -72,7 +74,10 @@ def read_config(config: Config, *, pairing: Pairing | None = None) -> ModelPosit
     names = () if fields.model_type in SWIN else HEADS  # whose stages have different numbers
     found = fields.first(*names)
     heads = rules.whole(found[0], found[1], least=1) if found is not None else None
-    return ModelPositions(fields.model_type, layers, length, heads, head_dim, tuple(fields.notes))
+    notes = tuple(fields.notes)
+    return ModelPositions(
+        fields.model_type, layers, length, heads, head_dim, notes, _parts(fields, layers)
+    )
 
 
 def fields_of(config: Config, pairing: Pairing | None = None) -> Fields:
@@ -118,6 +123,43 @@ def grouped(layers: tuple[Encoding, ...]) -> list[tuple[Encoding, list[int]]]:
     return list(groups.items())
 
 
+def grouped_parts(model: ModelPositions) -> list[tuple[Encoding, Note | None]]:
+    """Each different encoding, and which part of the model has it; None where all share one.
+
+    >>> model = read_config({"model_type": "t5", "num_heads": 8, "num_layers": 2})
+    >>> [str(part) for _, part in grouped_parts(model)]
+    ['encoder', 'decoder']
+    """
+    groups = grouped(model.layers)
+    if len(groups) == 1:
+        return [(groups[0][0], None)]
+    return [(encoding, _part(model, where)) for encoding, where in groups]
+
+
+def _part(model: ModelPositions, where: list[int]) -> Note:
+    """What the layers of one encoding are called."""
+    kinds = {model.parts[i] for i in where} if model.parts else set[str]()
+    if kinds == {"encoder"}:
+        return Note.of("encoder")
+    if kinds == {"decoder"}:
+        return Note.of("decoder")
+    if kinds and all(_is_local(kind) for kind in kinds):
+        return Note.of("local layers")
+    if kinds == {"full_attention"} and any(map(_is_local, model.parts)):
+        return Note.of("global layers")
+    return Note.of("layers {where}", where=spans(where))
+
+
+def _is_local(kind: str) -> bool:
+    return any(word in kind for word in ("sliding", "chunked", "local"))
+
+
+def _parts(fields: Fields, layers: tuple[Encoding, ...]) -> tuple[str, ...]:
+    """The parts of the layers, where the file's reader has counted as many."""
+    parts = fields.parts
+    return parts if len(parts) == len(layers) and len(set(parts)) > 1 else ()
+
+
 def spans(numbers: list[int]) -> str:
     """Numbers with runs joined.
 
@@ -154,7 +196,12 @@ def _read(
     convention = ROTARY.get(name, RotaryConvention())
     if pairing is not None:
         if name in ROTARY and pairing != convention.pairing:
-            fields.note(f"pairing {pairing} as asked; {name} has {convention.pairing}")
+            fields.add_note(
+                "pairing {pairing} as asked; {name} has {usual}",
+                pairing=pairing,
+                name=name,
+                usual=convention.pairing,
+            )
         convention = _paired(convention, pairing)
     _understood(fields)
     layers = rotary_layers(fields, convention)

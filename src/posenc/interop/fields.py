@@ -5,7 +5,7 @@ from typing import Any
 
 from posenc import rules
 from posenc.interop.defaults import SIZES
-from posenc.messages import said
+from posenc.messages import Note, said
 
 LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
 HIDDEN = ("hidden_size", "n_embd", "d_model")
@@ -34,7 +34,8 @@ class Fields:
     def __init__(self, values: Mapping[str, Any], model_type: str) -> None:
         self.values = values
         self.model_type = model_type
-        self.notes: list[str] = []
+        self.notes: list[Note] = []
+        self.parts: tuple[str, ...] = ()
         self._different = self._channels = 0
 
     def first(self, *names: str) -> tuple[str, Any] | None:
@@ -50,10 +51,11 @@ class Fields:
         found = self.first(*names)
         return default if found is None else found[1]
 
-    def note(self, text: str) -> None:
+    def add_note(self, template: str, /, **values: Any) -> None:
         """Remember a note, once."""
-        if text not in self.notes:
-            self.notes.append(text)
+        note = Note.of(template, **values)
+        if note not in self.notes:
+            self.notes.append(note)
 
     def whole(self, *names: str, default: int | None = None, most: int | None = None) -> int:
         """A whole number of at least 1; where the file has none, the class's default and a note."""
@@ -73,7 +75,12 @@ class Fields:
     def defaulted(self, name: str, value: Any) -> None:
         """Note that a value is the default of the config class."""
         shown = f"{value:,.10g}" if isinstance(value, int | float) else repr(value)
-        self.note(f"{name} {shown} is what {self.model_type} has; the file does not say")
+        self.add_note(
+            "{name} {value} is what {model} has; the file does not say",
+            name=name,
+            value=shown,
+            model=self.model_type,
+        )
 
     def flag(self, name: str, *, default: bool) -> bool:
         """True or false."""
@@ -154,8 +161,13 @@ class Fields:
 
     def stacked(self, encoder: int, decoder: int) -> None:
         """Note which layers are the encoder's, and which the decoder's."""
-        last = encoder + decoder - 1
-        self.note(f"layers 0-{encoder - 1} are the encoder's, {encoder}-{last} the decoder's")
+        self.parts = ("encoder",) * encoder + ("decoder",) * decoder
+        self.add_note(
+            "layers 0-{end} are the encoder's, {start}-{last} the decoder's",
+            end=encoder - 1,
+            start=encoder,
+            last=encoder + decoder - 1,
+        )
 
     def per_layer(self, name: str, layers: int) -> list[Any] | None:
         """A list with an entry for each layer, if the file has it."""

@@ -168,9 +168,12 @@ class Parameters:
         factor = self.number("factor", least=1, default=1.0)
         whole, length = self.fields.length(), self.original_length()
         if self.type == "yarn" and whole and length and whole / length not in (1, factor):
-            self.fields.note(
-                f"factor {factor:g} is not max_position_embeddings / original length = "
-                f"{whole:,} / {length:,}; the factor counts"
+            self.fields.add_note(
+                "factor {factor:g} is not max_position_embeddings / original length = "
+                "{whole:,} / {length:,}; the factor counts",
+                factor=factor,
+                whole=whole,
+                length=length,
             )
         return factor
 

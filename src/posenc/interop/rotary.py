@@ -24,7 +24,9 @@ def rotary_layers(fields: Fields, convention: RotaryConvention) -> tuple[Encodin
     if convention.only_if is not None:
         name, wanted, default = convention.only_if
         if fields.get(name, default=default) != wanted:
-            fields.note(f"{name}={fields.get(name)!r}: the model does not rotate")
+            fields.add_note(
+                "{name}={value!r}: the model does not rotate", name=name, value=fields.get(name)
+            )
             return (NoPE(),) * fields.layers()
     if convention.needs and not any(fields.values.get(name) for name in convention.needs):
         raise said(
@@ -34,6 +36,7 @@ def rotary_layers(fields: Fields, convention: RotaryConvention) -> tuple[Encodin
             model_type=fields.model_type,
         )
     types = layer_types(fields, convention)
+    fields.parts = tuple(types)
     thetas = fields.per_layer("layer_rope_theta", len(types))
     for theta in thetas or ():
         rules.real("each of layer_rope_theta", 0 if theta is None else theta, least=0)
@@ -121,13 +124,13 @@ def _turning(fields: Fields, convention: RotaryConvention, types: list[str]) -> 
                 "each of no_rope_layers must be 0 or 1; got no_rope_layers={flags!r}",
                 flags=flags,
             )
-        fields.note("no_rope_layers is 1 where a layer has RoPE, in spite of its name")
+        fields.add_note("no_rope_layers is 1 where a layer has RoPE, in spite of its name")
         return [bool(flag) for flag in flags]
     without = convention.without
     if without and "sliding_window" in fields.values and not fields.values["sliding_window"]:
         without = frozenset[str]()  # EXAONE 4 without a window rotates everywhere
     for kind in sorted(set(types) & NO_ATTENTION):
-        fields.note(f"layers of type {kind} do not attend and have no positions")
+        fields.add_note("layers of type {kind} do not attend and have no positions", kind=kind)
     return [kind not in without and kind not in NO_ATTENTION for kind in types]
 
 
@@ -155,9 +158,10 @@ def _layer(fields: Fields, convention: RotaryConvention, kind: str, theta: Any) 
     fields.count_encoding(dim)
     scaling = parameters.scaling(pairs=rotary_dim // 2, share=share)
     if isinstance(scaling, YaRN) and convention.latent and scaling.softmax_factor() != 1.0:
-        fields.note(
-            f"the softmax scale is also multiplied by {scaling.softmax_factor():.4f}, the square "
-            "of mscale_all_dim's factor"
+        fields.add_note(
+            "the softmax scale is also multiplied by {factor:.4f}, the square of mscale_all_dim's "
+            "factor",
+            factor=scaling.softmax_factor(),
         )
     sections = parameters.get("mrope_section") or convention.sections
     if sections is not None:
@@ -265,10 +269,18 @@ def _base(
             model_type=fields.model_type,
         )
     base = convention.base if not local or convention.local_base is None else convention.local_base
-    fields.note(
-        f"base {base:,.10g} is what {fields.model_type} has"
-        f"{' in its local layers' if local else ''}; the file does not say"
-    )
+    if local:
+        fields.add_note(
+            "base {base:,.10g} is what {model} has in its local layers; the file does not say",
+            base=base,
+            model=fields.model_type,
+        )
+    else:
+        fields.add_note(
+            "base {base:,.10g} is what {model} has; the file does not say",
+            base=base,
+            model=fields.model_type,
+        )
     return base
 
 

@@ -1,6 +1,7 @@
 """From what a reader names to what is looked at: encodings, expressions, a model's config.json."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike, fspath
 from typing import Any, cast
 
@@ -32,41 +33,55 @@ def gathered(
     items = list(cast("Sequence[Any]", what)) if several else [what]
     if isinstance(what, Mapping):
         items = list(cast("Mapping[Any, Any]", what).values())
-    pairs = [pair for item in items for pair in _encodings(item, sizes)]
-    if not 1 <= len(pairs) <= MOST:
-        raise ValueError(f"what is shown must be 1 to {MOST} encodings; got {len(pairs)}")
-    if params is not None and len(pairs) > 1:
-        raise ValueError(f"params must be left out for several encodings; got {len(pairs)}")
+    named = [subject for item in items for subject in _subjects(item, sizes)]
+    if not 1 <= len(named) <= MOST:
+        raise ValueError(f"what is shown must be 1 to {MOST} encodings; got {len(named)}")
+    if params is not None and len(named) > 1:
+        raise ValueError(f"params must be left out for several encodings; got {len(named)}")
     rules.whole("seed", seed, least=0)
     return tuple(
-        Subject(
-            encoding,
-            params if params is not None else encoding.init(np.random.default_rng(seed)) or None,
-            trained or length or _trained(encoding),
+        replace(
+            subject,
+            params=params if params is not None else _drawn(subject.encoding, seed),
+            trained=trained or subject.trained or _trained(subject.encoding),
         )
-        for encoding, length in pairs
+        for subject in named
     )
 
 
-def _encodings(item: Any, sizes: dict[str, int]) -> list[tuple[Encoding, int | None]]:
-    """Each encoding, and the length that its model was trained on."""
+def _drawn(encoding: Encoding, seed: int) -> Params | None:
+    return encoding.init(np.random.default_rng(seed)) or None
+
+
+def _subjects(item: Any, sizes: dict[str, int]) -> list[Subject]:
+    """Each encoding; of a model's with the length of its training, its part and notes."""
     if isinstance(item, Encoding):
         if "dim" in sizes:
             raise ValueError(f"dim must be left out for what has its own size; got {item!r}")
-        return [(item, None)]
+        return [Subject(item)]
     if not isinstance(item, str | PathLike):
         raise TypeError(f"what is shown must be an Encoding or name one; got {item!r}")
     name = fspath(cast("str | PathLike[str]", item))
     if name.endswith(".json"):
-        from posenc.interop import read_config
-
-        length = read_config(name).trained_length
-        return [(encoding, length) for encoding in found(name, **_without(sizes)).values()]
+        return _of_config(name, _without(sizes))
     if not name.endswith(")") and ":" not in name:  # a name: its table must hold the sentence
         sizes = sizes | {"length": max(TYPICAL["length"], sizes.get("length", 0))}
     else:
         sizes = _without(sizes)
-    return [(one, None) for one in found(name, **sizes).values()]
+    return [Subject(one) for one in found(name, **sizes).values()]
+
+
+def _of_config(path: str, sizes: dict[str, int]) -> list[Subject]:
+    """The encodings of a model, and what its config.json leaves to be said of them."""
+    from posenc.interop.config import grouped_parts, read_config
+
+    if sizes:
+        found(path, **sizes)  # which says that a config has its own
+    model = read_config(path)
+    return [
+        Subject(encoding, trained=model.trained_length, notes=model.notes, part=part)
+        for encoding, part in grouped_parts(model)
+    ]
 
 
 def _without(sizes: dict[str, int]) -> dict[str, int]:

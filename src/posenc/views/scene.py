@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from posenc import rules
-from posenc.messages import Translate
+from posenc.messages import Note, Translate
 from posenc.positions import consecutive, grid
 from posenc.text import tokens as tokenised
 from posenc.views.panels import Axis
@@ -98,11 +98,25 @@ class Scene:
         return np.pad(flat, ((0, 0), ((subject.acting.axes or 2) - 2, 0))), side
 
     def notes(self, *more: str) -> tuple[str, ...]:
-        """Notes to be read below: these, and where the parameters come from."""
+        """Notes to be read below: these, those of a config, and where the parameters come from."""
         t = self.t
-        if not self.drawn:
-            return more
-        return (*more, t("parameters drawn at random, seed {seed}", seed=self.seed))
+        drawn = t("parameters drawn at random, seed {seed}", seed=self.seed)
+        return (*more, *self._of_configs(), *([drawn] if self.drawn else []))
+
+    def _of_configs(self) -> list[str]:
+        """Which part of its model has each encoding, and what its config.json leaves to be said."""
+        t = self.t
+        parts = [
+            t("{encoding}: {what}", encoding=subject.name, what=self._said(subject.part))
+            for subject in self.subjects
+            if subject.part is not None
+        ]
+        notes = [self._said(note) for subject in self.subjects for note in subject.notes]
+        return [*parts, *dict.fromkeys(notes)]
+
+    def _said(self, note: Note) -> str:
+        t = self.t
+        return t(note.words.template, **note.words.values)
 
 
 def checked_tokens(tokens: str | Sequence[str] | None) -> tuple[str, ...] | None:

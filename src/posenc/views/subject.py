@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from posenc.mechanisms import Additive, Bias, Encoding, Params, Rotary, bias_of, logits
+from posenc.messages import Note
 from posenc.temperatures import Tempered
 from posenc.views.naming import short
 
@@ -22,6 +23,10 @@ class Subject:
     encoding: Encoding
     params: Params | None = None
     trained: int | None = None
+    notes: tuple[Note, ...] = ()
+    """What the config.json that it is out of leaves to be said."""
+    part: Note | None = None
+    """Which part of that model has it, where parts differ: the encoder, the local layers."""
 
     @property
     def name(self) -> str:
