@@ -1,6 +1,7 @@
 """Every view in every language draws, in that language, and nothing goes wrong meanwhile."""
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.places import LANGUAGES, TOUR_OF_VIEWS
 from tests.browser.visit import Visit
@@ -8,8 +9,14 @@ from tests.browser.visit import Visit
 EXAMPLES = {
     "en": "the dog bit the man",
     "ja": "犬が人を噛む",
-    "zh-Hans": "我 爱 学习 AI",
-    "zh-Hant": "我 喜歡 學習",
+    "zh-Hans": "狗咬了人",
+    "zh-Hant": "狗咬了人",
+}
+TOKENS = {
+    "en": ["the", "dog", "bit", "the", "man"],
+    "ja": ["犬", "が", "人", "を", "噛む"],
+    "zh-Hans": ["狗", "咬", "了", "人"],
+    "zh-Hant": ["狗", "咬", "了", "人"],
 }
 HEADINGS = ("Sentence", "Encoding", "The cell", "Properties")
 
@@ -64,14 +71,17 @@ def test_the_language_is_the_browsers(visiting, address: str, locale: str, lang:
     visit = visiting(address, locale=locale).open()
     assert visit.page.locator("html").get_attribute("lang") == lang
     assert visit.page.locator("#sentence").input_value() == EXAMPLES[lang]
+    assert visit.page.locator(".tokens bdi").all_inner_texts() == TOKENS[lang]
 
 
 def test_another_language_can_be_chosen_and_changes_the_example(visit: Visit) -> None:
     visit.open()
     chooser = visit.page.locator("header select").last
-    chooser.select_option("zh-Hant")
-    assert visit.page.locator("#sentence").input_value() == EXAMPLES["zh-Hant"]
-    visit.page.wait_for_selector("html[lang=zh-Hant]")
+    for lang in ("zh-Hant", "en", "zh-Hans", "ja", "zh-Hant"):
+        chooser.select_option(lang)
+        assert visit.page.locator("#sentence").input_value() == EXAMPLES[lang]
+        visit.page.wait_for_selector(f"html[lang={lang}]")
+        expect(visit.page.locator(".tokens bdi")).to_have_text(TOKENS[lang])
     visit.page.locator("#sentence").fill("typed by a reader")
     chooser.select_option("ja")
     visit.page.wait_for_selector("html[lang=ja]")

@@ -15,7 +15,8 @@ from posenc.worked.maths import number
 from tests.browser.units import Units
 
 TEXTS = [
-    "the dog bit the man", "犬が人を噛む", "我 爱 学习 AI", "", " ", "a+b & c=d # e % 28 %28 %2C",
+    "the dog bit the man", "犬が人を噛む", "狗咬了人", "我 爱 学习 AI", "", " ",
+    "a+b & c=d # e % 28 %28 %2C",
     "line\nof\ttwo",
     "👩‍👩‍👧 é\u0301 \u200f", "'quoted' \"twice\" (3, 4)", "x" * 2000, "\\u0041 <b>",
 ]  # fmt: skip

@@ -35,11 +35,12 @@ export interface State {
   seed: number;
 }
 
-export const EXAMPLES: Record<Lang, string> = {
-  en: "the dog bit the man",
-  ja: "犬が人を噛む",
-  "zh-Hans": "我 爱 学习 AI",
-  "zh-Hant": "我 喜歡 學習",
+/** The sentence that a reader meets first, and how it becomes tokens: ICU would take 狗咬 for one word. */
+export const EXAMPLES: Record<Lang, { text: string; by: string }> = {
+  en: { text: "the dog bit the man", by: "words" },
+  ja: { text: "犬が人を噛む", by: "words" },
+  "zh-Hans": { text: "狗咬了人", by: "spaces" },
+  "zh-Hant": { text: "狗咬了人", by: "spaces" },
 };
 export const FIRST = "Sinusoidal(64)";
 
@@ -90,8 +91,8 @@ export function fromQuery(query: string, lang: Lang): { state: State; wrong: str
   const known = hide.filter((part) => (PARTS as readonly string[]).includes(part));
   if (known.length < hide.length) wrong.push("hide");
   const state: State = {
-    text: text === null ? EXAMPLES[spoken] : text.slice(0, MOST.text),
-    by: one("by", [...WAYS, "tokenizer"], "words"),
+    text: text === null ? EXAMPLES[spoken].text : text.slice(0, MOST.text),
+    by: one("by", [...WAYS, "tokenizer"], text === null ? EXAMPLES[spoken].by : "words"),
     e: expressions.length ? expressions.slice(0, MOST.encodings) : [FIRST],
     a: whole("a", 0, MOST.encodings - 1, 0),
     n: whole("n", 0, MOST.positions, 0),
@@ -112,8 +113,10 @@ export function fromQuery(query: string, lang: Lang): { state: State; wrong: str
 /** The query of a state; what is as it would be anyway is left out, unless the text must stay. */
 export function toQuery(state: State, { lang, keepText = false }: { lang: Lang; keepText?: boolean }): string {
   const query = new URLSearchParams({ v: "1" });
-  if (keepText || state.text !== EXAMPLES[state.lang]) query.set("text", state.text);
-  if (state.by !== "words") query.set("by", state.by);
+  const example = EXAMPLES[state.lang];
+  const written = keepText || state.text !== example.text;
+  if (written) query.set("text", state.text);
+  if (state.by !== (written ? "words" : example.by)) query.set("by", state.by);
   if (state.e.length > 1 || state.e[0] !== FIRST) state.e.forEach((e) => query.append("e", e.replaceAll(", ", ",")));
   for (const key of ["a", "n", "seed"] as const) if (state[key]) query.set(key, String(state[key]));
   if (state.view) query.set("view", state.view);

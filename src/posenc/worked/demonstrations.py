@@ -16,8 +16,8 @@ from posenc.worked.question import example_embeddings, matrix_table
 DOG = {
     "en": "dog bites man",
     "ja": "犬 が 人 を 噛む",
-    "zh-Hans": "狗 咬 人",
-    "zh-Hant": "狗 咬 人",
+    "zh-Hans": "狗咬人",
+    "zh-Hant": "狗咬人",
 }
 LEARNING = {
     "en": "I love learning AI",
@@ -40,6 +40,7 @@ def demonstrate(name: str, *, lang: str = "en") -> Explanation:
 def permutation(t: Translate, lang: str) -> Explanation:
     """Without positions, shuffled words give shuffled attention: the same, word by word."""
     words = tokenise(DOG[lang])
+    between = " " if lang == "en" else ""
     order = [2, 1, 0, *range(3, len(words))]  # dog and man change places
     x = np.random.default_rng(0).normal(size=(len(words), 8))
     steps: list[Step] = []
@@ -61,7 +62,7 @@ def permutation(t: Translate, lang: str) -> Explanation:
                     "{title}, in the order {order}, its rows and columns put back: the largest "
                     "difference is {difference}.",
                     title=title,
-                    order=" ".join(words[i] for i in order),
+                    order=between.join(words[i] for i in order),
                     difference=f"{np.abs(plain - shuffled).max():.2g}",
                 ),
                 table=matrix_table("", words, shuffled, words),
