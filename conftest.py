@@ -9,6 +9,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import random
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -81,6 +82,30 @@ def shuffled(items: list[pytest.Item], seed: int) -> list[pytest.Item]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if seed := config.getoption("--shuffle"):
         items[:] = shuffled(items, seed)
+
+
+class LeftOut:
+    """Says at the very end which tests were left out for want of something; in CI that fails."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "setup" and (reason := dict(report.user_properties).get("left_out")):
+            self.counts[reason] += 1
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self.counts and os.environ.get("CI") == "true":
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_unconfigure(self) -> None:
+        for reason, count in self.counts.items():
+            print(f"LEFT OUT: {count} {reason}")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):  # no worker sees every report
+        config.pluginmanager.register(LeftOut())
 
 
 @pytest.hookimpl(tryfirst=True)  # before the fixtures, those of a module too

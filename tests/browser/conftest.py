@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.browser.chromium import launched
+from tests.browser.chromium import launched, left_out
 from tests.browser.server import explorer
 from tests.browser.visit import Visit
 
@@ -19,6 +19,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker("browser")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if reason := left_out():
+        item.user_properties.append(("left_out", f"tests in a browser: {reason}"))
+        pytest.skip(reason)
 
 
 # Not for the whole session: Playwright's loop must not run while other tests run theirs.
