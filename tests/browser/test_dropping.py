@@ -67,7 +67,7 @@ def test_a_config_says_which_part_has_which_in_the_reader_s_language(
     lines = note.locator(".line").all_inner_texts()
     assert lines[:2] == [f"{spaced[0]}: encoder", f"{spaced[1]}: decoder"]
     visit.page.locator("select").filter(has_text="日本語").select_option("ja")
-    note.get_by_text("第 0-1 層はエンコーダ、第 2-3 層はデコーダです").wait_for()
+    note.get_by_text("第 0-1 層はエンコーダー、第 2-3 層はデコーダーです").wait_for()
     assert visit.state["e"] == [encoder, decoder]
 
 

@@ -51,6 +51,12 @@ KINDS = [
 @click.option("--dim", type=int, help="Channels of an encoding that is given by name.")
 @click.option("--length", type=int, help="Positions, where there is no sentence.")
 @click.option("--channels", help="Dimensions, pairs or heads to show, from 0: 0,1,8.")
+@click.option("--head", type=int, help="The head to look at, from 0, of a bias or of attention.")
+@click.option(
+    "--causal/--no-causal",
+    default=None,
+    help="Whether attention sees no keys ahead. [default: what the encoding is meant for]",
+)
 @click.option("--trained", type=int, help="The length of training, to be marked.")
 @in_language
 @click.option("--dark", is_flag=True, help="Light on dark.")

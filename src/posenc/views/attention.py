@@ -18,7 +18,8 @@ def attention(scene: Scene) -> View:
     """Weights of attention: without positions, with them, and both for shuffled words.
 
     Shuffled words are put back in order afterwards. Without positions nothing has changed:
-    attention does not see order. With them it has. The largest difference is in the titles.
+    attention does not see order. With them it has. The largest difference is in the titles. Under a
+    causal mask, the same on both sides, order shows without positions too: the mask tells it.
 
     >>> from posenc.views import view
     >>> seen = view("sinusoidal", "attention", tokens="the dog bit the man")
@@ -35,9 +36,9 @@ def attention(scene: Scene) -> View:
     drawn = {dim: projected(tokens, dim=dim, seed=scene.seed) for _, _, dim in rows}
     for title, subject, dim in rows:
         q, k = drawn[dim]
-        head = _head(scene, subject)
-        straight = weights(subject, q, k, head)
-        again = weights(subject, q[order], k[order], head)
+        head = head_of(scene, subject)
+        straight = weights(subject, q, k, head, causal=scene.masked)
+        again = weights(subject, q[order], k[order], head, causal=scene.masked)
         back = again[np.ix_(np.argsort(order), np.argsort(order))]
         # what rounding leaves of no difference is none
         largest = float(np.abs(back - straight).max().round(12))
@@ -59,7 +60,9 @@ def attention(scene: Scene) -> View:
         )
         for title, values, subject in found
     )
+    mask = t("causal mask, with and without positions: no query sees keys ahead of it")
     notes = (
+        *([mask] if scene.masked else []),
         t("shuffled: {words}", words=" ".join(tokens[i] for i in order)),
         t("embeddings are made from each token's text, not learned"),
     )
@@ -75,9 +78,11 @@ def projected(tokens: tuple[str, ...], *, dim: int, seed: int) -> tuple[np.ndarr
     return q, k
 
 
-def weights(subject: Subject | None, q: np.ndarray, k: np.ndarray, head: int) -> np.ndarray:
+def weights(
+    subject: Subject | None, q: np.ndarray, k: np.ndarray, head: int, *, causal: bool
+) -> np.ndarray:
     """The softmax of what an encoding makes of queries and keys at 0, 1, …, of a head: (q, k)."""
-    return softmax(logits_of(subject, q, k, head))
+    return softmax(logits_of(subject, q, k, head, causal=causal))
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
@@ -87,11 +92,17 @@ def softmax(logits: np.ndarray) -> np.ndarray:
 
 
 def logits_of(
-    subject: Subject | None, q: np.ndarray, k: np.ndarray, head: int, rows: slice = slice(None)
+    subject: Subject | None,
+    q: np.ndarray,
+    k: np.ndarray,
+    head: int,
+    rows: slice = slice(None),
+    *,
+    causal: bool,
 ) -> np.ndarray:
     """The logits of a head, (q, k), as an encoding makes them, or nothing does; -inf if unseen.
 
-    `rows` are the queries that are wanted.
+    `rows` are the queries that are wanted; `causal` ones do not see keys ahead.
     """
     subject = subject or Subject(NoPE())
     if not subject.encoding.scaled:  # it leaves dividing by the root to the weights of the model
@@ -99,7 +110,7 @@ def logits_of(
     k_pos = np.arange(len(k))
     q_pos = k_pos[rows]
     made = _logits(subject, q[rows], k, q_pos, k_pos, head)
-    return np.where(subject.ahead(q_pos, k_pos), -np.inf, made)
+    return np.where(causal & (k_pos > q_pos[:, None]), -np.inf, made)
 
 
 def _logits(
@@ -137,10 +148,14 @@ def _compared(scene: Scene) -> list[tuple[str, Subject | None, int]]:
     for subject in scene.subjects:
         name = subject.name
         if subject.heads > 1:
-            name += ", " + t("head {head}", head=_head(scene, subject) + 1)
+            name += ", " + t("head {head}", head=head_of(scene, subject) + 1)
         rows.append((name, subject, subject.dim))
     return rows
 
 
-def _head(scene: Scene, subject: Subject | None) -> int:
-    return 0 if subject is None else scene.chosen(subject.heads, 1)[0]
+def head_of(scene: Scene, subject: Subject | None) -> int:
+    """The head that is shown; what has one for all heads shows that."""
+    if subject is None or subject.heads == 1:
+        return 0
+    scene.check_head(subject.heads)
+    return scene.chosen(subject.heads, 1)[0] if scene.head is None else scene.head

@@ -58,7 +58,7 @@ def _looking_back(scene: Scene, plain: list[Subject]) -> list[str]:
 
 def _heads(scene: Scene, count: int, most: int) -> list[int]:
     """Heads that are shown; a bias that has one for all heads shows that."""
-    return scene.chosen(count, most, evenly=True) if count > 1 else [0]
+    return scene.with_head(scene.chosen(count, most, evenly=True), count) if count > 1 else [0]
 
 
 def _curves(scene: Scene, subject: Subject) -> Lines:
@@ -80,7 +80,7 @@ def _matrices(scene: Scene, subject: Subject) -> list[tuple[int, np.ndarray]]:
     count = len(subject.biases(positions[:1], positions))
     # two heads of one encoding, of which the last may be too flat to see; one each of several
     shown = scene.chosen(count, 3) if count > 1 else [0]
-    shown = shown[: 2 if len(scene.subjects) == 1 else 1]
+    shown = scene.with_head(shown[: 2 if len(scene.subjects) == 1 else 1], count)
     some = max(1, SOME // len(positions))
     parts = [positions[at : at + some] for at in range(0, len(positions), some)]
     made = np.concatenate([subject.biases(part, positions)[shown] for part in parts], axis=1)

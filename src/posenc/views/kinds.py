@@ -36,6 +36,8 @@ class Kind:
     about: str
     channels: bool = False
     """Whether a reader may choose its dimensions, pairs or heads."""
+    heads: bool = False
+    """Whether a reader may choose the head that is looked at."""
 
 
 def _plain(encoding: Encoding) -> bool:
@@ -58,7 +60,7 @@ KINDS: dict[str, Kind] = {
         rotation, lambda e: isinstance(e, Rotary) and _plain(e), later("rotation of pairs"), True
     ),
     "decay": Kind(decay, lambda e: isinstance(e, Rotary) and _plain(e), later("long-range decay")),
-    "bias": Kind(bias, lambda e: isinstance(e, Bias), later("bias by distance"), True),
+    "bias": Kind(bias, lambda e: isinstance(e, Bias), later("bias by distance"), True, True),
     "scalings": Kind(scalings, lambda e: hasattr(e, "scaling"), later("scalings")),
     "maps": Kind(
         maps, lambda e: _rows(e) and (e.axes or 1) > 1, later("channels over a picture"), True
@@ -71,7 +73,7 @@ KINDS: dict[str, Kind] = {
         lambda e: isinstance(e, Additive) and _plain(e),
         later("embedding + encoding = input"),
     ),
-    "attention": Kind(attention, _plain, later("attention"), True),
+    "attention": Kind(attention, _plain, later("attention"), True, True),
 }
 
 
@@ -120,6 +122,8 @@ def view(
     length: int | None = None,
     dim: int | None = None,
     channels: Sequence[int] | None = None,
+    head: int | None = None,
+    causal: bool | None = None,
     trained: int | None = None,
     params: Params | None = None,
     seed: int = 0,
@@ -130,8 +134,10 @@ def view(
     `what` is an Encoding, a name or an expression, the path of a config.json, or a list of those.
     `tokens` is a sentence, or tokens; else there are `length` positions (on a grid, length x
     length). `channels` are the dimensions, pairs or heads to show, the first is 0; `dim` is for
-    names; `trained` is the length of training, to be marked. Parameters are drawn with `seed`,
-    unless given.
+    names; `trained` is the length of training, to be marked. `head`, from 0, is the one that is
+    looked at, of a bias or of attention; `causal` says whether attention sees no keys ahead, with
+    and without positions (None: what the encodings are meant for). Parameters are drawn with
+    `seed`, unless given.
 
     >>> view("rope", tokens="犬 が 人 を 噛む").kind
     'rotation'
@@ -161,6 +167,8 @@ def view(
         length,
         _checked_channels(channels, kind),
         seed,
+        head=_checked_head(head, kind),
+        causal=_checked_causal(causal, kind),
         drawn=params is None and any(subject.params for subject in subjects),
     )
     made = KINDS[kind].make(scene)
@@ -179,6 +187,24 @@ def _checked_channels(channels: Sequence[int] | None, kind: str) -> tuple[int, .
     if not chosen:
         raise ValueError("channels must not be empty; leave them out to see a few")
     return chosen
+
+
+def _checked_head(head: int | None, kind: str) -> int | None:
+    if head is None:
+        return None
+    if not KINDS[kind].heads:
+        having = ", ".join(name for name, one in KINDS.items() if one.heads)
+        raise ValueError(f"head must be left out for kind {kind!r}; {having} take it")
+    return rules.whole("head", head, least=0)
+
+
+def _checked_causal(causal: bool | None, kind: str) -> bool | None:
+    if causal is None:
+        return None
+    if kind != "attention":
+        raise ValueError(f"causal must be left out for kind {kind!r}; attention takes it")
+    rules.flag("causal", causal)
+    return causal
 
 
 def _check(kind: str, encodings: Sequence[Encoding], words: Sequence[str] | None) -> None:

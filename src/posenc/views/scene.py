@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from posenc import rules
-from posenc.messages import Note, Translate
+from posenc.messages import Note, Translate, said
 from posenc.positions import consecutive, grid
 from posenc.text import tokens as tokenised
 from posenc.views.panels import Axis
@@ -29,6 +29,10 @@ class Scene:
     seed: int = 0
     drawn: bool = False
     """Whether parameters were drawn at random for want of trained ones."""
+    head: int | None = None
+    """The head that is looked at, from 0; None is the first, or a few."""
+    causal: bool | None = None
+    """Whether no query sees keys ahead of it; None is what the encodings are meant for."""
 
     def count(self, otherwise: int, *, most: int = 2**16) -> int:
         """How many positions: as many as there are tokens, or the length that was asked for."""
@@ -89,6 +93,33 @@ class Scene:
             if not 0 <= channel < count:
                 raise ValueError(f"channels must lie in 0 .. {count - 1}; got {channel}")
         return list(self.channels)
+
+    def with_head(self, shown: list[int], count: int) -> list[int]:
+        """These of `count` heads, and the one that is looked at: it takes the first place.
+
+        Nothing changes where it is among them, so that who points at a picture does not lose it.
+        """
+        if self.head is None or count == 1:
+            return shown
+        self.check_head(count)
+        return shown if self.head in shown else [self.head, *shown[1:]]
+
+    def check_head(self, count: int) -> None:
+        """Refuse a head that an encoding with so many does not have."""
+        if self.head is not None and not 0 <= self.head < count:
+            raise ValueError(f"head must lie in 0 .. {count - 1}; got {self.head}")
+
+    @property
+    def masked(self) -> bool:
+        """Whether attention sees no keys ahead: asked for, or what an encoding is meant for."""
+        looking_back = [s.name for s in self.subjects if s.encoding.causal_only]
+        if self.causal is False and looking_back:
+            raise said(
+                ValueError,
+                "causal must not be False for {names}, meant for keys behind their query only",
+                names=", ".join(looking_back),
+            )
+        return bool(looking_back) if self.causal is None else self.causal
 
     def plane(self, subject: Subject, otherwise: int) -> tuple[np.ndarray, int]:
         """Points (side * side, axis) of a square on the last two axes, the others at 0."""

@@ -114,7 +114,10 @@ def _attention(scene: Scene, i: int, j: int) -> Cell:
     tokens = scene.sentence()
     q, k = attention.projected(tokens, dim=subject.dim, seed=scene.seed)
     here = slice(i, i + 1)
-    plain, made = (attention.logits_of(one, q, k, 0, here)[0] for one in (None, subject))
+    head, causal = attention.head_of(scene, subject), scene.masked
+    plain, made = (
+        attention.logits_of(one, q, k, head, here, causal=causal)[0] for one in (None, subject)
+    )
     without, weights = attention.softmax(plain), attention.softmax(made)
     value = float(weights[j])
     words = t(
@@ -124,8 +127,11 @@ def _attention(scene: Scene, i: int, j: int) -> Cell:
         query=i,
     )
     above, below = power("e", index("s", "i", "j")), row("Σ ", power("e", index("s", "i", "k")))
-    shown = [float(logit) if np.isfinite(logit) else "−∞" for logit in made]
-    rows = zip(tokens, plain, without, shown, weights, strict=True)
+    before, after = (
+        [float(logit) if np.isfinite(logit) else "−∞" for logit in logits]
+        for logits in (plain, made)
+    )
+    rows = zip(tokens, before, without, after, weights, strict=True)
     columns = (
         t("key"),
         t("logit without positions"),
