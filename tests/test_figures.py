@@ -131,7 +131,7 @@ def test_without_a_han_font_positions_stand_for_tokens_and_a_note_says_so(monkey
     monkeypatch.setattr(fonts, "han_fonts", lambda lang: [])
     figure = pe.show("sinusoidal", tokens=["我", "AI"], dpi=60)
     assert figure.notes == (
-        "No font here has 我; positions stand for them.",
+        "No installed font has 我; position numbers are shown instead.",
         "For Chinese and Japanese install Noto Sans CJK (package fonts-noto-cjk).",
     )
     assert labels(figure.axes[0].yaxis) == ["0", "AI  1"]

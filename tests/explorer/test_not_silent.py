@@ -65,7 +65,7 @@ def test_channels_that_are_not_in_every_encoding_are_named(client):
         lang: client.get("/api/v1/view/waves", **asked, channels="0,5,9", lang=lang).json["notes"]
         for lang in LANGUAGES
     }
-    assert notes["en"][-1] == "not in every encoding, and not shown: 5, 9"
+    assert notes["en"][-1] == "not shown, as some encodings lack them: 5, 9"
     assert len({said[-1] for said in notes.values()}) == len(LANGUAGES)
     fewer = client.get("/api/v1/view/waves", **asked, channels="0,3").json["notes"]
     assert fewer == notes["en"][:-1]

@@ -93,7 +93,7 @@ def seen(asked: Asked, kind: str, channels: str | None = None) -> View:
         return made
     t = translator(asked.lang)
     said = t(
-        "not in every encoding, and not shown: {channels}", channels=", ".join(map(str, beyond))
+        "not shown, as some encodings lack them: {channels}", channels=", ".join(map(str, beyond))
     )
     return dataclasses.replace(made, notes=(*made.notes, said))
 

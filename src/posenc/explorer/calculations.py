@@ -146,7 +146,7 @@ def explanation(asked: Asked, position: int) -> dict[str, Any]:
     if shown < asked.length:
         t = translator(asked.lang)
         words = t(
-            "Of {count:,} positions the first {shown:,} are worked here.",
+            "Only the first {shown:,} of {count:,} positions are worked out here.",
             count=asked.length,
             shown=shown,
         )

@@ -67,7 +67,7 @@ def told(
     """What the page must know of an encoding, some of its arguments changed, or made otherwise."""
     if expression in loaded:
         if changes or maker is not None:
-            raise Refused("{name!r} was loaded and is as it is", "e", name=expression)
+            raise Refused("{name!r} was loaded and cannot be changed", "e", name=expression)
         own = {"expression": expression, "name": expression, "maker": expression, "makers": []}
         return own | {"fields": [], "loaded": True} | _seen(loaded[expression])
     call = controls.read(expression)

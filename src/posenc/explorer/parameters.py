@@ -170,6 +170,6 @@ COLUMNS = Parameter("columns", "Columns of cells at most; 0 for all.", 1_024, le
 CHANNELS = Parameter("channels", "Dimensions or pairs whose waves are shown.", longest=64)
 PANEL = Parameter("panel", "Which panel of the view, from 0.", 0, least=0, most=64)
 WINDOW = tuple(
-    Parameter(name, f"Of a window that is cut out: its {name}.", 0, least=0, most=8_192)
+    Parameter(name, f"The {name} of the window to cut out, in cells.", 0, least=0, most=8_192)
     for name in ("top", "left", "height", "width")
 )

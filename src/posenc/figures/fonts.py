@@ -111,7 +111,12 @@ class Lettering:
         if not self.missing:
             return []
         few = "".join(sorted(self.missing)[:10]) + ("…" if len(self.missing) > 10 else "")
-        said = [t("No font here has {characters}; positions stand for them.", characters=few)]
+        said = [
+            t(
+                "No installed font has {characters}; position numbers are shown instead.",
+                characters=few,
+            )
+        ]
         if HAN.search(few):
             said.append(
                 t("For Chinese and Japanese install Noto Sans CJK (package fonts-noto-cjk).")

@@ -97,7 +97,7 @@ def _made(
     """The formula, a table of the products that are added up, and the numbers."""
     t = scene.t
     left, right = factors
-    columns = "i", t("of the first"), t("of the second"), t("product")
+    columns = "i", t("first vector"), t("second vector"), t("product")
     listed = summed("products", t("Dimension by dimension:"), columns, left, right, left * right)
     return _cell(scene, (Step("formula", words, (equation(*general),)), listed), special, value)
 
