@@ -85,6 +85,21 @@ def test_gettext_reads_the_same(lang):
     assert {entry.id: entry.string for entry in theirs if entry.id} == catalogue(lang)
 
 
+REJECTED = {
+    "ja": r"復号|パックした|距離の小さな|対数の小さな|(?:コーダ|トークナイザ|エクスプローラ)(?!ー)",
+    "zh-Hans": r"快 ?[\d.]+ ?倍|浏览页面|打包|往前走",  # 快 1.5 倍 is 2.5 times as fast
+    "zh-Hant": r"快 ?[\d.]+ ?倍|瀏覽頁面|打包|三角函數|學習式",
+}
+"""Words that are wrong, or that docs/glossary.md has another word for."""
+
+
+@pytest.mark.parametrize("lang", TRANSLATED)
+def test_no_rejected_word_is_used(lang):
+    readme = SOURCE.parent.parent / f"README.{lang}.md"
+    for text in (*catalogue(lang).values(), readme.read_text(encoding="utf-8")):
+        assert re.findall(REJECTED[lang], text) == []
+
+
 def test_a_language_that_is_not_there_is_a_sentence():
     with pytest.raises(
         ValueError, match="lang must be 'en' or 'ja' or 'zh-Hans' or 'zh-Hant'; got lang='fr'"
