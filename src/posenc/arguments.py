@@ -88,7 +88,7 @@ def argument_help(kind: type, name: str) -> str:
 
     >>> from posenc import FIRE, Learned
     >>> argument_help(Learned, "length")
-    'How many positions have a row in the table.'
+    'The number of rows in the table, one for each position.'
     >>> argument_help(FIRE, "heads")
     'How many attention heads there are.'
     """

@@ -55,7 +55,7 @@ class Learned(Additive):
     )
 
     argument_help = sentences(
-        length=later("How many positions have a row in the table."),
+        length=later("The number of rows in the table, one for each position."),
     )
 
     def __post_init__(self) -> None:
