@@ -134,11 +134,94 @@ def test_locate_finds_the_position_of_a_noisy_encoding(rng, dim, layout):
         assert np.mean(encoding.locate(noisy) == positions) == 1.0
 
 
+FARTHEST = 2**24 - 1
+
+
+@pytest.mark.parametrize("layout", ["interleaved", "concat"])
+@pytest.mark.parametrize("spacing", ["paper", "t2t"])
+@pytest.mark.parametrize("dim", [1, 2, 3, 4, 5, 8, 17, 96, 512])
+def test_locate_finds_every_position_below_the_limit(rng, dim, spacing, layout):
+    encoding = pe.Sinusoidal(dim, spacing=spacing, layout=layout)
+    positions = np.concatenate([[0, 1, 123_457, FARTHEST], rng.integers(0, FARTHEST, 6)])
+    located = encoding.locate(encoding.encode(positions), with_distance=True)
+    if dim == 1:  # sines alone come within 3e-9 of each other: some such position is found
+        again = encoding.encode(located.positions)
+        assert abs(again - encoding.encode(positions)).max() <= 1e-8
+        return
+    assert located.positions.tolist() == positions.tolist()
+    assert located.distance.max() <= 2e-9 * np.sqrt(dim)  # an angle is off by 2e-9 at most
+    assert (located.distance < located.next_distance).all()
+
+
+@pytest.mark.parametrize("base", [1.0, 2.0, 100.0, 1e6])
+def test_locate_with_any_base(rng, base):
+    """With small ones no wave is slow: thousands of turns fit below the limit."""
+    encoding = pe.Sinusoidal(32, base=base)
+    positions = rng.integers(0, FARTHEST, 3)
+    assert encoding.locate(encoding.encode(positions)).tolist() == positions.tolist()
+
+
+@pytest.mark.parametrize(("dim", "noise"), [(16, 0.05), (32, 0.1), (96, 0.2), (512, 0.4)])
+def test_locate_sees_through_noise(rng, dim, noise):
+    """Neighbours are sqrt(sum 2 - 2 cos w) apart, noise along that line has this deviation."""
+    encoding = pe.Sinusoidal(dim)
+    apart = np.linalg.norm(np.subtract(*encoding.encode([0, 1])))
+    assert noise < apart / 2 / 4  # at four deviations: 3e-5 of the vectors
+    positions = rng.integers(0, FARTHEST, 10)
+    vectors = encoding.encode(positions) + rng.normal(scale=noise, size=(10, dim))
+    assert encoding.locate(vectors).tolist() == positions.tolist()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_locate_takes_any_dtype_of_any_library(xp, dtype):
+    if dtype not in xp.dtypes or xp.name == "jax.jit":
+        return
+    encoding, p = pe.Sinusoidal(96), np.array([[3, 60_000], [9_876_543, FARTHEST]], dtype=np.int32)
+    vectors = encoding.encode(xp.array(p), dtype=xp.dtypes[dtype])
+    found = encoding.locate(vectors)
+    assert isinstance(found, np.ndarray)
+    assert found.tolist() == p.tolist()
+
+
+def test_locate_takes_the_lowest_of_positions_that_noise_makes_alike():
+    """With w = 1, 0.1, 0.01, 0.001 a step of 169,646 = 27 * 2000 pi turns no pair by 0.004."""
+    encoding = pe.Sinusoidal(8)
+    noisy = encoding.encode([1234]) + 0.05
+    located = encoding.locate(noisy, with_distance=True)
+    assert located.positions == [1234]
+    assert np.allclose(located.distance, 0.05 * np.sqrt(8))
+    assert located.next_distance < 0.15  # and tells that others are as near
+    assert pe.Sinusoidal(2).locate(pe.Sinusoidal(2).encode([3]) + 0.01) == [3]
+
+
+@pytest.mark.parametrize("dim", [2, 8, 96])
+def test_locate_refuses_what_lies_near_no_position(rng, dim):
+    encoding = pe.Sinusoidal(dim)
+    message = r"vector must lie within sqrt\(dim\) / 2 = .* of the encoding of a position, or "
+    for vector in (np.zeros(dim), 3 * encoding.encode([5])[0], np.full(dim, -9.0)):
+        with pytest.raises(ValueError, match=message):
+            encoding.locate(vector)
+        with pytest.raises(ValueError, match=message):
+            encoding.locate(vector, candidates=[0, 1])
+        located = encoding.locate(vector, with_distance=True)
+        assert located.positions.shape == ()
+        assert located.distance > np.sqrt(dim) / 2
+    if dim == 96:  # of as many directions none is near by chance
+        with pytest.raises(ValueError, match=message):
+            encoding.locate(rng.normal(scale=np.sqrt(0.5), size=dim))
+    assert encoding.locate(np.zeros((0, dim))).shape == (0,)
+
+
 def test_locate_chooses_among_the_candidates():
     encoding = pe.Sinusoidal(16)
     vector = encoding.encode([-3.5])[0]
     assert encoding.locate(vector, candidates=[-4.0, -3.5, 2.0]) == -3.5
     assert encoding.locate(vector, candidates=[-4, 2]) == -4
+    vector = encoding.encode([-3.4])[0]
+    located = encoding.locate(vector, candidates=[2, -4, -3], with_distance=True)
+    assert located.positions == -3
+    off = np.linalg.norm(encoding.encode([-3, -4]) - vector, axis=-1)
+    assert np.allclose([located.distance, located.next_distance], off)
 
 
 def test_wavelengths_are_positions_per_turn_of_each_channel():
