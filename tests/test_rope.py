@@ -334,6 +334,40 @@ def test_xpos_equals_the_oracle(xp, rng, p):
         assert np.allclose(ours, truth, rtol=2e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("p", [-25_000, -300, 0, 25_000])
+def test_xpos_turns_back_within_its_reach(xp, rng, p):
+    """At 25,000 the decay is e^-61: its square is no float32."""
+    x, positions = rng.normal(size=(1, 64)).astype("f"), np.array([p], dtype=np.int32)
+    encoding = pe.XPos(64)
+
+    def there_and_back(x, positions):
+        q = encoding.rotate(encoding.rotate(x, positions), positions, inverse=True)
+        k = encoding.rotate_keys(encoding.rotate_keys(x, positions), positions, inverse=True)
+        return q, k
+
+    # both ways have the same table. Roundings of u = 2^-24: a product and a sum for each turn; in
+    # the inverse table a quotient, a product, a square and a sum of squares, a quotient, a product
+    # (the square and the first product count twice): 12 in all, relative to the length of a pair,
+    # of which a sum of two products may be sqrt(2) times as large
+    length = np.repeat(np.linalg.norm(x.reshape(-1, 2).astype(np.float64), axis=-1), 2)
+    for back in xp.call(there_and_back, x, positions):
+        assert (abs(numpy_of(back) - x) <= 12 * 1.5 * 2**-24 * length).all()
+
+
+def test_xpos_beyond_its_reach_is_nan_where_nobody_can_look():
+    import jax
+    import jax.numpy as jnp
+
+    encoding = pe.XPos(8, centre=100.0)
+    reach = 80 * 512 / np.log(1.4 / 0.4)  # |log decay| of the first pair, zeta = 0.4 / 1.4, is 80
+    far = [100 - reach - 10, 100 - reach + 10, 0, 100 + reach - 10, 100 + reach + 10, 1e6]
+    positions = jnp.asarray(np.array(far, dtype=np.int32))
+    for tables in (encoding.cos_sin, encoding.key_cos_sin):
+        for table in jax.jit(tables)(positions):
+            assert np.isnan(table).all(axis=1).tolist() == [True, False, False, False, True, True]
+            assert np.isfinite(np.asarray(table)[1:4]).all()
+
+
 def test_xpos_logits_do_not_see_the_centre_nor_how_much_was_asked(rng):
     q, k = rng.normal(size=(2, 30, 8))
     p = np.arange(30)

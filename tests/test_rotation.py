@@ -74,6 +74,23 @@ def test_positions_past_the_limit_are_nan_where_nobody_can_look():
     assert np.isnan(np.asarray(cos)).all(axis=1).tolist() == [False, False, True, True, True, True]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "inside"), [("uint32", [0, FAR - 1]), ("uint16", [0, 65_535]), ("int8", [-128, 127])]
+)
+def test_no_dtype_of_whole_positions_wraps_under_jit(dtype, inside):
+    """2^32 - 1 as an int32 is -1: it must be NaN like all else past the limit."""
+    import jax
+    import jax.numpy as jnp
+
+    w = geometric(4)
+    jitted = jax.jit(lambda p: cos_sin(p, w, dtype=jnp.float32)[0])
+    exact, _ = cos_sin(np.array(inside), w, dtype=np.float64)
+    assert abs(numpy_of(jitted(jnp.asarray(inside, dtype=dtype))) - exact).max() <= 3.5e-8
+    if dtype == "uint32":
+        outside = jnp.asarray([FAR, 2**31, 2**32 - FAR + 1, 2**32 - 1], dtype=dtype)
+        assert np.isnan(np.asarray(jitted(outside))).all()
+
+
 @pytest.mark.parametrize("length", [1024, 1025, 1279, 5000])
 @pytest.mark.parametrize("start", [0, -700, FAR - 5000])
 def test_long_runs_equal_one_position_at_a_time(xp, length, start):

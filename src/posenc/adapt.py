@@ -66,7 +66,9 @@ class AdaptedRotary(Adapted, Rotary):
             raise ValueError(f"inverse must be False for a foreign rotation; got inverse={inverse}")
         return self.fn(x, positions)
 
-    def rotate_keys(self, x: Array, positions: Any) -> Array:
+    def rotate_keys(self, x: Array, positions: Any, *, inverse: bool = False) -> Array:
+        if inverse:
+            raise ValueError(f"inverse must be False for a foreign rotation; got inverse={inverse}")
         return (self.keys or self.fn)(x, positions)
 
 

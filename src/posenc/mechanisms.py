@@ -39,7 +39,7 @@ from posenc.arrays import (
     working,
 )
 from posenc.positions import ranked
-from posenc.rotation import Pairing, Rotated, rotate
+from posenc.rotation import Pairing, Rotated, rotate, unscaled
 
 Params = Mapping[str, Array]
 """Learned parameters by name, as `init` makes them."""
@@ -159,17 +159,16 @@ class Rotary(Encoding):
         """R(p) x for x (…, seq, dim), or R(p)^-1 x, in the dtype of x."""
         return self._turned(x, positions, self.cos_sin, inverse=inverse)
 
-    def rotate_keys(self, x: Array, positions: Any) -> Array:
+    def rotate_keys(self, x: Array, positions: Any, *, inverse: bool = False) -> Array:
         """What `rotate` is to queries, for keys."""
-        return self._turned(x, positions, self.key_cos_sin)
+        return self._turned(x, positions, self.key_cos_sin, inverse=inverse)
 
     def _turned(
-        self, x: Array, positions: Any, tables: Callable[..., Any], *, inverse: bool = False
+        self, x: Array, positions: Any, tables: Callable[..., Any], *, inverse: bool
     ) -> Array:
         cos, sin, rotated = self.tables_for(x, positions, tables)
         if inverse and not self.traits.norm_preserving:
-            square = cos**2 + sin**2
-            cos, sin = cos / square, sin / square
+            cos, sin = unscaled(cos, sin)
         return rotate(x, cos, sin, pairing=self.pairing, rotated=rotated, inverse=inverse)
 
     def tables_for(

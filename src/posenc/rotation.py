@@ -79,6 +79,8 @@ def _from_tables(positions: Array, frequencies: np.ndarray, scale: float) -> tup
     """Angle addition over the coarse and the fine table; a fraction is a third, small rotation."""
     xp = namespace(positions=positions)
     whole = positions if is_integer(positions) else xp.round(positions)
+    if whole.dtype == xp.uint32:  # beyond int32 it would come back as a negative number
+        whole = xp.where(whole < LIMIT, whole, LIMIT)
     index = xp.abs(xp.astype(whole, xp.int32))
     index = xp.where((index >= 0) & (index < LIMIT), index, LIMIT)  # past the end: NaN, no wrap
     coarse, fine = (send(table, positions) for table in _tables(frequencies.tobytes()))
@@ -227,6 +229,23 @@ def rotate(
 
         return turn(x, cos, sin, pairing=pairing, trailing=rotated == "trailing")
     return _turned(x, cos, sin, pairing=pairing, trailing=rotated == "trailing")
+
+
+def unscaled(cos: Array, sin: Array) -> tuple[Array, Array]:
+    """c / r^2, s / r^2 with r^2 = c^2 + s^2: the inverse of a rotation times r, turned back.
+
+    No square is formed of a number that is far from 1, where it would leave float32.
+
+    >>> cos, sin = unscaled(np.array([3e-35], np.float32), np.array([4e-35], np.float32))
+    >>> (cos * np.float32(1e-34)).round(6).tolist(), (sin * np.float32(1e-34)).round(6).tolist()
+    ([1.2], [1.6])
+    """
+    xp = namespace(cos=cos, sin=sin)
+    larger = xp.where(abs(cos) > abs(sin), abs(cos), abs(sin))
+    inverse = 1 / larger  # not two quotients: XLA makes x / a / a into x / (a * a)
+    c, s = cos * inverse, sin * inverse
+    square = c * c + s * s
+    return c / square * inverse, s / square * inverse
 
 
 def _broadcast(x: Array, cos: Array, sin: Array) -> None:

@@ -141,10 +141,12 @@ class RoPE(Rotary):
         return self._frequencies
 
 
-def rotation_traits(attention_factor: float, *, turning: bool = True) -> Traits:
+def rotation_traits(
+    attention_factor: float, *, turning: bool = True, repeating: bool = False
+) -> Traits:
     """What a rotation claims; with a factor on its cosines it no longer keeps lengths."""
     return Traits(
-        unique=turning,
+        unique=turning and not repeating,
         any_length=True,
         relative=True,
         bounded=True,
@@ -175,8 +177,9 @@ class XPos(Rotary):
     zeta_i = (2i/dim + gamma) / (1 + gamma). Queries are multiplied by zeta^((m - centre) /
     scale_base) and keys by its inverse. Sun et al. (2022), "A Length-Extrapolatable Transformer".
     The centre is fixed, so cached keys stay right (others put it in the middle of whatever array
-    they get); it only keeps numbers small and cancels in the logits. For causal attention: a key in
-    the future would grow instead.
+    they get); it only keeps numbers small and cancels in the logits. Positions so far from it that
+    the decay leaves float32 are refused, or become NaN where the host cannot see them. For causal
+    attention: a key in the future would grow instead.
 
     >>> xpos, q = XPos(8), np.ones((1, 8))
     >>> [(xpos.rotate(q, [p]) @ xpos.rotate_keys(q, [p - 512]).T).item() for p in (600, 900)]
@@ -248,10 +251,11 @@ class XPos(Rotary):
         dtype = result_dtype(positions, dtype)
         wide = namespace(positions=positions).float64 if has_float64(positions) else dtype
         cos, sin = cos_sin(positions, self._frequencies, dtype=wide)
-        rate = sign * send(self._rate, positions, dtype=wide)
-        decay = namespace(positions=positions).exp(
-            (cast(positions, wide) - self.centre)[..., None] * rate
-        )
+        xp = namespace(positions=positions)
+        away = cast(positions, wide) - self.centre
+        if host(positions) is None:  # what no one could refuse becomes NaN in every pair
+            away = xp.where(abs(away) <= self._reach, away, xp.nan)
+        decay = xp.exp(away[..., None] * (sign * send(self._rate, positions, dtype=wide)))
         return cast(cos * decay, dtype), cast(sin * decay, dtype)
 
     def _reachable(self, positions: Array) -> Array:
