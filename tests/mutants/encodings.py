@@ -462,6 +462,6 @@ def hanging() -> pe.Encoding:
 
     class Hangs(Turned):
         def rotate(self, x, positions, *, inverse=False):
-            time.sleep(60)
+            time.sleep(86_400)
 
     return Hangs()

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from posenc.arrays import is_torch
 from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores, logits
 
 FARTHEST = 10**7 + 64
@@ -130,8 +131,8 @@ class Subject:
         return rng.normal(size=(*heads, count, self.dim))
 
     def fixed(self, count: int) -> np.ndarray:
-        """The same uneven vector every time."""
-        return np.linspace(1, 2, count)
+        """The same uneven vector every time, of numbers that a half holds exactly."""
+        return np.round(np.linspace(1, 2, count) * 128) / 128
 
     def others(self) -> list[tuple[str, Encoding]]:
         """Encodings of the same kind with another number in a field, and which."""
@@ -177,17 +178,30 @@ class Subject:
         return values
 
     def _speaks_torch(self) -> bool:
+        """Whether tensors go in and come out: NumPy's functions may take them and give arrays."""
         if importlib.util.find_spec("torch") is None:
             return False
         try:
-            made = Subject.__new__(Subject)
-            made.encoding, made.params, made.library = self.encoding, self.params, "torch"
             with warnings.catch_warnings():
                 warnings.simplefilter("error")  # NumPy's functions take tensors under protest
-                made.rows(self.points(np.arange(1)), dtype="bfloat16")
+                return is_torch(self._of_tensors())
         except Exception:  # whatever it raises, it does not take them
             return False
-        return True
+
+    def _of_tensors(self) -> Any:
+        """What the encoding makes of tensors: one position, in bfloat16 where that can be asked."""
+        p = _sent(self.points(np.arange(1)), "torch")
+        params = {name: _sent(x, "torch") for name, x in self.params.items()} or None
+        x = _sent(np.ones((self.heads, 1, self.dim)), "torch", "bfloat16")
+        match self.encoding:
+            case Additive() as encoding:
+                return encoding.encode(p, params, dtype=x.dtype)
+            case Rotary() as encoding:
+                return encoding.rotate(x[0], p)
+            case Bias() as encoding:
+                return encoding.bias(p, p, params)
+            case encoding:
+                return logits(encoding, x, x, p, p, params)
 
     def _probed(self) -> int:
         """The farthest place up to FARTHEST that is taken, by halving."""

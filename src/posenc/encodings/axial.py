@@ -217,8 +217,15 @@ class AxialRoPE(Rotary):
         )
 
     @property
+    def rotary_dim(self) -> int:
+        """How many of the channels turn."""
+        return 2 * len(self.frequencies)
+
+    @property
     def traits(self) -> Traits:
-        return rotation_traits(self.attention_factor)
+        return rotation_traits(
+            self.attention_factor, repeating=any(_repeats(w) for w in self._parts)
+        )
 
     def cos_sin(self, positions: Any, *, dtype: Dtype = None) -> tuple[Array, Array]:
         positions = ranked(positions, axes=self.axes)
@@ -233,6 +240,20 @@ class AxialRoPE(Rotary):
             xp.take(xp.concat([part[i] for part in parts], axis=-1), order, axis=-1) for i in (0, 1)
         )
         return cos, sin
+
+
+def _repeats(w: np.ndarray) -> bool:
+    """Whether a few whole steps along an axis turn each of its pairs by whole turns.
+
+    >>> _repeats(2 * np.pi * np.array([1.0, 0.1])), _repeats(np.array([1.0]))
+    (True, False)
+    """
+    steps = np.arange(1, 4097)
+    for turns in w / (2 * np.pi):
+        steps = steps[np.abs(steps * turns - np.round(steps * turns)) < 1e-9]
+        if not steps.size:
+            return False
+    return True
 
 
 def _check_axes(axis_of_pair: Any, frequencies: tuple[float, ...]) -> None:

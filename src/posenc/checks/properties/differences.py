@@ -4,8 +4,8 @@ import numpy as np
 
 
 def apart(a: np.ndarray, b: np.ndarray) -> float:
-    """The largest difference; NaN if anything is."""
-    return float(np.max(np.abs(a - b), initial=0.0))
+    """The largest difference; NaN if anything is. Infinities that agree are no difference."""
+    return float(np.max(np.where(a == b, 0.0, np.abs(a - b)), initial=0.0))
 
 
 def larger(a: float, b: float) -> float:
@@ -14,8 +14,8 @@ def larger(a: float, b: float) -> float:
 
 
 def size(a: np.ndarray) -> float:
-    """The largest entry, for differences relative to it; at least 1."""
-    return max(1.0, float(np.max(np.abs(a), initial=0.0)))
+    """The largest finite entry, for differences relative to it; at least 1."""
+    return max(1.0, float(np.max(np.abs(a), initial=0.0, where=np.isfinite(a))))
 
 
 def different(rows: np.ndarray) -> int:

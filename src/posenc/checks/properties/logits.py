@@ -84,5 +84,7 @@ def ordered(subject: Subject, rng: np.random.Generator) -> Measured:
 
 
 def _centred(made: np.ndarray) -> np.ndarray:
-    """Logits without what all keys of a query share, which no softmax sees."""
-    return made - made.mean(axis=-1, keepdims=True)
+    """Logits without what all keys of a query share, which no softmax sees; hidden keys stay."""
+    seen = np.isfinite(made)
+    shared = np.mean(made, axis=-1, keepdims=True, where=seen)
+    return np.where(seen, made - np.where(np.isfinite(shared), shared, 0.0), made)

@@ -61,11 +61,15 @@ def every_channel(subject: Subject, rng: np.random.Generator) -> Measured:
     encoding: Any = rotary(subject)
     p = subject.points(rng.integers(0, subject.reach + 1, 50))
     x = rng.normal(size=subject.dim)
-    turned = subject.rotated(np.tile(x, (50, 1)), p)
+    # between whole places too: a wave of one turn to each stands still on them
+    between = p / subject.reach if subject.reach else p + 0.0
+    places = [p, between] if subject.accepts(between[0]) else [p]
+    turned = np.concatenate([subject.rotated(np.tile(x, (50, 1)), where) for where in places])
     still = int((np.abs(turned - x).max(axis=0) < 1e-7).sum())
     meant = subject.dim - (getattr(encoding, "rotary_dim", None) or subject.dim)
-    if hasattr(encoding, "frequencies") and callable(encoding.frequencies):
-        meant += 2 * int((np.asarray(encoding.frequencies()) < 1e-12).sum())
+    w = getattr(encoding, "frequencies", ())
+    w = np.asarray(w() if callable(w) else w)
+    meant += 2 * int((np.abs(w) < 1e-12).sum())
     return Measured(max(0, still - meant), 0)
 
 

@@ -28,7 +28,7 @@ def taken_for_another(other: Encoding, p: np.ndarray, before: np.ndarray) -> boo
             input=pickle.dumps((other, p)),
             capture_output=True,
             check=True,
-            timeout=15,
+            timeout=120,  # the limit of the check ends it sooner
             env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
         )
         alone = pickle.loads(done.stdout)
