@@ -6,17 +6,35 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --co
 PEERS := .venv-peers/bin
 INSTALL_PEERS := $(PEERS)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: explore page browser test test-browser screenshots check conformance conformance-page readme-table cli-page peers explorer-slow format venv bench clean
+QUICK := src README.md tests/oracles $(patsubst %,tests/test_%.py,axial axial_rope bias bias_formulas find fourier \
+	frequencies learned mechanisms messages positions project rope rotation sinusoidal temperatures)
 
-explore: venv  ## the explorer: type a sentence, see its positional encoding
+# Python keeps what it has compiled, and tests start in half the time.
+export PYTHONDONTWRITEBYTECODE =
+
+.PHONY: explore page browser quick test fuzz test-slow prove test-browser screenshots check conformance conformance-page readme-table cli-page peers explorer-slow format venv bench clean
+
+explore: .venv/explorer  ## the explorer: type a sentence, see its positional encoding
 	@$(BIN)/posenc explore $(ARGS)
 
 page: venv  ## the explorer's page, built anew (an install builds it too)
 	$(BIN)/python hatch_build.py --always
 
+quick: venv  ## the core, every encoding and the doctests, in a minute
+	$(BIN)/python -m pytest --numprocesses 2 $(QUICK)
+
 test: venv  ## every test, doctest and README example; SEED=7 shuffles their order
 	@$(BIN)/python -m tests.browser.chromium || true  # without one, the end of the run says so
 	$(BIN)/python -m pytest --numprocesses 2 --shuffle $(or $(SEED),0)
+
+fuzz: venv  ## properties with fresh examples and malformed requests, again and again for MINUTES=5
+	$(BIN)/python -m tests.fuzz $(or $(MINUTES),5)
+
+test-slow: venv  ## what is slow and seldom fails; a release runs it
+	$(BIN)/python -m pytest -m "slow or conformance or explorer_slow" tests
+
+prove: venv  ## the whole suite in ten ways, and a table of them; a second run does what is left
+	$(BIN)/python -m tests.prove $(ROWS)
 
 test-browser: venv browser  ## the explorer in a real browser, alone, with its speeds printed
 	$(BIN)/python -m pytest -m browser tests/browser
@@ -60,12 +78,19 @@ bench: venv  ## speed, as ratios within one run
 
 venv: .venv/installed
 
-# PyTorch comes first and by its exact version: what follows must not pull another build.
-.venv/installed: pyproject.toml constraints.txt
+# The explorer needs little; the tests add the rest to it. Neither clears what the other has installed.
+.venv/explorer: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("posenc needs Python 3.11 or later")'
-	$(PYTHON) -m venv --clear .venv
-	$(INSTALL) torch==2.13.0
-	$(INSTALL) --editable '.[dev]'
+	@echo "Installing posenc and its explorer into .venv: 290 MB, half a minute …"
+	@$(PYTHON) -m venv .venv
+	@$(INSTALL) --editable '.[explorer]'
+	@touch $@
+
+# PyTorch comes first and by its exact version: what follows must not pull another build.
+.venv/installed: .venv/explorer
+	@echo "Installing what the tests need into .venv (PyTorch, JAX, transformers, pyright): 2 GB, some minutes …"
+	@$(INSTALL) torch==2.13.0
+	@$(INSTALL) --editable '.[dev]'
 	@touch $@
 
 # timm wants torchvision, which has no CPU build on PyPI; keras-hub wants TensorFlow. What is checked needs neither.

@@ -9,11 +9,17 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import random
+import sys
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+try:
+    import resource
+except ModuleNotFoundError:  # Windows
+    resource = None
 
 try:
     import torch  # here, for it draws a seed of its own when a test is the first to load it
@@ -38,6 +44,9 @@ else:
         "fuzz", derandomize=False, database=None, print_blob=True, **common
     )
     hypothesis.settings.load_profile("test")
+
+MOST_MB = 2_000
+"""The memory that a worker may have: two of them and a browser fit into a small machine."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -84,6 +93,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = shuffled(items, seed)
 
 
+@pytest.fixture(scope="session")
+def fuzz_seed(request: pytest.FixtureRequest) -> int:
+    """0, or another in every round of `make fuzz`."""
+    return int(request.config.getoption("--hypothesis-seed", None) or 0)
+
+
 class LeftOut:
     """Says at the very end which tests were left out for want of something; in CI that fails."""
 
@@ -103,8 +118,51 @@ class LeftOut:
             print(f"LEFT OUT: {count} {reason}")
 
 
+def used() -> tuple[float, float]:
+    """The most memory that this process had, in MB; its and its children's time in seconds."""
+    if resource is None:
+        return 0.0, 0.0
+    me, children = (
+        resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+    unit = 1 if sys.platform == "darwin" else 1024  # ru_maxrss is in bytes there
+    seconds = sum(each.ru_utime + each.ru_stime for each in (me, children))
+    return me.ru_maxrss * unit / 1e6, seconds
+
+
+class Used:
+    """Says what each worker took; more memory than MOST_MB fails."""
+
+    def __init__(self) -> None:
+        self.workers: dict[str, tuple[float, float]] = {}
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node) -> None:
+        if "used" in getattr(node, "workeroutput", {}):
+            self.workers[node.gateway.id] = tuple(node.workeroutput["used"])
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if not self.workers:
+            self.workers["main"] = used()
+        if max(peak for peak, _ in self.workers.values()) > MOST_MB:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_unconfigure(self) -> None:
+        for name, (peak, seconds) in sorted(self.workers.items()):
+            over = (
+                f", more than the {MOST_MB:,} MB that a worker may have" if peak > MOST_MB else ""
+            )
+            print(f"{name}: at most {peak:,.0f} MB, {seconds:,.0f} s of the processor{over}")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["used"] = used()
+
+
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):  # no worker sees every report
+        config.pluginmanager.register(Used())
         config.pluginmanager.register(LeftOut())
 
 

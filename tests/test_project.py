@@ -2,6 +2,7 @@
 
 import ast
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -129,6 +130,20 @@ def test_torch_is_pinned_for_every_install():
     installs = re.findall(r"pip install[^\n]*", (ROOT / "Makefile").read_text())
     assert installs
     assert all("--constraint constraints.txt" in line for line in installs)
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make here")
+def test_the_explorer_is_installed_without_what_only_tests_need():
+    """And what tests need is added to it, PyTorch first, without clearing anything."""
+
+    def steps(target):
+        command = ["make", "--dry-run", "--always-make", target]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        assert "--clear" not in done
+        return re.findall(r"(?<=constraint constraints.txt ).*", done)
+
+    assert steps("explore") == ["--editable '.[explorer]'"]
+    assert steps("test") == [*steps("explore"), "torch==2.13.0", "--editable '.[dev]'"]
 
 
 @pytest.mark.parametrize("language", ["ja", "zh-Hans", "zh-Hant"])

@@ -97,9 +97,6 @@ def asked(client, operation, strategy, examples):
     @given(strategy)
     @settings(
         max_examples=examples,
-        deadline=None,
-        derandomize=True,
-        database=None,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
@@ -122,9 +119,10 @@ def run(client, described, examples):
     return count
 
 
+@pytest.mark.fuzz
 @pytest.mark.filterwarnings("ignore")
 def test_what_schemathesis_asks_is_answered_as_described(client, described):
-    assert run(client, described, 5) > 100
+    assert run(client, described, 2) > 40
 
 
 @pytest.mark.explorer_slow
