@@ -27,4 +27,4 @@ def explorer(*options: str) -> Iterator[str]:
             yield found[0]
         finally:
             running.terminate()
-            running.wait(timeout=10)
+            running.wait(timeout=60)

@@ -20,6 +20,7 @@ async () => {
 
 
 def violations(visit: Visit) -> list[str]:
+    visit.rest()
     if not visit.page.evaluate("'axe' in window"):
         assert AXE.exists(), "axe-core is not there: `make page` installs it into web/node_modules"
         visit.page.evaluate(AXE.read_text())

@@ -32,13 +32,13 @@ def let_go(held: list[Route]) -> None:
 
 def test_a_late_answer_to_a_slider_does_not_undo_a_choice(visit: Visit) -> None:
     visit.open()
-    held = holding(visit, "**/api/v1/spell?*set.dim=32*")
-    typed(visit, "dim", "32")
-    visit.page.wait_for_timeout(200)
+    asked = "**/api/v1/spell?*set.dim=32*"
+    held = holding(visit, asked)
+    with visit.page.expect_request(asked):
+        typed(visit, "dim", "32")
     visit.choose("RoPE")
     assert len(held) == 1
     let_go(held)
-    visit.page.wait_for_timeout(400)
     assert visit.state["e"] == ["RoPE(64)"]
 
 
@@ -46,10 +46,9 @@ def test_two_controls_moved_within_a_moment_both_count(visit: Visit) -> None:
     visit.open()
     held = holding(visit, "**/api/v1/spell?*")
     typed(visit, "dim", "32")
-    typed(visit, "base", "500")
-    visit.page.wait_for_timeout(200)
+    with visit.page.expect_request("**/api/v1/spell?*base=500*"):
+        typed(visit, "base", "500")
     let_go(held)
-    visit.page.wait_for_function("() => location.search.includes('base=500')")
     assert visit.state["e"] == ["Sinusoidal(32,base=500.0)"]
 
 
@@ -61,7 +60,6 @@ def test_a_refusal_stays_with_the_encoding_it_is_about(visiting, address: str) -
     visit.page.locator(".chosen .name").nth(1).click()
     wrong.wait_for(state="detached")
     visit.page.locator("header select").last.select_option("ja")
-    visit.page.wait_for_timeout(400)
     assert visit.state["e"] == ["RoPE(64)", "Learned(512,64)"]
 
 
@@ -93,9 +91,12 @@ def test_verdicts_are_never_those_of_another_encoding(visiting, address: str) ->
     visit.open()
     badges = visit.page.locator("[aria-labelledby=properties-title] .badge")
     badges.get_by_text("of Sinusoidal").wait_for()
+    held = holding(visit, "**/api/v1/check?*")  # else it may be there before it is cancelled
     visit.choose("RoPE")
     visit.page.get_by_role("button", name="Cancel").click()
     assert badges.count() == 0
+    visit.page.unroute("**/api/v1/check?*")
+    let_go(held)
     visit.page.get_by_role("button", name="Measure", exact=True).click()
     badges.get_by_text("of RoPE").wait_for()
 

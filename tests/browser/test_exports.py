@@ -170,7 +170,8 @@ def test_the_html_file_works_from_disk_and_asks_nobody(
     reading.page.keyboard.press("ArrowRight")
     visit.picture.focus()
     visit.page.keyboard.press("ArrowRight")
-    visit.page.wait_for_timeout(500)
+    reading.rest()
+    visit.rest()
     assert reading.cell == visit.cell
     steps = "[aria-labelledby=cell-title] dl"
     assert reading.page.locator(steps).inner_text() == visit.page.locator(steps).inner_text()
@@ -191,7 +192,7 @@ def test_the_html_file_has_the_cells_and_properties_of_each_encoding(
     badges: list[list[str]] = []
     for place, e in enumerate(two):
         reading.page.locator(".chosen .name").nth(place).click()
-        reading.page.wait_for_timeout(1_200)  # properties are asked for when sliders rest
+        reading.rest(1_000)  # properties are asked for when sliders rest
         value = reading.page.locator("[aria-labelledby=cell-title] .value").inner_text()
         expected = visit.api("cell", e=e, p=1, d=3)["value"]
         assert float(value.replace("\N{MINUS SIGN}", "-")) == pytest.approx(expected, abs=1e-7)

@@ -1,6 +1,5 @@
 """Narrow and wide, light and dark, still and moving, averaged and whole."""
 
-import time
 from typing import Any
 
 import numpy as np
@@ -74,11 +73,27 @@ def test_an_averaged_view_says_its_ratio_and_is_scrolled_whole(visit: Visit) -> 
         "() => parseFloat(document.querySelector('#large .window canvas').style.top) > 15000"
     )
     assert canvas.evaluate("c => c.width") < 512
-    visit.page.wait_for_timeout(300)
+    visit.rest()
     assert window.evaluate("b => b.scrollHeight / 4096") == pytest.approx(14, abs=0.1)
     visit.page.get_by_role("button", name="1:1").click()
     visit.drawn()
     assert visit.pixels().shape == shown
+
+
+# Where the fastest hand points, frame by frame, until three positions were named.
+HANDS = """
+async () => {
+  const seen = {};
+  while (Object.keys(seen).length < 3) {
+    await new Promise(requestAnimationFrame);
+    const figure = document.querySelector("#large figure");
+    const hand = figure.querySelector(".now").outerHTML;
+    const place = figure.querySelector("p span").textContent;
+    seen[place] = [...new Set([...(seen[place] ?? []), hand])];
+  }
+  return seen;
+}
+"""
 
 
 def frame(visit: Visit) -> str:
@@ -88,30 +103,24 @@ def frame(visit: Visit) -> str:
 def test_play_moves_and_stops(visit: Visit) -> None:
     visit.open(e="RoPE(64)", view="rotation")
     still = frame(visit)
-    visit.page.wait_for_timeout(300)
-    assert frame(visit) == still  # nothing moves by itself
+    assert frame(visit.frames()) == still  # nothing moves by itself
     visit.page.get_by_role("button", name="Play").click()
     visit.page.wait_for_selector("#large .now")
     first = frame(visit)
-    visit.page.wait_for_timeout(300)
-    assert frame(visit) != first
+    assert frame(visit.frames()) != first
     visit.page.get_by_role("button", name="Stop").click()
-    visit.page.wait_for_timeout(100)
-    still = frame(visit)
-    visit.page.wait_for_timeout(300)
-    assert frame(visit) == still
+    still = frame(visit.frames())
+    assert frame(visit.frames()) == still
 
 
 def test_with_reduced_motion_hands_step_instead_of_gliding(visiting, address: str) -> None:
     visit: Visit = visiting(address, reduced_motion="reduce").open(e="RoPE(64)", view="rotation")
     visit.page.get_by_role("button", name="Play").click()
     visit.page.wait_for_selector("#large .now")
-    seen: set[str] = set()
-    start = time.monotonic()
-    for _ in range(40):
-        seen.add(visit.page.locator("#large .now").first.evaluate("e => e.outerHTML"))
-        visit.page.wait_for_timeout(25)
-    assert len(seen) <= 2 + 2 * (time.monotonic() - start)  # two positions a second, not forty
+    hands = visit.page.evaluate(HANDS)  # of each position that is named meanwhile
+    assert len(hands) == 3
+    assert {place: len(seen) for place, seen in hands.items() if len(seen) != 1} == {}
+    assert len({hand for (hand,) in hands.values()}) == 3
     moving = """
     (all) => all.map((e) => getComputedStyle(e))
       .filter((s) => s.animationName !== "none" || parseFloat(s.transitionDuration) > 0).length
@@ -138,12 +147,11 @@ def test_light_and_dark_follow_the_system_or_the_reader(
         arg=other == "dark",
     )
     assert (background(visit) < 64) == (other == "dark")
-    visit.page.wait_for_timeout(300)
+    visit.drawn()
     assert (visit.pixels() != before).any()  # zero is the colour of the page
     visit.page.locator("header select").first.select_option("auto")
     visit.page.emulate_media(color_scheme=other)
-    visit.page.wait_for_timeout(100)
-    assert (background(visit) < 64) == (other == "dark")
+    assert (background(visit.frames()) < 64) == (other == "dark")
 
 
 def test_a_long_token_does_not_lie_under_the_name_of_the_axis(visit: Visit) -> None:

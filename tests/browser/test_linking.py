@@ -73,7 +73,7 @@ def test_hovering_a_cell_marks_its_token_and_a_click_pins_it(visit: Visit) -> No
     assert (visit.state["p"], visit.state["d"]) == (["3"], ["33"])
     value = visit.api("cell", text="the dog bit the man", by="words", e="Sinusoidal(64)", p=3, d=33)
     library = visit.page.locator("[aria-labelledby=cell-title] dd.value")
-    visit.page.wait_for_timeout(300)
+    visit.rest()
     assert float(library.inner_text().replace("−", "-")) == pytest.approx(value["value"], abs=1e-8)
     assert visit.page.locator("[aria-labelledby=cell-title] math").count() >= 2
 
@@ -135,7 +135,7 @@ def test_the_cell_is_that_of_the_picture_under_the_pointer(visit: Visit) -> None
     at = cell_centre(visit, 3, 4)
     second.hover(position=at)  # pyright: ignore[reportArgumentType]
     cell.get_by_text("base=2.0").first.wait_for()
-    visit.page.wait_for_timeout(200)
+    visit.rest()
     assert library() == pytest.approx(expected(1), abs=1e-7)
     assert "a" not in visit.state  # looked at, not chosen
     second.click(position=at)  # pyright: ignore[reportArgumentType]
@@ -158,7 +158,7 @@ def test_the_cell_of_a_map_is_that_of_its_row_column_and_dimension(visit: Visit)
     visit.page.mouse.move(5, 5)
     channel = panels[5]["channel"]
     assert visit.cell == f"row 12, column 3, dimension {channel}"
-    visit.page.wait_for_timeout(500)
+    visit.rest()
     value = visit.page.locator("[aria-labelledby=cell-title] .value").inner_text()
     shown = panels[5]["values"][12][3]
     assert float(value.replace("\N{MINUS SIGN}", "-")) == pytest.approx(shown, abs=1e-6)
@@ -176,7 +176,7 @@ def test_the_cell_of_a_bias_is_that_of_the_head_under_the_pointer(visit: Visit) 
     picture.hover(position=at)  # pyright: ignore[reportArgumentType]
     head = images[1]["channel"]
     visit.page.wait_for_selector(f"h3:has-text('head {head + 1}, query 3')")
-    visit.page.wait_for_timeout(500)
+    visit.rest()
     value = visit.page.locator("[aria-labelledby=cell-title] .value").inner_text()
     shown = images[1]["values"][3][0]
     assert float(value.replace("\N{MINUS SIGN}", "-")) == pytest.approx(shown, abs=1e-6)
@@ -198,7 +198,7 @@ def test_the_cell_works_the_number_of_the_view(visit: Visit, kind: str, place: i
     images = [panel for panel in visit.api(f"view/{kind}", **asked)["panels"] if "rows" in panel]
     shown = images[place]["values"][3][1]
     cell = visit.page.locator("[aria-labelledby=cell-title]")
-    visit.page.wait_for_timeout(500)
+    visit.rest()
     value = float(cell.locator(".value").inner_text().replace("\N{MINUS SIGN}", "-"))
     assert value == pytest.approx(shown, abs=1e-6)
     assert "dog" in visit.cell or kind == "sum"

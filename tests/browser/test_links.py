@@ -14,6 +14,7 @@ def test_a_state_made_by_hand_comes_back_from_its_address(visiting, address: str
     first.show("similarity")
     first.page.locator("input[type=number][aria-label=base]").fill("500")
     first.page.keyboard.press("Enter")
+    first.page.wait_for_selector(".chosen .name:has-text('500')")
     first.page.get_by_role("button", name="+ compare").click()
     first.choose("XPos")
     first.page.locator("header select").first.select_option("dark")
@@ -107,6 +108,7 @@ PARTS = {
 def test_a_teacher_hides_parts(visit: Visit, hidden: tuple[str, ...]) -> None:
     visit.page.goto(f"{visit.address}?v=1&hide={','.join(hidden)}")
     visit.page.wait_for_selector("main")
+    visit.rest()
     for part, selector in PARTS.items():
         assert visit.page.locator(selector).count() == (0 if part in hidden else 1), part
     assert visit.state["hide"] == [",".join(hidden)]

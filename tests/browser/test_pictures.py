@@ -25,10 +25,10 @@ def spot(picture: Locator, row: int, column: int, shape: tuple[int, int]) -> Any
 
 
 def read_out(visit: Visit, words: str) -> str:
-    """What the live region says, once it has these words."""
-    live = visit.page.locator("[aria-live=polite]", has_text=re.compile(words))
-    live.wait_for(state="attached")
-    return live.inner_text()
+    """What the live region says once the cursor rests, with these words in it."""
+    said = visit.rest().page.locator("[aria-live=polite]").inner_text()
+    assert words in said
+    return said
 
 
 def image_of(visit: Visit, kind: str, of: int, **query: Any) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def test_a_matrix_of_the_second_bias_shows_the_second_cell(visit: Visit) -> None
     visit.page.wait_for_selector("h3:has-text('head 1, query 6, key 1')")
     cell = visit.page.locator("[aria-labelledby=cell-title][aria-busy=false]")
     cell.get_by_text("T5Bias(8)").first.wait_for()
-    visit.page.wait_for_timeout(300)
+    visit.rest()
     image = image_of(visit, "bias", 1, e=TWO_BIASES, n=8)
     value = float(cell.locator(".value").inner_text().replace(MINUS, "-"))
     assert value == pytest.approx(image["values"][6][1], abs=1e-6)
@@ -60,7 +60,7 @@ def test_a_map_of_the_second_encoding_shows_the_second_cell(visit: Visit) -> Non
     picture.click(position=spot(picture, 12, 3, (16, 16)))
     assert visit.state["a"] == ["1"]
     cell = visit.page.locator("[aria-labelledby=cell-title][aria-busy=false]")
-    visit.page.wait_for_timeout(300)
+    visit.rest()
     value = float(cell.locator(".value").inner_text().replace(MINUS, "-"))
     assert value == pytest.approx(images[place]["values"][12][3], abs=1e-6)
 
@@ -198,7 +198,6 @@ def test_a_view_is_asked_for_once(visit: Visit, e: list[str]) -> None:
     for tab in visit.page.locator("[role=tab]").all():
         kind = str(tab.get_attribute("id")).removeprefix("tab-")
         visit.show(kind)
-        visit.page.wait_for_timeout(100)
         large = [url for url in visit.requests if f"/view/{kind}?" in url and "rows=512" in url]
         assert len(large) == 1, kind
 
@@ -206,8 +205,9 @@ def test_a_view_is_asked_for_once(visit: Visit, e: list[str]) -> None:
 def test_hands_of_an_encoding_that_is_gone_do_not_appear(visit: Visit) -> None:
     visit.open(e="RoPE(64)", view="rotation")
     waiting = held(visit, "**/view/heatmap.npy?*")
-    visit.page.get_by_role("button", name="Play").click()
-    visit.page.wait_for_timeout(100)
+    visit.unwaited.append("/view/heatmap.npy?")
+    with visit.page.expect_request("**/view/heatmap.npy?*"):
+        visit.page.get_by_role("button", name="Play").click()
     base = visit.page.locator("[aria-labelledby=encoding-title] input[aria-label=base]").last
     base.fill("2")
     base.press("Enter")
@@ -216,7 +216,8 @@ def test_hands_of_an_encoding_that_is_gone_do_not_appear(visit: Visit) -> None:
     visit.page.get_by_role("button", name="Play").wait_for()
     for route in waiting:
         route.continue_()
-    visit.page.wait_for_timeout(400)
+    visit.unwaited.pop()
+    visit.rest()
     assert len(waiting) == 1
     assert visit.page.locator("#large .now").count() == 0
     assert visit.page.get_by_role("button", name="Play").count() == 1

@@ -3,7 +3,7 @@
 import base64
 import json
 from typing import Any, Self
-from urllib.parse import parse_qs, unquote, urlencode, urlsplit
+from urllib.parse import parse_qs, unquote, urlencode
 
 import numpy as np
 from playwright.sync_api import BrowserContext, ConsoleMessage, Locator, Page, Request, Response
@@ -11,6 +11,52 @@ from playwright.sync_api import BrowserContext, ConsoleMessage, Locator, Page, R
 WATCH = """
 addEventListener("securitypolicyviolation", (event) =>
   console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`));
+
+// What the page still waits for: its timers, each with its delay, and its requests.
+const timers = new Map();
+const requests = new Map();
+const { setTimeout: set, clearTimeout: clear, fetch: ask } = window;
+window.setTimeout = (run, delay = 0, ...rest) => {
+  const id = set(() => {
+    timers.delete(id);
+    run(...rest);
+  }, delay);
+  timers.set(id, delay);
+  return id;
+};
+window.clearTimeout = (id) => {
+  timers.delete(id);
+  clear(id);
+};
+function counted(promise, url) {
+  const id = Symbol();
+  requests.set(id, String(url));
+  const done = () => requests.delete(id);
+  promise.then(done, done);
+  return promise;
+}
+window.fetch = (url, ...rest) => counted(ask(url, ...rest), url);
+for (const name of ["arrayBuffer", "json", "text"]) {
+  const read = Response.prototype[name];
+  Response.prototype[name] = function () {
+    return counted(read.call(this), this.url);
+  };
+}
+// So many frames in a row there was nothing: a new size is known to the page one frame later.
+let quiet = 0, last = 0;
+window.isQuiet = ([turn, longest, unwaited]) => {
+  if (turn !== last) [last, quiet] = [turn, 0];
+  const busy = [...timers.values()].some((delay) => delay <= longest)
+    || [...requests.values()].some((url) => !unwaited.some((part) => url.includes(part)));
+  quiet = busy ? 0 : quiet + 1;
+  return quiet > 2;
+};
+"""
+
+CELL, ADDRESS, SMALL = 60, 150, 600
+"""Milliseconds after which the page asks for a cell, writes its address, and has done the rest.
+
+The rest are the small views (300) and what is read out (400); only measuring begins later (1000).
 """
 
 PIXELS = """
@@ -46,7 +92,7 @@ REPORT = {
 }
 """What stands in for a report where the test is about something else: checks take seconds."""
 
-DRAWN = """
+FINISHED = """
 () => {
   const view = document.querySelector("#large .view");
   if (!view || view.getAttribute("aria-busy") !== "false") return false;
@@ -58,6 +104,7 @@ DRAWN = """
   return figures.length > 0 && figures.every(finished);
 }
 """
+"""Whether the large view has a picture, be it that of what was chosen before."""
 
 
 class Visit:
@@ -68,6 +115,9 @@ class Visit:
         self.problems: list[str] = []
         self.refusals: list[str] = []
         self.requests: list[str] = []
+        self._turn = 0
+        self.unwaited = ["/check?"]
+        """Parts of the addresses whose answers nobody waits for: checks, and what a test holds."""
         context.add_init_script(WATCH)
         if not measuring:
             context.route("**/api/v1/check?*", lambda route: route.fulfill(json=REPORT))
@@ -77,7 +127,7 @@ class Visit:
         context.on("console", self._heard)
         context.on("weberror", lambda error: self.problems.append(f"error: {error.error}"))
         self.page: Page = context.new_page()
-        self.page.set_default_timeout(10_000)
+        self.page.set_default_timeout(60_000)  # only what never comes takes so long
 
     def _asked(self, request: Request) -> None:
         self.requests.append(request.url)
@@ -107,7 +157,29 @@ class Visit:
         return self.drawn()
 
     def drawn(self) -> Self:
-        self.page.wait_for_function(DRAWN)
+        """Wait until the large view and the cell are those of what was chosen last."""
+        finished = f"(waited) => isQuiet(waited) && ({FINISHED})()"
+        self.page.wait_for_function(finished, arg=self._waited(CELL))
+        return self
+
+    def rest(self, longest: int = SMALL) -> Self:
+        """Wait until the page waits for nothing: no timer of at most `longest` ms, no answer."""
+        self.page.wait_for_function("isQuiet", arg=self._waited(longest))
+        return self
+
+    def _waited(self, longest: int) -> list[Any]:
+        """What `isQuiet` is given: another number each time, for it counts frames anew."""
+        self._turn += 1
+        return [self._turn, longest, self.unwaited]
+
+    def frames(self, count: int = 10) -> Self:
+        """Let the page draw some frames."""
+        self.page.evaluate(
+            """async (count) => {
+              for (let i = 0; i < count; i++) await new Promise(requestAnimationFrame);
+            }""",
+            count,
+        )
         return self
 
     def show(self, kind: str) -> Self:
@@ -124,9 +196,9 @@ class Visit:
     @property
     def state(self) -> dict[str, list[str]]:
         """What the address says, once it has followed."""
-        # It follows when a slider rests: a timer that is set later also ends later.
-        self.page.evaluate("new Promise((done) => setTimeout(done, 200))")
-        return parse_qs(urlsplit(self.page.url).query, keep_blank_values=True)
+        self.rest(ADDRESS)  # it follows when a slider rests
+        query = self.page.evaluate("location.search")
+        return parse_qs(query.removeprefix("?"), keep_blank_values=True)
 
     @property
     def picture(self) -> Locator:
