@@ -1,10 +1,13 @@
 """Pictures at 1:1, where every value is a cell of its own: scrolled, walked by keys, left."""
 
+import io
 import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image as Picture
 
 from tests.browser.test_pictures import broken, read_out
 from tests.browser.visit import Visit
@@ -32,7 +35,7 @@ def test_the_window_stays_under_the_mouse(visit: Visit) -> None:
     window.evaluate("b => (b.moved = 0) || b.addEventListener('scroll', () => b.moved++)")
     for step in range(8):
         visit.page.mouse.move(box["x"] + 40 + 20 * step, box["y"] + 100 + 20 * step)
-        visit.page.wait_for_timeout(30)
+        visit.frames(2)
     said = visit.page.locator("#large .reading span").first.inner_text()
     assert not said.startswith("position 300, position 300")  # it is over a cell
     assert window.evaluate("b => b.moved") == 0
@@ -46,6 +49,7 @@ def test_another_picture_leaves_the_window_where_it_is(visit: Visit) -> None:
     visit.page.wait_for_function(
         "() => parseFloat(document.querySelector('#large .window canvas').style.top) > 5000"
     )
+    visit.rest()
     before = window.evaluate(PLACE)
     base = visit.page.locator("[aria-labelledby=encoding-title] input[aria-label=base]").last
     base.fill("2")
@@ -119,6 +123,7 @@ def test_tokens_keep_their_colours_where_the_window_is_scrolled(visit: Visit) ->
     visit.page.wait_for_function(
         "() => parseFloat(document.querySelector('#large .window canvas').style.top) > 3000"
     )
+    visit.rest()
     above = visit.page.locator("#large .window canvas").evaluate("e => parseFloat(e.style.top)")
     first = round(above / 14)
     assert first % 8  # else the colours of the rows of the window would be right by chance
@@ -139,3 +144,61 @@ def test_cells_that_do_not_come_are_said(visiting: Callable[..., Any], address: 
     visit.page.unroute("**/view/heatmap.npy?*")
     visit.page.locator("#large .window").evaluate("box => box.scrollTo(0, 21000)")
     visit.page.wait_for_selector("#large [role=alert]", state="detached")
+
+
+# Boxes within the cell that are larger than they seem and that no key reaches, at every change.
+UNREACHED = """
+() => {
+  window.unreached = [];
+  const cell = document.querySelector("[aria-labelledby=cell-title]");
+  const cut = (e) => /auto|scroll/.test(getComputedStyle(e).overflowX)
+    && (e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight);
+  new MutationObserver(() => {
+    const boxes = [...cell.querySelectorAll("*")].filter((e) => cut(e) && e.tabIndex < 0);
+    window.unreached.push(...boxes.map((e) => e.textContent));
+  }).observe(cell, { childList: true, subtree: true });
+}
+"""
+
+CUT = "all => all.filter((e) => e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight)"
+
+
+def test_what_scrolls_takes_the_focus_from_the_first(
+    visiting: Callable[..., Any], address: str
+) -> None:
+    """Not a frame later, by when it is looked at."""
+    visit: Visit = visiting(address, viewport={"width": 390, "height": 844}).open(e="RoPE(64)")
+    visit.page.evaluate(UNREACHED)
+    visit.page.locator("[aria-labelledby=cell-title] summary").click()
+    visit.rest()
+    visit.page.set_viewport_size({"width": 320, "height": 844})
+    visit.rest()
+    boxes = visit.page.locator("[aria-labelledby=cell-title] .scrolls")
+    assert boxes.evaluate_all(f"all => ({CUT})(all).length") > 0
+    assert visit.page.evaluate("unreached") == []
+    named = "all => all.every((e) => e.tabIndex === 0 && e.role === 'group' && e.ariaLabel)"
+    assert boxes.evaluate_all(f"all => ({named})(({CUT})(all))")
+    free = "all => all.filter((e) => e.tabIndex === 0).length"
+    assert boxes.evaluate_all(free) == boxes.evaluate_all(f"all => ({CUT})(all).length")
+
+
+def test_a_table_that_is_cut_has_a_shade_where_it_goes_on(visit: Visit) -> None:
+    visit.open()
+    visit.page.get_by_role("button", name="as a table").first.click()
+    table = visit.page.locator("#large .scrolls")
+    assert table.get_attribute("tabindex") == "0"
+
+    def shades() -> list[bool]:
+        """Whether the left and the right edge are darker than the paper, between its lines."""
+        cut = Picture.open(io.BytesIO(table.screenshot())).convert("L")
+        values = np.asarray(cut, float)
+        middle = values[len(values) // 3 : -len(values) // 3]
+        return [
+            bool(values.max() - np.median(edge) > 30) for edge in (middle[:, :2], middle[:, -2:])
+        ]
+
+    assert shades() == [False, True]
+    table.evaluate("box => box.scrollTo(100, 0)")
+    assert shades() == [True, True]
+    table.evaluate("box => box.scrollTo(box.scrollWidth, 0)")
+    assert shades() == [True, False]
