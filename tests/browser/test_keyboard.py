@@ -1,5 +1,7 @@
 """Everything by keys alone: reached, moved, read out, left."""
 
+import pytest
+
 from tests.browser.visit import Visit
 
 FOCUSED = """
@@ -46,6 +48,7 @@ def test_tab_reaches_everything_and_focus_is_seen(visit: Visit) -> None:
     visit.open(text="the dog")
     visit.page.wait_for_selector("[aria-labelledby=properties-title] .badge")
     visit.page.wait_for_selector("article:nth-of-type(3) canvas")
+    visit.rest()
     stops = tab_through(visit)
     assert len(stops) == visit.page.evaluate(FOCUSABLE)
     unseen = [f"{stop['tag']} {stop['name']}" for stop in stops if not stop["outlined"]]
@@ -62,6 +65,32 @@ def test_tab_reaches_everything_and_focus_is_seen(visit: Visit) -> None:
     assert len(tabs) == 1  # arrows go between them
 
 
+@pytest.mark.parametrize(
+    "state",
+    [
+        {},  # the sentence has the focus
+        {"text": "the dog", "view": "heatmap"},
+        {"text": "the dog", "view": "waves"},
+        {"text": "the dog", "view": "rotation"},
+    ],
+    ids=repr,
+)
+def test_the_first_tab_is_a_way_to_the_picture(visit: Visit, state: dict) -> None:
+    visit.open(e="RoPE(64)", **state).rest()
+    visit.page.keyboard.press("Tab")
+    link = visit.page.locator(":focus")
+    assert link.inner_text() == "Skip to the picture"
+    seen = "all => all.map((e) => getComputedStyle(e).clipPath === 'none')"
+    assert link.evaluate_all(seen) == [True]  # while it has the focus
+    before = visit.state
+    visit.page.keyboard.press("Enter")
+    assert visit.page.locator("#large [role=application]:focus").count() == 1
+    links = visit.page.get_by_role("link", name="Skip to the picture")
+    assert links.evaluate_all(seen) == [False, False]
+    visit.page.keyboard.press("ArrowRight")
+    assert visit.state != before  # the keys are the picture's
+
+
 def test_arrows_move_the_cursor_and_it_is_read_out(visit: Visit) -> None:
     visit.open()
     visit.picture.focus()
@@ -69,10 +98,7 @@ def test_arrows_move_the_cursor_and_it_is_read_out(visit: Visit) -> None:
         visit.page.keyboard.press(key)
     assert visit.state | {"v": ["1"]} == {"v": ["1"], "p": ["2"], "d": ["5"]}
     assert visit.page.locator(".tokens .here").inner_text() == "2 bit"
-    live = visit.page.locator("[aria-live=polite]")
-    visit.page.wait_for_function(
-        "() => /5/.test(document.querySelector('[aria-live=polite]').textContent)"
-    )
+    live = visit.rest().page.locator("[aria-live=polite]")
     value = visit.api("cell", text="the dog bit the man", by="words", e="Sinusoidal(64)", p=2, d=5)
     said = live.inner_text()
     assert "bit" in said

@@ -74,3 +74,21 @@ def test_smallest_and_largest_dimension(visit: Visit, dim: int) -> None:
         visit.show(kind)
     visit.open(e=f"Sinusoidal({dim})", d=dim - 1, p=4)
     assert visit.cell.endswith(str(dim - 1))
+
+
+LOOKS = "all => all.map(getComputedStyle).map((s) => s.border{side}Color + s.border{side}Style)"
+
+
+def test_tokens_beyond_the_colours_have_another_stroke(visit: Visit) -> None:
+    visit.open(text=" ".join("abcdefghijklmnopqrstuvwxyzABCDEF"), by="spaces")
+    looks = visit.page.locator(".tokens button").evaluate_all(LOOKS.format(side="Bottom"))
+    assert len(set(looks)) == 32
+    rows = visit.page.locator("#large .labels.rows span").evaluate_all(LOOKS.format(side="Right"))
+    assert rows == looks
+    visit.open(text=" ".join("abcdefghijkl"), by="spaces", e="RoPE(64)", view="rotation")
+    strokes = (
+        "all => all.map((e) => [e.getAttribute('stroke'), e.getAttribute('stroke-dasharray')] + '')"
+    )
+    hands = visit.page.locator("#large .dials li").first.locator("line").evaluate_all(strokes)
+    assert len(set(hands)) == 12
+    assert visit.page.locator("#large .legend path").evaluate_all(strokes) == hands

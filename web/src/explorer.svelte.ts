@@ -2,8 +2,10 @@
 import { getContext, setContext } from "svelte";
 import { address, Refused, type Api, type Query } from "./api";
 import type { Acts, Catalogue, CellAnswer, Colours, Image, Panel, Report, Told, Tokens } from "./contract";
+import { nearest } from "./numbers";
 import { Resource } from "./resource.svelte";
 import { FIRST, toQuery, type Lang, type State, type ViewKind } from "./state";
+import { BORDERS, STROKES } from "./strokes";
 
 /** A place of a view: which encoding it is of, and of which view, where that matters. */
 export type Place = { [part in keyof Cursor]?: number | null } & { of?: number; view?: string };
@@ -43,6 +45,8 @@ export class Explorer {
   refused = $state.raw<Refused | null>(null);
   /** The dimension where the cursor is at first: one that the large view shows. */
   begins = $state(2);
+  /** The hands that the large view draws, where it draws some of the pairs and positions. */
+  hands = $state.raw<{ pairs: number[]; positions: number[] } | null>(null);
   /** Whether the state came with a link, so that a step of the tour must not bring its own. */
   arrived = false;
   /** The step at which the tour was left. */
@@ -233,13 +237,18 @@ export class Explorer {
   /** One cursor for all views: where the pointer is, else what is pinned, else a place worth a look. */
   get cursor(): Cursor {
     const last = this.count - 1;
-    const start = this.paired && this.flat ? { p: last, d: 0 } : { p: Math.min(2, last), d: this.begins };
+    const { hands } = this;
+    const first = Math.min(2, last);
+    const start = this.paired && this.flat ? { p: last, d: 0 } : { p: hands?.positions[nearest(hands.positions, first)] ?? first, d: this.begins };
     const { p, d, k, h } = this.state;
     const over = this.hover;
-    const place = { p: over?.p ?? p ?? start.p, d: over?.d ?? d ?? start.d, k: over?.k ?? k ?? 0, h: over?.h ?? h ?? 0 };
-    const [row, column] = [Math.min(place.p, last), Math.min(place.k, last)];
+    // of hands, the cell is about a pair that is drawn
+    const wanted = d ?? start.d;
+    const column = hands?.pairs[nearest(hands.pairs, wanted)] ?? wanted;
+    const place = { p: over?.p ?? p ?? start.p, d: over?.d ?? column, k: over?.k ?? k ?? 0, h: over?.h ?? h ?? 0 };
+    const [row, key] = [Math.min(place.p, last), Math.min(place.k, last)];
     const heads = this.toldOf(this.shown)?.heads ?? 1;
-    return { p: row, d: Math.min(place.d, this.columns - 1), k: column, h: Math.min(place.h, heads - 1) };
+    return { p: row, d: Math.min(place.d, this.columns - 1), k: key, h: Math.min(place.h, heads - 1) };
   }
 
   /** Keep the cursor at a place; null is wherever it would be anyway. */
@@ -290,10 +299,12 @@ export class Explorer {
     return ["bias", "scores"].includes(this.likeOf(expression)?.acts ?? "additive");
   }
 
-  /** The colour that a token keeps in all views. */
-  tokenColour(position: number): string {
+  /** The look that a token keeps in all views: with more tokens than colours, the stroke differs. */
+  tokenLook(position: number): { colour: string; border: string; dashes: string } {
     const all = this.colours.value?.tokens ?? [];
-    return all[position % Math.max(1, all.length)] ?? "currentColor";
+    const many = Math.max(1, all.length);
+    const turn = Math.floor(position / many) % STROKES.length;
+    return { colour: all[position % many] ?? "currentColor", border: BORDERS[turn] ?? "solid", dashes: (STROKES[turn] ?? []).join(" ") };
   }
 
   label(position: number): string {

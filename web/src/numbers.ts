@@ -27,3 +27,8 @@ export function tickStep(count: number, wanted: number): number {
   const ten = 10 ** Math.floor(Math.log10(rough));
   return [1, 2, 5, 10].map((times) => times * ten).find((step) => step >= rough - 1e-9) ?? rough;
 }
+
+/** Where the number is that comes nearest to another; of two, the first. */
+export function nearest(all: number[], wanted: number): number {
+  return all.reduce((best, x, i) => (Math.abs(x - wanted) < Math.abs((all[best] ?? 0) - wanted) ? i : best), 0);
+}

@@ -3,17 +3,27 @@ import uPlot from "uplot";
 import type { Line, Lines } from "./contract";
 import { number } from "./numbers";
 import { level, sloped } from "./steps";
+import { lookOf } from "./strokes";
 
 export interface Tick {
   at: number;
   text: string;
 }
 
+/** The name of a mark: of one across, above or below it, and before the lines or at their end. */
+export interface Mark {
+  name: string;
+  left: number | null;
+  top: number | null;
+  below: boolean;
+  first: boolean;
+}
+
 /** What stands around the plot, in pixels from its left and top. */
 export interface Around {
   x: Tick[];
   y: Tick[];
-  marks: { name: string; left: number | null; top: number | null }[];
+  marks: Mark[];
 }
 
 export interface Look {
@@ -33,16 +43,8 @@ export interface Tell {
 /** Steps of positions, dimensions and distances, of which there are whole ones only. */
 const WHOLE = Array.from({ length: 7 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat();
 
-/** Dashes of a line, in pixels; the library calls them solid, dashed, dotted, and both in turn. */
-export const STROKES = [[], [8, 4], [2, 3], [8, 3, 2, 3]];
-
-/** The shade and the stroke of a line's number, so that neighbours differ in both. As the library has it. */
-export function lookOf(number: number, shades: string[]): { shade: string; stroke: number[] } {
-  const many = Math.max(1, shades.length);
-  const shade = number % many;
-  const turn = Math.floor(number / many);
-  return { shade: shades[shade] ?? "currentColor", stroke: STROKES[(shade + turn) % STROKES.length] ?? [] };
-}
+/** Pixels that a name is high. */
+const HIGH = 18;
 
 export function plot(target: HTMLElement, lines: Lines, look: Look, tell: Tell): uPlot {
   // a smooth wave has points between positions too: only what is at a position is marked
@@ -170,6 +172,12 @@ function surroundings(u: uPlot, lines: Lines): Around {
   // on a log axis every digit has a line, but only the powers have a name
   const powers = (at: number) => !lines.y_axis.log || Number.isInteger(Math.round(Math.log10(at) * 1e6) / 1e6);
   const { min = 0, max = 1 } = u.scales.y ?? {};
+  const pixels = (y: number, other: number) => Math.abs(u.valToPos(y, "y") - u.valToPos(other, "y"));
+  /** Pixels between a mark and the line nearest to it, within a part of the plot. */
+  function room(mark: number, from: number, to: number): number {
+    const points = lines.lines.flatMap(({ y }) => y.slice(Math.floor(from * y.length), Math.ceil(to * y.length)));
+    return Math.min(...points.filter((y) => y !== null).map((y) => pixels(mark, y)));
+  }
   const within = (at: number) => at >= (min ?? 0) && at <= (max ?? 1);
   return {
     x: splits(0).map((at) => ({ at: left + u.valToPos(at, "x"), text: named(at) })).filter(({ text }) => text),
@@ -178,6 +186,9 @@ function surroundings(u: uPlot, lines: Lines): Around {
       name: mark.name,
       left: mark.x === null ? null : left + u.valToPos(mark.x, "x"),
       top: mark.y === null ? null : top + u.valToPos(mark.y, "y"),
+      // names of two marks that lie close together: one stands above, one below
+      below: lines.marks.some((other) => other !== mark && other.y !== null && mark.y !== null && mark.y < other.y && pixels(mark.y, other.y) < HIGH),
+      first: mark.y !== null && room(mark.y, 0, 0.4) > room(mark.y, 0.6, 1),
     })),
   };
 }
