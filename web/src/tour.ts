@@ -17,7 +17,7 @@ export function steps(): TourStep[] {
     },
     {
       title: t("Add a wave"),
-      words: t("So each position is given a row of numbers that is added to its word: here each row is a position and each column a dimension. Move over a cell and read on the side how it is calculated."),
+      words: t("So each position is given a row of numbers that is added to its word: here each row is a position and each column a dimension. Move over a cell and read under “{title}” how it is calculated.", { title: t("The cell") }),
       state: { e: ["Sinusoidal(64)"], view: "heatmap" },
     },
     {
