@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image as Picture
+from playwright.sync_api import Locator
 
 from tests.browser.test_pictures import broken, read_out
 from tests.browser.visit import Visit
@@ -182,23 +183,25 @@ def test_what_scrolls_takes_the_focus_from_the_first(
     assert boxes.evaluate_all(free) == boxes.evaluate_all(f"all => ({CUT})(all).length")
 
 
-def test_a_table_that_is_cut_has_a_shade_where_it_goes_on(visit: Visit) -> None:
-    visit.open()
-    visit.page.get_by_role("button", name="as a table").first.click()
-    table = visit.page.locator("#large .scrolls")
-    assert table.get_attribute("tabindex") == "0"
+def shades(box: Locator) -> list[bool]:
+    """Whether the left and the right edge are darker than the paper, between its lines."""
+    values = np.asarray(Picture.open(io.BytesIO(box.screenshot())).convert("L"), float)
+    middle = values[len(values) // 3 : -len(values) // 3]
+    return [bool(values.max() - np.median(edge) > 30) for edge in (middle[:, :2], middle[:, -2:])]
 
-    def shades() -> list[bool]:
-        """Whether the left and the right edge are darker than the paper, between its lines."""
-        cut = Picture.open(io.BytesIO(table.screenshot())).convert("L")
-        values = np.asarray(cut, float)
-        middle = values[len(values) // 3 : -len(values) // 3]
-        return [
-            bool(values.max() - np.median(edge) > 30) for edge in (middle[:, :2], middle[:, -2:])
-        ]
 
-    assert shades() == [False, True]
-    table.evaluate("box => box.scrollTo(100, 0)")
-    assert shades() == [True, True]
-    table.evaluate("box => box.scrollTo(box.scrollWidth, 0)")
-    assert shades() == [True, False]
+@pytest.mark.parametrize("what", ["table", "formula"])
+def test_what_is_cut_has_a_shade_where_it_goes_on(visit: Visit, what: str) -> None:
+    if what == "table":
+        visit.open().page.get_by_role("button", name="as a table").first.click()
+        box = visit.page.locator("#large .scrolls")
+    else:
+        visit.open(e="RoPE(64)").page.locator("[aria-labelledby=cell-title] summary").click()
+        box = visit.page.locator("details .scrolls[aria-label=formula]").first
+        visit.rest()
+    assert box.get_attribute("tabindex") == "0"
+    assert shades(box) == [False, True]
+    box.evaluate("box => box.scrollTo(20, 0)")
+    assert shades(box) == [True, True]
+    box.evaluate("box => box.scrollTo(box.scrollWidth, 0)")
+    assert shades(box) == [True, False]
