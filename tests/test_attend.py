@@ -317,6 +317,19 @@ def test_points_on_a_grid():
     assert (ours - plain).abs().max() < 1e-5
 
 
+@pytest.mark.parametrize("impl", ["auto", "blocked", "folded"])
+def test_rotations_by_points_on_a_grid(impl):
+    """What is left of them is NoPE, whose positions are plain numbers."""
+    points, (q, k, v) = torch.from_numpy(pe.grid(5, 5)), qkv(25, 25, kv_heads=2)
+    rope = pe.AxialRoPE.split(DIM)
+    for encoding in (rope, pe.Tempered(rope, pe.LogN(16))):
+        for options in ({}, {"causal": True}, {"window": 3}):
+            given = {"encoding": encoding, "q_pos": points, **options}
+            truth = attend(*(x.double() for x in (q, k, v)), impl="dense", **given)
+            ours = attend(q, k, v, impl=impl, **given)
+            assert (ours - truth).abs().max() < 1e-5
+
+
 def test_values_may_have_another_width():
     q, k, _ = qkv(40, 40)
     v = torch.randn(2, HEADS, 40, 5)
@@ -343,6 +356,24 @@ def test_keys_that_cannot_matter_are_left_out_and_those_that_can_are_not(far):
     )
     assert (dense[0, 0, 599] - v[0, 0, far]).abs().max() < 1e-3  # that key has all the weight
     assert (ours - dense).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize(("dtype", "large"), [(torch.float16, 260.0), (torch.bfloat16, 226.0)])
+@pytest.mark.parametrize("name", ["alibi", "t5"])
+def test_products_that_a_half_cannot_hold_leave_no_key_out(name, dtype, large):
+    """In float16 260^2 is infinite; in bfloat16 226^2 is off by as much as a far key's penalty."""
+    q, k, v = torch.randn(3, 1, 8, 512, DIM).to(dtype)
+    q[..., 0], k[..., 0] = large, large
+    options = {"encoding": encodings(heads=8)[name], "causal": True}
+    truth = attend(q.double(), k.double(), v.double(), impl="dense", **options)
+    with torch.no_grad():
+        ours, dense = (attend(q, k, v, impl=impl, **options) for impl in ("blocked", "dense"))
+    # both round logits of 16,900 in float32, by 2^-24 of that for each of 16 products, and once to
+    # a half; a dropped key is off by 0.3 and more
+    logits = 17 * 2.0**-24 * large**2 / 4
+    bound = float(v.abs().max()) * (2 * logits + torch.finfo(dtype).eps)
+    assert (dense.double() - truth).abs().max() < bound
+    assert (ours.double() - truth).abs().max() < bound
 
 
 @pytest.mark.parametrize("ahead", [False, True])
@@ -434,6 +465,27 @@ def test_backward_within_autocast_is_not_rounded():
     assert torch.equal(ours, expected)
 
 
+@pytest.mark.parametrize("impl", ["auto", "dense", "blocked"])
+def test_a_temperature_of_one_changes_nothing(impl):
+    """A wrapper passes on everything: Shaw's values, Transformer-XL's channels, a scale."""
+    one = pe.LogN(2**20)  # 1 at every position here
+    for name, encoding in encodings().items():
+        inner, q_k_v = of(encoding), qkv(40, 40, kv_heads=2)
+        params = encoding.tensors() if hasattr(encoding, "tensors") else None
+        wrapped = pe.Tempered(inner, one)
+        for depth in (wrapped, pe.Tempered(wrapped, one)):
+            options = {"causal": True, "params": params, "impl": impl}
+            ours = attend(*q_k_v, encoding=depth, **options)
+            wide = [x.double() for x in q_k_v]
+            truth = attend(*wide, encoding=inner, **options | {"impl": "dense"})
+            assert (ours - truth).abs().max() < 1e-5, name
+            assert (depth.about, depth.scaled) == (inner.about, inner.scaled)
+            if not isinstance(inner, pe.Scores) or isinstance(inner, pe.Tempered):
+                ours = attend(*q_k_v, encoding=depth, scale=0.7, **options)
+                truth = attend(*wide, encoding=inner, scale=0.7, **options | {"impl": "dense"})
+                assert (ours - truth).abs().max() < 1e-5, name
+
+
 def test_a_tempered_encoding_learns_and_looks_back_like_its_own():
     encoding = pe.Tempered(pe.T5Bias(HEADS, std=1.0), pe.LogN(16))
     q, k, v = qkv(40, 40)
@@ -470,6 +522,59 @@ def test_nothing_in_nothing_out(shape):
         out = attend(q, k, k, encoding=encodings()[name], causal=True, **where)
         assert out.shape == q.shape
         assert not out.any()
+
+
+@pytest.mark.parametrize("shape", [(2, 0, 5), (0, 5, 5), (2, 5, 0)])
+def test_nothing_goes_backward_too(shape):
+    batch, queries, keys = shape
+    q, k = (torch.randn(batch, HEADS, n, DIM, requires_grad=True) for n in (queries, keys))
+    where = {"q_pos": torch.arange(queries), "k_pos": torch.arange(keys), "causal": True}
+    for name in ("alibi", "t5", "fire", "rope", "shaw"):
+        encoding = encodings()[name]
+        out = attend(q, k, k, encoding=encoding, **where)
+        learned = list(encoding.parameters()) if isinstance(encoding, torch.nn.Module) else []
+        for x, grad in zip(
+            [q, k, *learned], torch.autograd.grad(out.sum(), [q, k, *learned]), strict=True
+        ):
+            assert grad.shape == x.shape
+            assert not grad.any()
+
+
+BLIND = {
+    "both ways": {},
+    "one way": {"causal": True},
+    "documents": {"documents": torch.arange(40) // 15},
+    "positions in any order": {"q_pos": torch.arange(40) * 7 % 40, "k_pos": torch.arange(40)},
+}
+
+
+@pytest.mark.parametrize("impl", ["auto", "in pieces"])
+@pytest.mark.parametrize("case", BLIND)
+def test_a_query_whose_biases_are_all_minus_infinity_gets_zero(case, impl, monkeypatch):
+    """Forward and backward, as if the mask hid all; a head that sees some loses none of it."""
+    from posenc.torch.attention import blocked
+
+    if impl == "in pieces":
+        monkeypatch.setattr(blocked, "FEW_PAIRS", 0)
+        impl = "blocked"
+    tensors = [x.double() for x in qkv(40, 40, batch=1)]
+    table = torch.zeros(7, HEADS, dtype=torch.float64)
+    table[:, 2], table[:3, 1], table[5:, 3] = -math.inf, -math.inf, -math.inf
+    cotangent = torch.randn(1, HEADS, 40, DIM, dtype=torch.float64)
+
+    def made(impl, dtype):
+        q, k, v, rows = (x.to(dtype).requires_grad_() for x in (*tensors, table))
+        options = {"encoding": pe.ClippedBias(HEADS, 3), "params": {"table": rows}, **BLIND[case]}
+        out = attend(q, k, v, impl=impl, **options)
+        return out, *torch.autograd.grad(out, [q, k, v, rows], cotangent.to(dtype))
+
+    truth = made("dense", torch.float64)
+    assert not truth[0][:, 2].any()
+    assert not any(x[:, 2].any() for x in truth[1:4])
+    for ours, expected in zip(made(impl, torch.float32), truth, strict=True):
+        assert torch.isfinite(expected).all()
+        # sums of at most 1,600 terms of about 1, rounded to 2^-24 each: far below if they average
+        assert (ours - expected).abs().max() < 1e-5 * max(1, expected.abs().max())
 
 
 def test_a_bias_of_ones_own_needs_six_lines():
@@ -576,6 +681,40 @@ def test_compiled_equals_eager(name):
     assert (call(q, k, v) - dense).abs().max() < 1e-5
     ours, theirs = (torch.autograd.grad(out.sum(), q)[0] for out in (call(q, k, v), dense))
     assert (ours - theirs).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("name", encodings())
+def test_compiles_as_one_graph_of_any_length(name):
+    """The encoding as an argument: then its sizes are symbols too."""
+    torch.compiler.reset()
+    encoding = encodings()[name]
+    call = torch.compile(attend, fullgraph=True, dynamic=True, backend="eager")
+    with torch.no_grad():
+        for length in (20, 31):
+            q, k, v = qkv(length, length, kv_heads=2, batch=1)
+            ours = call(q, k, v, encoding=encoding, causal=True)
+            dense = attend(q, k, v, encoding=encoding, causal=True, impl="dense")
+            assert (ours - dense).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("name", ["alibi", "t5", "rope", "shaw", "tempered rope"])
+def test_forward_mode_derivatives_equal_those_of_reverse_mode(name):
+    encoding = encodings()[name]
+    q, k, v, tangent, cotangent = torch.randn(5, 1, HEADS, 12, DIM, dtype=torch.float64)
+
+    def of_q(q):
+        return attend(q, k, v, encoding=encoding, causal=True)
+
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(q, tangent)
+        assert attend.explain(dual, k, v, encoding=encoding, causal=True).impl == "dense"
+        ours = torch.autograd.forward_ad.unpack_dual(of_q(dual)).tangent
+    functional = torch.func.jvp(of_q, (q,), (tangent,))[1]
+    q.requires_grad_()
+    slope = torch.autograd.grad(of_q(q), q, cotangent)[0]
+    expected = float((slope * tangent).sum())
+    for found in (ours, functional):  # sums of 1,000 products of about 1, in float64
+        assert abs(float((found.detach() * cotangent).sum()) - expected) < 1e-9
 
 
 def test_long_compiled_attention_leaves_the_graph_rather_than_build_a_matrix():

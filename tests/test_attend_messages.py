@@ -125,7 +125,11 @@ CASES = [
     ),
     ({"scale": "1"}, "scale must be a finite number; got scale='1'"),
     (
-        {"encoding": pe.Tempered(pe.RoPE(8), pe.LogN(9)), "scale": 1.0},
+        {
+            "encoding": pe.Tempered(pe.Shaw(8, 2), pe.LogN(9)),
+            "params": pe.Shaw(8, 2).init(np.random.default_rng(0)),
+            "scale": 1.0,
+        },
         "scale must be None for an encoding that makes the logits itself; got scale=1.0",
     ),
     (

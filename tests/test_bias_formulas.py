@@ -318,3 +318,65 @@ def test_initial_values_are_those_of_the_papers(rng):
     assert abs(pe.SwinBias(8, (7, 7)).init(rng)["table"].std() - 0.02) < 1e-3
     shaw = pe.Shaw(64, 16).init(rng)["key_table"]
     assert abs(shaw).max() <= np.sqrt(6 / 97) < 1.01 * abs(shaw).max()
+
+
+SHARDED = """
+import torch, torch.distributed as dist, posenc as pe
+from torch.distributed.fsdp import fully_shard
+from posenc.torch import BiasLogits
+dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+mesh = torch.distributed.device_mesh.init_device_mesh("cpu", (1,))
+module, p = BiasLogits(pe.FIRE(4)), torch.arange(5)
+expected = module(torch.zeros(1, 4, 5, 5), p).detach()
+made = fully_shard(module, mesh=mesh)(torch.zeros(1, 4, 5, 5), p)
+made.sum().backward()
+assert torch.equal(made, expected)
+assert all(x.grad is not None for x in module.parameters())
+dist.destroy_process_group()
+"""
+
+
+def test_parameters_can_be_sharded():
+    """FSDP refuses parameters without an axis, as FIRE's c was."""
+    import subprocess
+    import sys
+
+    done = subprocess.run(
+        [sys.executable, "-c", SHARDED], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_single_numbers_have_an_axis_in_the_module_and_none_in_the_encoding():
+    module = BiasLogits(pe.FIRE(4))
+    assert all(parameter.ndim for parameter in module.parameters())
+    assert module.tensors()["c"].shape == ()
+    old = {name: x.reshape(()) if x.numel() == 1 else x for name, x in module.state_dict().items()}
+    other = BiasLogits(pe.FIRE(4))
+    other.load_state_dict(old)
+    assert all(torch.equal(x, module.state_dict()[n]) for n, x in other.state_dict().items())
+    holder = torch.nn.ModuleDict({"bias": BiasLogits(pe.FIRE(4))})
+    holder.load_state_dict({f"bias.{name}": x for name, x in old.items()})
+
+
+@pytest.mark.parametrize("encoding", [pe.Shaw(4, 3), pe.TransformerXL(2, 4)], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_scores_of_halves_are_the_rounded_ones(encoding, dtype):
+    torch.manual_seed(0)
+    q, k = torch.randn(2, 2, 5, 4).to(dtype)
+    p, module = torch.arange(5), ScoreQK(encoding)
+    for made in (encoding, pe.Tempered(encoding, pe.SSMax())):
+        half, wide = (pe.logits(made, *qk, p, p, module.tensors()) for qk in ((q, k), _wide(q, k)))
+        assert half.dtype == dtype
+        assert torch.equal(half, wide.to(dtype))
+
+
+def _wide(q, k):
+    return q.float(), k.float()
+
+
+@pytest.mark.parametrize("reach", [0, 1])
+def test_one_row_for_all_distances_tells_no_order(reach):
+    for encoding in (pe.Shaw(8, reach), pe.ClippedBias(2, reach)):
+        assert encoding.traits.ordered == (reach > 0)
+        assert pe.check(encoding).ok

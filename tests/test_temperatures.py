@@ -109,3 +109,22 @@ def test_a_tempered_encoding_takes_the_positions_of_its_encoding(rng):
     plain = pe.logits(tempered.encoding, q, q, points, points)
     factors = pe.Llama4Temperature().factors(points[:, 0])
     assert np.allclose(pe.logits(tempered, q, q, points, points), plain * factors[:, None])
+
+
+@pytest.mark.parametrize(
+    "encoding",
+    [
+        pe.Tempered(pe.ALiBi(2), pe.LogN(16)),
+        pe.Tempered(pe.RoPE(8), pe.Llama4Temperature()),
+        pe.Tempered(pe.RoPE(8), pe.SSMax(0.0)),
+        pe.Tempered(pe.NoPE(), pe.SSMax()),
+    ],
+    ids=str,
+)
+def test_a_tempered_encoding_claims_what_is_left_and_the_doctor_agrees(encoding):
+    own, inner = encoding.traits, encoding.encoding.traits
+    assert own.any_length
+    assert own.exact
+    assert not own.relative
+    assert own.ordered == (inner.ordered and encoding.temperature != pe.SSMax(0.0))
+    assert pe.check(encoding).ok

@@ -217,8 +217,15 @@ def test_dynamic_scaling_wants_all_keys_unrotated(rng):
             lambda: RotateQK(pe.RoPE(8, scaling=pe.DynamicNTK(2.0, 16)))(
                 torch.ones(1, 1, 2, 8), torch.ones(1, 1, 1, 8), torch.arange(2), torch.arange(1)
             ),
-            "k must hold all keys, unrotated, for an encoding that depends on the length; "
-            "got 1 keys for 2 queries",
+            "k must hold all keys, unrotated, for an encoding that depends on the length (or "
+            "settle it with encoding.at(length)); got 1 keys for positions up to 1",
+        ),
+        (
+            lambda: RotateQK(pe.RoPE(8, scaling=pe.DynamicNTK(2.0, 16)))(
+                torch.ones(1, 1, 1, 8), torch.ones(1, 1, 1, 8), torch.tensor([5000])
+            ),
+            "k must hold all keys, unrotated, for an encoding that depends on the length (or "
+            "settle it with encoding.at(length)); got 1 keys for positions up to 5000",
         ),
     ],
 )
@@ -243,6 +250,67 @@ def test_nothing_is_turned_in_place_unless_both_fit():
     with pytest.raises(ValueError, match="must agree"):
         RotateQK(pe.RoPE(8), inplace=True)(q, k, torch.arange(2))
     assert torch.equal(q, before)
+
+
+JOINT = torch.arange(2 * 5 * 3 * 32, dtype=torch.float32)
+
+
+@pytest.mark.parametrize(
+    ("q", "k", "shared"),
+    [
+        (JOINT[:80], JOINT[40:120], True),  # from different places on, but overlapping
+        (JOINT[:160:2], JOINT[1:160:2], False),  # every second number each
+        (JOINT[:160:2], JOINT[79:239:2], False),
+        (JOINT[:160:2], JOINT[80:240:2], True),
+        (JOINT[:80], JOINT[80:160], False),
+    ],
+)
+def test_shared_memory_is_noticed_where_it_is(q, k, shared):
+    q, k = (x.unflatten(0, (1, 1, 5, 16)) for x in (q, k))
+    base, positions = JOINT.clone(), torch.arange(5)
+    try:
+        if shared:
+            with pytest.raises(ValueError, match="must not share their memory"):
+                RotateQK(pe.RoPE(16), inplace=True)(q, k, positions)
+            assert torch.equal(JOINT, base)
+        else:
+            expected = pe.RoPE(16).rotate(q, positions), pe.RoPE(16).rotate(k, positions)
+            turned = RotateQK(pe.RoPE(16), inplace=True)(q, k, positions)
+            assert all(torch.allclose(*pair) for pair in zip(turned, expected, strict=True))
+    finally:
+        JOINT.copy_(base)
+
+
+def test_parts_of_a_joint_projection_are_turned_in_place():
+    joint = torch.randn(2, 5, 3, 4, 16)
+    q, k, _ = (x.transpose(1, 2) for x in joint.unbind(2))
+    expected = pe.RoPE(16).rotate(q, torch.arange(5)), pe.RoPE(16).rotate(k, torch.arange(5))
+    turned = RotateQK(pe.RoPE(16), inplace=True)(q, k, torch.arange(5))
+    assert all(torch.allclose(*pair) for pair in zip(turned, expected, strict=True))
+    windows = torch.randn(40).as_strided((1, 1, 2, 16), (40, 40, 8, 1))
+    with pytest.raises(ValueError, match="q must not be expanded"):
+        RotateQK(pe.RoPE(16), inplace=True)(windows, torch.randn(1, 1, 2, 16), torch.arange(2))
+
+
+@pytest.mark.parametrize("encoding", [pe.RoPE(16), pe.XPos(16, pairing="halves")], ids=str)
+def test_in_place_compiles_as_one_graph(encoding, q, k):
+    positions, k_positions = torch.arange(5), torch.arange(7)
+    module = torch.compile(RotateQK(encoding, inplace=True), fullgraph=True, backend="aot_eager")
+    expected = specification(encoding, q, positions), specification(encoding, k, k_positions, True)
+    turned = module(q, k, positions, k_positions)
+    for ours, given, truth in zip(turned, (q, k), expected, strict=True):
+        assert ours is given
+        assert (given.double() - truth).abs().max() <= 2e-6
+
+
+@EACH
+def test_forward_mode_derivatives(encoding):
+    x, tangent = torch.randn(2, 1, 2, 3, 16, dtype=torch.float64)
+    positions = torch.tensor([0, 7, 100])
+    with torch.autograd.forward_ad.dual_level():
+        turned = encoding.rotate(torch.autograd.forward_ad.make_dual(x, tangent), positions)
+        slope = torch.autograd.forward_ad.unpack_dual(turned).tangent
+    assert torch.allclose(slope, encoding.rotate(tangent, positions))  # a rotation is linear
 
 
 @pytest.mark.parametrize("inplace", [False, True])

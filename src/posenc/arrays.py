@@ -5,6 +5,7 @@ speaks it through array-api-compat, which is imported when the first tensor come
 """
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -88,6 +89,13 @@ def detached(array: Array) -> Array:
     )
 
 
+def clip(x: Array, *, least: float | None = None, most: float | None = None) -> Array:
+    """x within bounds, in its dtype; array-api-compat's form for PyTorch cannot be compiled."""
+    if is_torch(x):
+        return x.clamp(min=least, max=most)
+    return namespace(x=x).clip(x, min=least, max=most)
+
+
 def sigmoid(x: Array) -> Array:
     """1 / (1 + e^-x), whose exponential never overflows."""
     xp = namespace(x=x)
@@ -113,7 +121,14 @@ def is_plain_tensor(*arrays: Array) -> bool:
     wrapped = torch._C._functorch.is_functorch_wrapped_tensor
     return all(
         type(array) in (torch.Tensor, torch.nn.Parameter) and not wrapped(array) for array in arrays
-    )
+    ) and not has_tangent(*arrays)
+
+
+def has_tangent(*arrays: Array) -> bool:
+    """Whether one of these is a dual tensor of `torch.autograd.forward_ad` or `torch.func.jvp`."""
+    from torch.autograd.forward_ad import unpack_dual
+
+    return any(unpack_dual(array).tangent is not None for array in arrays)
 
 
 def host(array: Array) -> np.ndarray | None:
@@ -149,8 +164,22 @@ def is_half(dtype: Dtype) -> bool:
 
 
 def default_float(like: Array) -> Dtype:
-    """The float dtype that the library of `like` makes from a Python float."""
-    return namespace(like=like).asarray(0.0).dtype
+    """The float dtype of results that no argument decides: float64 of NumPy, float32 of PyTorch.
+
+    JAX has float64 only when told to. `torch.set_default_dtype` does not count: it is for the
+    parameters of models, and a bfloat16 cannot tell far positions apart.
+    """
+    xp = namespace(like=like)
+    return xp.float32 if is_torch(like) else xp.asarray(0.0).dtype
+
+
+def unrounded(*arrays: Array) -> AbstractContextManager[Any]:
+    """A context without PyTorch's autocast, which rounds what a matrix product is given."""
+    torch = sys.modules.get("torch")
+    device = next((array.device.type for array in arrays if is_torch(array)), "meta")
+    if torch is None or device == "meta" or not torch.is_autocast_enabled(device):
+        return nullcontext()
+    return torch.autocast(device, enabled=False)
 
 
 def has_float64(like: Array) -> bool:

@@ -36,6 +36,7 @@ from posenc.arrays import (
     is_floating,
     is_integer,
     namespace,
+    unrounded,
     working,
 )
 from posenc.positions import ranked
@@ -252,24 +253,25 @@ def logits(
     q_pos = matched("q", q, q_pos, axes=encoding.axes)
     k_pos = matched("k", k, k_pos, axes=encoding.axes)
     k = grouped("k", k, q)
-    match encoding:
-        case Additive():
-            q, k = encoding.add(q, q_pos, params), encoding.add(k, k_pos, params)
-            return _products(q, k, scaled=encoding.scaled)
-        case Rotary():
-            encoding = settled(encoding, q_pos, k_pos)
-            q, k = encoding.rotate(q, q_pos), encoding.rotate_keys(k, k_pos)
-            return _products(q, k, scaled=encoding.scaled)
-        case Bias():
-            products = _products(q, k, scaled=encoding.scaled)
-            return _biased(products, bias_of(encoding, q_pos, k_pos, params))
-        case Scores():
-            return encoding.scores(q, k, q_pos, k_pos, params)
-        case _:
-            raise TypeError(
-                "encoding must derive from Additive, Rotary, Bias or Scores; "
-                f"got {type(encoding).__name__}"
-            )
+    with unrounded(q):
+        match encoding:
+            case Additive():
+                q, k = encoding.add(q, q_pos, params), encoding.add(k, k_pos, params)
+                return _products(q, k, scaled=encoding.scaled)
+            case Rotary():
+                encoding = settled(encoding, q_pos, k_pos)
+                q, k = encoding.rotate(q, q_pos), encoding.rotate_keys(k, k_pos)
+                return _products(q, k, scaled=encoding.scaled)
+            case Bias():
+                products = _products(q, k, scaled=encoding.scaled)
+                return _biased(products, bias_of(encoding, q_pos, k_pos, params))
+            case Scores():
+                return cast(encoding.scores(q, k, q_pos, k_pos, params), q.dtype)
+            case _:
+                raise TypeError(
+                    "encoding must derive from Additive, Rotary, Bias or Scores; "
+                    f"got {type(encoding).__name__}"
+                )
 
 
 def bias_of(
@@ -384,11 +386,6 @@ def _products(q: Array, k: Array, *, scaled: bool) -> Array:
 
 
 def _biased(products: Array, bias: Array) -> Array:
-    if not is_array(bias) or bias.ndim < 3 or tuple(bias.shape[-2:]) != tuple(products.shape[-2:]):
-        shape = tuple(bias.shape) if is_array(bias) else bias
-        raise ValueError(
-            f"bias must be (…, head, q, k) with q, k = {tuple(products.shape[-2:])}; got {shape}"
-        )
     if products.ndim > 2 and 1 != bias.shape[-3] != products.shape[-3]:
         raise ValueError(
             f"q and k must have the heads of the bias, {bias.shape[-3]}; got {products.shape[-3]}"

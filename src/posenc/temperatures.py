@@ -12,11 +12,20 @@ from typing import Any
 import numpy as np
 
 from posenc import rules
-from posenc.arrays import Array, Dtype, cast, has_float64, host, namespace
+from posenc.arrays import Array, Dtype, cast, clip, has_float64, host, namespace, working
 from posenc.encodings.nope import NoPE
-from posenc.mechanisms import Encoding, Params, Rotary, Scores, logits, result_dtype, settled
+from posenc.mechanisms import (
+    Encoding,
+    Params,
+    Rotary,
+    Scores,
+    Traits,
+    logits,
+    result_dtype,
+    settled,
+)
 from posenc.messages import said
-from posenc.positions import ranked
+from posenc.positions import LIMIT, ranked
 
 
 class Temperature(ABC):
@@ -87,7 +96,7 @@ class LogN(Temperature):
         rules.whole("original_length", self.original_length, least=2)
 
     def _factors(self, p: Array, xp: Any) -> Array:
-        return xp.clip(xp.log1p(p) / math.log(self.original_length), min=1.0)
+        return clip(xp.log1p(p) / math.log(self.original_length), least=1.0)
 
 
 @dataclass(frozen=True)
@@ -115,6 +124,9 @@ class SSMax(Temperature):
 class Tempered(Scores):
     """An encoding whose logits are multiplied by a temperature of the query's position.
 
+    All else is that of the encoding: its parameters, its positions, what it does to values. Of its
+    traits those stay that hold of logits whose rows are multiplied: they are no longer relative.
+
     >>> import numpy as np
     >>> from posenc import RoPE
     >>> encoding = Tempered(RoPE(8), Llama4Temperature())
@@ -138,9 +150,21 @@ class Tempered(Scores):
                 "temperature must be a Temperature; got {temperature!r}",
                 temperature=self.temperature,
             )
-        for name in ("axes", "causal_only", "fixed", "scaled", "dim", "heads"):
+        for name in ("about", "axes", "causal_only", "fixed", "scaled", "dim", "heads"):
             if hasattr(self.encoding, name):
                 object.__setattr__(self, name, getattr(self.encoding, name))
+
+    @property
+    def traits(self) -> Traits:
+        """Those of the encoding that a factor on each row leaves; order needs one that is not 0."""
+        own = self.encoding.traits
+        positive = bool((self.temperature.factors(np.array([1, LIMIT - 1])) > 0).all())
+        return Traits(
+            any_length=own.any_length,
+            exact=own.exact,
+            ordered=own.ordered and positive,
+            decays=own.decays and positive,
+        )
 
     def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
         """Those of the encoding."""
@@ -149,7 +173,8 @@ class Tempered(Scores):
     def scores(
         self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
     ) -> Array:
-        made = logits(self.encoding, q, k, q_pos, k_pos, params)
+        wide = working(namespace(q=q), q.dtype)  # a half is rounded once, by `logits`
+        made = logits(self.encoding, cast(q, wide), cast(k, wide), q_pos, k_pos, params)
         return made * self.row_factors(made, q_pos)
 
     def folded(
@@ -159,9 +184,22 @@ class Tempered(Scores):
         if isinstance(self.encoding, Rotary):
             rotary = settled(self.encoding, q_pos, k_pos)
             q, k = rotary.rotate(q, q_pos), rotary.rotate_keys(k, k_pos)
+        elif isinstance(self.encoding, Scores):
+            made = self.encoding.folded(q, k, q_pos, k_pos, params)
+            if made is None:
+                return None
+            q, k = made
         elif not isinstance(self.encoding, NoPE):
             return None
         return q * self.row_factors(q, q_pos), k
+
+    def mixed(
+        self, weights: Array, v: Array, q_pos: Array, k_pos: Array, params: Params | None = None
+    ) -> Array:
+        """What the encoding does to values: a temperature does nothing to them."""
+        if isinstance(self.encoding, Scores):
+            return self.encoding.mixed(weights, v, q_pos, k_pos, params)
+        return weights @ v
 
     def row_factors(self, x: Array, q_pos: Array) -> Array:
         """Factors beside the rows of x (…, q, channel); on several axes time, the first, counts."""

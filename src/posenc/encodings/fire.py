@@ -7,7 +7,7 @@ import numpy as np
 from posenc import rules
 from posenc.about import About
 from posenc.arguments import sentences
-from posenc.arrays import Array, cast, namespace, working
+from posenc.arrays import Array, cast, clip, namespace, unrounded, working
 from posenc.encodings.tables import MOST_HEADS, named
 from posenc.mechanisms import Bias, Params, Traits
 from posenc.messages import later
@@ -110,5 +110,7 @@ class FIRE(Bias):
         shape = tuple(x.shape)
         # pairs lie along the last axis throughout, where arithmetic is quickest
         x = xp.reshape(x, (*shape[:-2], 1, shape[-2] * shape[-1]))
-        hidden = xp.clip(w1 * x + b1[:, None], min=0.0)
-        return xp.reshape(w2 @ hidden + b2[:, None], (*shape[:-2], self.heads, *shape[-2:]))
+        hidden = clip(w1 * x + b1[:, None], least=0.0)
+        with unrounded(hidden):
+            made = w2 @ hidden + b2[:, None]
+        return xp.reshape(made, (*shape[:-2], self.heads, *shape[-2:]))

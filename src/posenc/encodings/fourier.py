@@ -9,7 +9,7 @@ import numpy as np
 from posenc import rules
 from posenc.about import About
 from posenc.arguments import sentences
-from posenc.arrays import Array, Dtype, cast, namespace, working
+from posenc.arrays import Array, Dtype, cast, namespace, unrounded, working
 from posenc.encodings.tables import named
 from posenc.mechanisms import Additive, Params, Traits, result_dtype
 from posenc.messages import later, said
@@ -163,8 +163,9 @@ class LearnedFourier(Additive):
         weights = {name: named(params, name, shape) for name, shape in shapes.items()}
         points, dtype = _coordinates(positions, weights["w_r"], self.axes, dtype)
         given = {name: cast(weights[name], points.dtype) for name in shapes}
-        hidden = gelu(self.hidden_inputs(points, given))
-        return cast(hidden @ given["w_2"] + given["b_2"], dtype)
+        with unrounded(points):
+            hidden = gelu(self.hidden_inputs(points, given))
+            return cast(hidden @ given["w_2"] + given["b_2"], dtype)
 
     def hidden_inputs(self, points: Array, params: Params) -> Array:
         """f(v) W_1 + b_1, what enters each hidden unit: points (…, axes) -> (…, hidden).

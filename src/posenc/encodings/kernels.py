@@ -11,6 +11,7 @@ from posenc.arguments import sentences
 from posenc.arrays import (
     Array,
     cast,
+    clip,
     default_float,
     detached,
     has_float64,
@@ -104,14 +105,14 @@ class KERPLE(Bias):
         """
         r1, r2 = (_at_least(named(params, name, (self.heads,))) for name in ("r1", "r2"))
         if self.kernel == "power":
-            r2 = _kept(r2, namespace(r2=r2).clip(r2, max=2.0))
+            r2 = _kept(r2, clip(r2, most=2.0))
         return r1, r2
 
 
 def _at_least(r: Array) -> Array:
     xp = namespace(params=r)
     r = cast(r, working(xp, r.dtype))
-    return _kept(r, xp.clip(r, min=LEAST))
+    return _kept(r, clip(r, least=LEAST))
 
 
 def _kept(r: Array, within: Array) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 from posenc import rules
 from posenc.about import About
 from posenc.arguments import HEAD_DIM, sentences
-from posenc.arrays import Array, cast, namespace, working
+from posenc.arrays import Array, cast, clip, namespace, working
 from posenc.encodings.tables import named, whole_distances
 from posenc.mechanisms import Params, Scores, Traits
 from posenc.messages import later
@@ -56,7 +56,8 @@ class Shaw(Scores):
 
     @property
     def traits(self) -> Traits:
-        return Traits(any_length=True, relative=True, bounded=True, exact=True, ordered=True)
+        ordered = self.reach > 0  # one row for all distances tells none apart
+        return Traits(any_length=True, relative=True, bounded=True, exact=True, ordered=ordered)
 
     def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
         rules.generator("rng", rng)
@@ -107,7 +108,7 @@ class Shaw(Scores):
         >>> Shaw(4, 2).rows_of(np.array([-9, -1, 0, 1, 9]))
         array([0, 1, 2, 3, 4])
         """
-        return namespace(ahead=ahead).clip(ahead, min=-self.reach, max=self.reach) + self.reach
+        return clip(ahead, least=-self.reach, most=self.reach) + self.reach
 
     def _table(self, params: Params | None, name: str) -> Array:
         return named(params, name, (2 * self.reach + 1, self.dim))

@@ -8,7 +8,17 @@ import numpy as np
 from posenc import rules
 from posenc.about import About
 from posenc.arguments import sentences
-from posenc.arrays import Array, cast, host, is_integer, namespace, sigmoid, working
+from posenc.arrays import (
+    Array,
+    cast,
+    clip,
+    host,
+    is_integer,
+    namespace,
+    sigmoid,
+    unrounded,
+    working,
+)
 from posenc.encodings.tables import MOST_HEADS, looked_up, named
 from posenc.mechanisms import Bias, Params, Traits
 from posenc.messages import later, said
@@ -162,8 +172,9 @@ class SwinV2Bias(Bias):
         t = xp.stack(
             [self.coordinates(cast(d, wide), s) for d, s in zip(away, sides, strict=True)], axis=-1
         )
-        hidden = xp.clip(t @ xp.matrix_transpose(w1) + b1, min=0.0)
-        bias = 16 * sigmoid(hidden @ xp.matrix_transpose(w2))
+        with unrounded(t):
+            hidden = clip(t @ xp.matrix_transpose(w1) + b1, least=0.0)
+            bias = 16 * sigmoid(hidden @ xp.matrix_transpose(w2))
         return xp.moveaxis(bias, -1, -3)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from posenc import rules
 from posenc.about import About
 from posenc.arguments import sentences
-from posenc.arrays import Array, cast, default_float, namespace
+from posenc.arrays import Array, cast, clip, default_float, namespace
 from posenc.encodings.tables import MOST_HEADS, looked_up, named, whole_distances
 from posenc.mechanisms import Bias, Params, Traits
 from posenc.messages import later
@@ -79,7 +79,7 @@ class T5Bias(Bias):
     def buckets_of(self, behind: Array) -> Array:
         """The bucket of each distance i - j of a key behind its query (negative: ahead of it)."""
         xp = namespace(behind=behind)
-        count, first, away = self.buckets, 0, xp.clip(behind, min=0)
+        count, first, away = self.buckets, 0, clip(behind, least=0)
         if self.bidirectional:
             count //= 2
             first, away = count * cast(behind < 0, behind.dtype), abs(behind)
@@ -87,7 +87,7 @@ class T5Bias(Bias):
         # float32 and float64 agree on every bucket of (32, 128): no edge falls on a whole distance
         floats = cast(xp.where(away < near, near, away), default_float(behind))
         steps = xp.log(floats / near) / math.log(self.max_distance / near) * (count - near)
-        far = xp.clip(near + cast(steps, away.dtype), max=count - 1)
+        far = clip(near + cast(steps, away.dtype), most=count - 1)
         return first + xp.where(away < near, away, far)
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:

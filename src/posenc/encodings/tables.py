@@ -6,7 +6,7 @@ import numpy as np
 
 from posenc import rules
 from posenc.about import About
-from posenc.arrays import Array, is_array, is_floating, is_integer, namespace
+from posenc.arrays import Array, clip, is_array, is_floating, is_integer, namespace
 from posenc.mechanisms import Bias, Params, Traits
 from posenc.messages import later
 from posenc.positions import LIMIT, distances
@@ -82,7 +82,8 @@ class ClippedBias(Bias):
 
     @property
     def traits(self) -> Traits:
-        return Traits(any_length=True, relative=True, bounded=True, exact=True, ordered=True)
+        ordered = self.reach > 0  # one row for all distances tells none apart
+        return Traits(any_length=True, relative=True, bounded=True, exact=True, ordered=ordered)
 
     def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
         rules.generator("rng", rng)
@@ -99,5 +100,4 @@ class ClippedBias(Bias):
         >>> ClippedBias(1, 2).rows_of(np.array([-9, -1, 0, 1, 9]))
         array([0, 1, 2, 3, 4])
         """
-        clipped = namespace(behind=behind).clip(behind, min=-self.reach, max=self.reach)
-        return clipped + self.reach
+        return clip(behind, least=-self.reach, most=self.reach) + self.reach

@@ -16,7 +16,8 @@ class EncodingModule(nn.Module):
     """An encoding with its parameters, drawn as its paper says unless `params` are given.
 
     What is learned is a parameter of the module; what is drawn and kept (the matrix of Fourier
-    features) is a buffer that no cast rounds; all else is no state.
+    features) is a buffer that no cast rounds; all else is no state. A single number (c of FIRE) is
+    kept as (1,), for FSDP shards no tensor without an axis.
     """
 
     def __init__(self, encoding: Encoding, params: Mapping[str, Any] | None = None):
@@ -25,12 +26,12 @@ class EncodingModule(nn.Module):
         drawn = encoding.init(rng())
         self.params = nn.ParameterDict()
         for name, values in drawn.items():
-            empty = torch.empty(values.shape)
             if name in encoding.fixed:
-                self.register_buffer(name, empty)
-            else:
-                self.params[name] = nn.Parameter(empty)
-        self._names = tuple(drawn)
+                self.register_buffer(name, torch.empty(values.shape, dtype=torch.float32))
+            else:  # in the default dtype, like the parameters of any module
+                self.params[name] = nn.Parameter(torch.empty(values.shape or (1,)))
+        self._shapes = {name: values.shape for name, values in drawn.items()}
+        self.register_load_state_dict_pre_hook(_with_an_axis)
         self._fill(drawn if params is None else _given(params, drawn))
 
     def reset_parameters(self) -> None:
@@ -39,7 +40,7 @@ class EncodingModule(nn.Module):
 
     def tensors(self) -> dict[str, Tensor]:
         """The parameters by the names that the encoding has for them."""
-        return {name: self._tensor(name) for name in self._names}
+        return {name: self._tensor(name).reshape(shape) for name, shape in self._shapes.items()}
 
     def extra_repr(self) -> str:
         """The encoding."""
@@ -53,7 +54,7 @@ class EncodingModule(nn.Module):
         for name, values in drawn.items():
             tensor = self._tensor(name)
             if not tensor.is_meta:
-                tensor.copy_(torch.as_tensor(values, device="cpu"))
+                tensor.copy_(torch.as_tensor(values, device="cpu").reshape(tensor.shape))
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "EncodingModule":
         """Move the fixed tensors with the module, but never round them."""
@@ -64,6 +65,14 @@ class EncodingModule(nn.Module):
             if after.dtype != tensor.dtype:
                 setattr(self, name, tensor.to(after.device))
         return self
+
+
+def _with_an_axis(module: nn.Module, state: dict[str, Any], prefix: str, *_: Any) -> None:
+    """Take single numbers out of a state dict that has them without an axis."""
+    for name in module.get_submodule("params").state_dict():
+        key = f"{prefix}params.{name}"
+        if key in state and not state[key].ndim:
+            state[key] = state[key].reshape(1)
 
 
 def of_kind(encoding: Any, kind: type[Kind]) -> Kind:

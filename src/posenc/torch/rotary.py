@@ -1,9 +1,11 @@
 """The module that turns queries and keys."""
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from posenc import rules
+from posenc.arrays import host
 from posenc.mechanisms import Rotary, floating, settled
 from posenc.rotation_torch import turn_in_place
 from posenc.temperatures import Tempered
@@ -41,12 +43,9 @@ class RotateQK(nn.Module):
         floating("k", k)
         if q.shape[-1] != k.shape[-1]:
             raise ValueError(f"q and k must have one head dim; got {q.shape[-1]} and {k.shape[-1]}")
-        if not self.rotary.settled and k.shape[-2] < q.shape[-2]:
-            raise ValueError(
-                "k must hold all keys, unrotated, for an encoding that depends on the length; "
-                f"got {k.shape[-2]} keys for {q.shape[-2]} queries"
-            )
         rotary = settled(self.rotary, positions, k_positions)
+        if not self.rotary.settled:
+            _all_keys(k, positions, k_positions)
         if self.inplace:
             _in_place(rotary, q, k, positions, k_positions)
         else:
@@ -61,16 +60,73 @@ class RotateQK(nn.Module):
         return f"{self.encoding}, inplace={self.inplace}"
 
 
+def _all_keys(k: Tensor, *positions: Tensor) -> None:
+    """Say that keys are missing: those of a cache were turned for a shorter text."""
+    values = [host(p) for p in positions]
+    length = 1 + max((int(p.max()) for p in values if p is not None and p.size), default=-1)
+    if k.shape[-2] < length:
+        raise ValueError(
+            "k must hold all keys, unrotated, for an encoding that depends on the length (or "
+            "settle it with encoding.at(length)); "
+            f"got {k.shape[-2]} keys for positions up to {length - 1}"
+        )
+
+
 def _in_place(rotary: Rotary, q: Tensor, k: Tensor, positions: Tensor, k_positions: Tensor) -> None:
     """Turn q and k where they lie, once both are known to fit."""
     for name, x in (("q", q), ("k", k)):
         if torch.is_grad_enabled() and x.requires_grad:
             raise ValueError(f"{name} must not require a gradient to be turned in place")
-        if any(n > 1 and step == 0 for n, step in zip(x.shape, x.stride(), strict=True)):
+        if _overlaps_itself(x):
             raise ValueError(f"{name} must not be expanded to be turned in place")
-    if q.data_ptr() == k.data_ptr() and q.numel():
+    if torch.compiler.is_compiling():  # no memory to look at; the compiler does without temporaries
+        q.copy_(rotary.rotate(q, positions))
+        k.copy_(rotary.rotate_keys(k, k_positions))
+        return
+    if _share_memory(q, k):
         raise ValueError("q and k must not share their memory to be turned in place")
     queries = rotary.tables_for(q, positions, rotary.cos_sin)
     keys = rotary.tables_for(k, k_positions, rotary.key_cos_sin)
     for x, (cos, sin, rotated) in ((q, queries), (k, keys)):
         turn_in_place(x, cos, sin, pairing=rotary.pairing, trailing=rotated == "trailing")
+
+
+def _overlaps_itself(x: Tensor) -> bool:
+    """Whether two places of x may be one in memory: a step within what smaller steps span."""
+    span = 0
+    for step, size in sorted(zip(x.stride(), x.shape, strict=True)):
+        if size > 1:
+            if step <= span:
+                return True
+            span += step * (size - 1)
+    return False
+
+
+def _share_memory(q: Tensor, k: Tensor) -> bool:
+    """Whether a number of q is one of k, which parts of a joint projection do not have."""
+    if not (q.numel() and k.numel()) or q.device != k.device or q.is_meta:
+        return False
+    (q_first, q_end), (k_first, k_end) = (_extent(x) for x in (q, k))
+    if q_end <= k_first or k_end <= q_first:
+        return False
+    return np.shares_memory(np.asarray(_Addresses(q)), np.asarray(_Addresses(k)))
+
+
+def _extent(x: Tensor) -> tuple[int, int]:
+    """The first address of x and the one past its last."""
+    span = sum(step * (size - 1) for step, size in zip(x.stride(), x.shape, strict=True))
+    return x.data_ptr(), x.data_ptr() + (span + 1) * x.element_size()
+
+
+class _Addresses:
+    """Where a tensor lies, for NumPy, which compares addresses without reading what is there."""
+
+    def __init__(self, x: Tensor):
+        width = x.element_size()
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": tuple(x.shape),
+            "strides": tuple(step * width for step in x.stride()),
+            "typestr": f"|V{width}",
+            "data": (x.data_ptr(), False),
+        }

@@ -8,14 +8,13 @@ import torch
 from torch import Tensor, nn
 
 from posenc import rules
-from posenc.arrays import is_plain_tensor
+from posenc.arrays import has_tangent, is_plain_tensor, unrounded
 from posenc.encodings import NoPE
 from posenc.mechanisms import Encoding
 from posenc.torch.attention import flex, folded
 from posenc.torch.attention.blocked import blocked, how
 from posenc.torch.attention.call import FEW, Call, called
 from posenc.torch.attention.dense import dense
-from posenc.torch.attention.pieces import unrounded
 
 Impl = Literal["auto", "dense", "blocked", "folded", "flex"]
 
@@ -65,7 +64,7 @@ class Attend:
     `dense` builds the bias and is the specification; `blocked` goes through blocks of queries and,
     where pairs are more than 2^20, builds nothing that is N x N, forward or backward; `folded` puts
     the bias into a few more channels of q and k; `flex` is PyTorch's FlexAttention. One that cannot
-    serve is an error. A second derivative has only `dense`.
+    serve is an error. A second or a forward-mode derivative has only `dense`.
 
     >>> import posenc as pe
     >>> q, k, v = torch.randn(3, 1, 8, 100, 16)
@@ -108,7 +107,8 @@ class Attend:
             scale=scale,
         )
         if not q.numel() or not k.shape[2]:  # no query, or none that sees a key
-            return v.new_zeros(*q.shape[:3], v.shape[3])
+            nothing = sum(x.reshape(-1)[:0].sum() for x in call.tensors())  # whose gradients are 0
+            return v.new_zeros(*q.shape[:3], v.shape[3]) + nothing
         form = FORMS[_chosen(call)[0] if impl == "auto" else impl]
         with unrounded(q):
             return form(call)
@@ -139,6 +139,8 @@ attend = Attend()
 
 def _chosen(call: Call) -> tuple[str, str]:
     """The form for `auto` and the reason."""
+    if not torch.compiler.is_compiling() and has_tangent(*call.tensors()):
+        return "dense", "it has a forward-mode derivative, which the other forms have not"
     left = call.left()
     if isinstance(left.encoding, NoPE) and left.q.shape[-1] <= 2 * call.q.shape[-1]:
         return "folded", "all of it is in q and k before PyTorch's own attention"

@@ -139,7 +139,7 @@ def _scored(call: Call, rows: slice, keys: slice, names: tuple[str, ...]) -> Any
         wide = torch.float32 if q.element_size() < 4 else q.dtype
         q, k, v = (x.to(wide) for x in (q, k, v))
         where = (along(call.q_pos, rows, call.encoding), along(call.k_pos, keys, call.encoding))
-        made = logits(call.encoding, q, k, *where, params)
+        made = logits(call.encoding, call.scaled(q), k, *where, params)
         here = replace(call, params=params)
         return weighed(here, made, grouped("v", v, q), rows, keys).to(call.v.dtype)
 

@@ -85,6 +85,12 @@ class Call:
         """How many queries and keys meet, in one head."""
         return self.q.shape[0] * self.q.shape[2] * self.k.shape[2]
 
+    def scaled(self, q: Tensor) -> Tensor:
+        """q for `logits`, which has a scale of its own: products then have that of this call."""
+        if isinstance(_acting(self.encoding), Scores):
+            return q
+        return q * (self.scale * (math.sqrt(q.shape[-1]) if self.encoding.scaled else 1.0))
+
     def tensors(self) -> tuple[Tensor, ...]:
         """q, k, v and the parameters: what may have a gradient."""
         return (self.q, self.k, self.v, *(self.params or {}).values())
@@ -111,14 +117,27 @@ class Call:
         if isinstance(self.encoding, Rotary):
             rotary = settled(self.encoding, *where)
             q, k = rotary.rotate(self.q, self.q_pos), rotary.rotate_keys(self.k, self.k_pos)
-        elif isinstance(self.encoding, Scores) and type(self.encoding).mixed is Scores.mixed:
+        elif isinstance(self.encoding, Scores) and not _mixes(self.encoding):
             made = self.encoding.folded(self.q, self.k, *where, self.params)
             if made is None or is_half(self.q.dtype):  # a half would round what is put into it
                 return self
             q, k = (x.to(self.v.dtype) for x in made)
         else:
             return self
-        return replace(self, q=q, k=k, encoding=NoPE(), params=None)
+        if self.encoding.axes is not None:  # NoPE, which is left, has plain numbers for positions
+            where = self.q_pos[..., 0], self.k_pos[..., 0]
+        return replace(self, q=q, k=k, q_pos=where[0], k_pos=where[1], encoding=NoPE(), params=None)
+
+
+def _acting(encoding: Encoding) -> Encoding:
+    """The encoding itself, out of its temperatures."""
+    return _acting(encoding.encoding) if isinstance(encoding, Tempered) else encoding
+
+
+def _mixes(encoding: Encoding) -> bool:
+    """Whether it has a say in the values."""
+    acting = _acting(encoding)
+    return isinstance(acting, Scores) and type(acting).mixed is not Scores.mixed
 
 
 def called(
@@ -178,7 +197,7 @@ def _opened(
         encoding = encoding.encoding
     if not isinstance(encoding, Encoding):
         raise TypeError(f"encoding must be an Encoding or a module of one; got {encoding!r}")
-    acting = encoding.encoding if isinstance(encoding, Tempered) else encoding
+    acting = _acting(encoding)
     if isinstance(acting, Additive):
         raise TypeError(
             "encoding must act on queries, keys or logits; "
@@ -337,7 +356,7 @@ def _mask(mask: Tensor | None, q: Tensor, k: Tensor) -> Tensor | None:
 def _scale(scale: float | None, encoding: Encoding, q: Tensor) -> float:
     if scale is None:
         return 1 / math.sqrt(q.shape[3]) if encoding.scaled else 1.0
-    if isinstance(encoding, Scores):
+    if isinstance(_acting(encoding), Scores):
         raise ValueError(
             f"scale must be None for an encoding that makes the logits itself; got scale={scale!r}"
         )

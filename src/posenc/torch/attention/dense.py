@@ -16,18 +16,17 @@ def dense(call: Call) -> Tensor:
     """softmax(logits) v, in at least float32; a query that sees nothing gets 0."""
     wide = working(torch, call.v.dtype)
     q, k, v = (x.to(wide) for x in (call.q, call.k, call.v))
-    if not isinstance(call.encoding, Scores):
-        q = q * (call.scale * (math.sqrt(q.shape[-1]) if call.encoding.scaled else 1.0))
-    made = logits(call.encoding, q, k, call.q_pos, call.k_pos, call.params)
+    made = logits(call.encoding, call.scaled(q), k, call.q_pos, call.k_pos, call.params)
     out = weighed(call, made, grouped("v", v, q), EVERY, EVERY)
     return out.to(call.v.dtype)
 
 
 def weighed(call: Call, made: Tensor, v: Tensor, rows: slice, keys: slice) -> Tensor:
     """Attention out of these logits (…, q, k), by what the encoding makes of weights and values."""
-    seen = call.sight.visible(rows, keys)
-    weights = torch.softmax(made.masked_fill(~seen, -math.inf), dim=-1)
-    weights = weights.masked_fill(~seen.any(-1, keepdim=True), 0.0)
+    made = made.masked_fill(~call.sight.visible(rows, keys), -math.inf)
+    # a query that sees nothing, by the mask or by biases of -inf, has no weights and no gradients
+    blind = (made == -math.inf).all(-1, keepdim=True)
+    weights = torch.softmax(made.masked_fill(blind, 0.0), dim=-1).masked_fill(blind, 0.0)
     if isinstance(call.encoding, Scores):
         where = along(call.q_pos, rows, call.encoding), along(call.k_pos, keys, call.encoding)
         return call.encoding.mixed(weights, v, *where, call.params)

@@ -7,12 +7,11 @@ import torch
 from torch import Tensor
 from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
-from posenc.arrays import host, is_integer
+from posenc.arrays import host, is_integer, unrounded
 from posenc.encodings import NoPE
 from posenc.mechanisms import Bias
 from posenc.torch.attention.blocked import blocked
 from posenc.torch.attention.call import Call, Sight
-from posenc.torch.attention.pieces import unrounded
 from posenc.torch.attention.toeplitz import bias_line
 
 BLOCK = 128
@@ -65,7 +64,7 @@ def _flex(call: Call) -> Tensor:
         score_mod=_score_mod(call),
         block_mask=_block_mask(call),
         scale=call.scale,
-        enable_gqa=call.q.shape[1] != call.k.shape[1],
+        enable_gqa=bool(call.q.shape[1] != call.k.shape[1]),
     )
     return out[..., :dim]
 

@@ -52,7 +52,7 @@ def widened(call: Call) -> Call:
     assert isinstance(call.encoding, Bias)
     low = torch.minimum(call.q_pos.amin(), call.k_pos.amin())
     high = torch.maximum(call.q_pos.amax(), call.k_pos.amax())
-    middle = ((low + high) / 2).round().to(call.k_pos.dtype)
+    middle = (low + high) // 2  # whole for whole positions, whatever the default dtype
     terms = call.encoding.terms(
         call.q_pos - middle, call.k_pos - middle, call.params, causal=call.sight.causal
     )

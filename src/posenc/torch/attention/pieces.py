@@ -5,14 +5,13 @@ as well, so no matrix of all queries and all keys ever exists.
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from posenc.arrays import working
+from posenc.arrays import unrounded, working
 
 Extras = tuple[Tensor, ...]
 
@@ -61,7 +60,7 @@ class _InPieces(torch.autograd.Function):
                 x[index].detach().requires_grad_(need)
                 for x, index, need in zip(tensors, where, needed, strict=True)
             ]
-            with unrounded(grad):
+            with unrounded(grad):  # a backward pass may run within autocast
                 with torch.enable_grad():
                     made = piece.attend(*parts[:3], tuple(parts[3:]))
                 wanted = [part for part in parts if part.requires_grad]
@@ -74,13 +73,6 @@ class _InPieces(torch.autograd.Function):
             total if total is None else total.to(x.dtype)
             for total, x in zip(totals, tensors, strict=True)
         ]
-
-
-def unrounded(x: Tensor) -> Any:
-    """Without autocast, which would round a bias to a half; a backward pass may run within it."""
-    if x.is_meta or not torch.is_autocast_enabled(x.device.type):
-        return nullcontext()
-    return torch.autocast(x.device.type, enabled=False)
 
 
 def _parts(piece: Piece, q: Tensor, k: Tensor) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
@@ -97,7 +89,7 @@ def _parts(piece: Piece, q: Tensor, k: Tensor) -> tuple[tuple[slice, ...], tuple
 
 def fused(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:
     """PyTorch's attention; it is fast only where values are as wide as keys."""
-    grouped, dim = q.shape[1] != k.shape[1], v.shape[-1]
+    grouped, dim = bool(q.shape[1] != k.shape[1]), v.shape[-1]  # no symbol, when compiled
     if q.shape[-1] != dim:
         wide = max(q.shape[-1], dim)
         q, k, v = (nn.functional.pad(x, (0, wide - x.shape[-1])) for x in (q, k, v))

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from posenc.arrays import working
 from posenc.mechanisms import Bias, bias_of
 from posenc.torch.attention.call import Call
 from posenc.torch.attention.pieces import Extras, Piece, blocks, fused, in_pieces
@@ -60,7 +61,9 @@ def _pieces(call: Call, values: Tensor, offset: int) -> list[Piece]:
     pieces: list[Piece] = []
     for heads, nearest, farthest in _runs(call, values, offset):
         reach = farthest - nearest + 1
-        size = min(ROWS, max(256, 2 ** math.ceil(math.log2(max(reach, 1)))))
+        if reach < 1:  # nothing is seen
+            continue
+        size = min(ROWS, max(256, 2 ** math.ceil(math.log2(reach))))
         if values.requires_grad:  # its gradient is made for each pair before it is summed
             size = affordable(call, size)
         for rows in blocks(queries, size):
@@ -135,17 +138,20 @@ def _matter(call: Call, values: Tensor, own: int) -> Tensor:
 
     A product is at most |q| |k|; the key at the query's own position has one that is known. Where
     all keys from some distance on, taken together, weigh so little beside that one that they are
-    lost in rounding, none of them can matter.
+    lost in rounding, none of them can matter. In a half products overflow and are off by nats, so
+    they are formed in float32 at least, where with a unit roundoff of eps / 2 a product is off by
+    dim eps / 2 of |q| |k| and the two norms together by as much.
     """
-    queries, heads = call.q.shape[2], call.q.shape[1]
-    q, k = call.q.detach(), call.k.detach()
+    queries, heads, dim = call.q.shape[2], call.q.shape[1], call.q.shape[3]
+    q, k = (x.detach().to(working(torch, x.dtype)) for x in (call.q, call.k))
     start = own + 1 - queries
     group = heads // k.shape[1]
     beside = k[:, :, start : start + queries].repeat_interleave(group, dim=1)
-    products = torch.linalg.vecdot(q, beside).float() * call.scale
-    norms = torch.linalg.vector_norm(q, dim=-1).float()
-    longest = torch.linalg.vector_norm(k, dim=-1).float().amax(2, keepdim=True)
-    most = norms * longest.repeat_interleave(group, dim=1) * abs(call.scale) - products
+    products = torch.linalg.vecdot(q, beside) * call.scale
+    norms = torch.linalg.vector_norm(q, dim=-1)
+    longest = torch.linalg.vector_norm(k, dim=-1).amax(2, keepdim=True)
+    bound = norms * longest.repeat_interleave(group, dim=1) * abs(call.scale)
+    most = bound * (1 + (dim + 4) * torch.finfo(q.dtype).eps) - products
     bits = 53 if q.dtype == torch.float64 else 24
     behind = torch.logcumsumexp(values[:, : own + 1], dim=1)
     ahead = torch.logcumsumexp(values[:, own + 1 :].flip(1), dim=1).flip(1)
