@@ -33,7 +33,7 @@ class Explorer:
     def interrupt(self) -> str:
         """Press Ctrl-C; what it says on stderr."""
         os.killpg(self.process.pid, signal.SIGINT)
-        return self.process.communicate(timeout=30)[1]
+        return self.process.communicate(timeout=60)[1]
 
 
 @contextlib.contextmanager

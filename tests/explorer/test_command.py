@@ -21,13 +21,15 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 MINE = """
 import time
 from dataclasses import dataclass
+from pathlib import Path
 import posenc as pe
 
 @dataclass(frozen=True)
 class Slow(pe.Additive):
     dim: int = 4
     def encode(self, positions, params=None, *, dtype=None):
-        time.sleep(25)
+        Path(__file__).with_name("begun").touch()
+        time.sleep(600)
 
 plain = pe.Sinusoidal(8)
 """
@@ -51,24 +53,19 @@ def get(port, path, host="127.0.0.1", **headers):
 
 
 def test_it_prints_its_address_answers_and_stops_at_once(static):
-    start = time.monotonic()
     with started(static, "--lang", "ja") as explorer:
         kept = socket.create_connection(("127.0.0.1", explorer.port))
         kept.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert kept.recv(12) == b"HTTP/1.1 200"
         status, body = get(explorer.port, "/")
-        ready = time.monotonic() - start
         assert (status, body[:15]) == (200, b"<!doctype html>")
         assert explorer.said == [f"posenc explorer: http://127.0.0.1:{explorer.port}/?v=1&lang=ja"]
         assert get(explorer.port, "/api/v1/colours", Host="evil.example")[0] == 403
-        pressed = time.monotonic()
-        told = explorer.interrupt()
-        assert time.monotonic() - pressed < 2.5
+        told = explorer.interrupt()  # which waits for a minute, the connection for ever
         assert explorer.process.returncode in (0, 130)
         assert "Traceback" not in told
         assert told == ""
         kept.close()
-    assert ready < 15  # on a busy machine; about 1 s on an idle one
 
 
 def test_ctrl_c_does_not_wait_for_work_or_half_a_request(static, tmp_path):
@@ -83,10 +80,9 @@ def test_ctrl_c_does_not_wait_for_work_or_half_a_request(static, tmp_path):
         half.sendall(
             b"POST /api/v1/config HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{"
         )
-        time.sleep(1.0)
-        pressed = time.monotonic()
-        told = explorer.interrupt()
-        assert time.monotonic() - pressed < 4
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.05)
+        told = explorer.interrupt()  # which waits for a minute, the work for ten
         assert explorer.process.returncode in (0, 130)
         assert "Traceback" not in told
         answer = working.getresponse()
