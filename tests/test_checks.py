@@ -437,8 +437,9 @@ def test_a_bias_is_no_module_to_be_cast():
     ("work", "message"),
     [
         (
-            lambda: pe.check("rope"),
-            "encoding must be an Encoding, made by pe.adapt if need be; got 'rope'",
+            lambda: pe.check(3),
+            "encoding must be an Encoding (pe.adapt makes one of other code), a name, an "
+            "expression or a config.json; got 3",
         ),
         (
             lambda: pe.check(pe.NoPE(), seed=-1),

@@ -205,7 +205,7 @@ def test_what_raises_is_told_and_not_timed():
     [
         ((), {}, ValueError, "encodings must be one or more, by name or as values; got none"),
         ((3,), {}, TypeError, "each of encodings must be an Encoding or name one; got 3"),
-        (("rop",), {}, ValueError, "an encoding must be one of sinusoidal"),
+        (("rop",), {}, ValueError, "no encoding is called 'rop'; did you mean rope"),
         (({"a": 3},), {}, TypeError, "each of encodings must be an Encoding or name one"),
         (("nope",), {"lang": "fr"}, ValueError, "lang must be 'en' or 'ja'"),
         (("nope",), {"bench": 3}, TypeError, "bench must be True or False; got bench=3"),

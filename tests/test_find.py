@@ -9,10 +9,11 @@ import pytest
 
 import posenc as pe
 from posenc.expressions import called, spelling
-from posenc.find import VARIANTS, example, found, shared, spelled
+from posenc.find import SCALED, example, found, is_sentence, known_name, shared, spelled
+from posenc.messages import LANGUAGES, translator
 
 
-@pytest.mark.parametrize("name", [*pe.catalogue(), *VARIANTS])
+@pytest.mark.parametrize("name", [*pe.catalogue(), *SCALED])
 def test_what_repr_prints_can_be_spelled(name):
     (encoding,) = found(name).values()
     assert spelled(repr(encoding)) == spelled(spelling(encoding)) == encoding
@@ -77,7 +78,7 @@ def test_pairs_are_shared_out_to_the_last():
         assert sum(shared(total, (2, 3, 3))) == total
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", SCALED)
 @pytest.mark.parametrize("dim", [16, 64])
 def test_a_variant_has_the_dim_that_is_asked_for(name, dim):
     assert found(name, dim=dim)[name].dim == dim
@@ -93,10 +94,18 @@ def test_sizes_go_to_the_fields_that_are_required():
     [
         (
             "rpoe",
-            r"an encoding must be one of sinusoidal, learned, .*; got 'rpoe'; did you mean rope\?",
+            r"^no encoding is called 'rpoe'; did you mean rope\? `posenc list` shows every name$",
         ),
+        ("旋转位置编", r"did you mean rope\?"),
+        ("zzz", r"^no encoding is called 'zzz'; give a name \(`posenc list` shows every one\)"),
+        ("RoPE(64, theta=5e5)", r"^RoPE has no argument 'theta'; did you mean base=\?$"),
+        ("pe.ALiBi(num_heads=8)", r"^ALiBi has no argument 'num_heads'; did you mean heads=\?$"),
+        ("RoPE(8, scaling=NTK(scale=4))", r"^NTK has no argument 'scale'; did you mean factor=\?$"),
+        ("RoPE(8, zzz=4)", r"^RoPE has no argument 'zzz'; it takes dim, base, pairing, "),
+        ("RPoE(8)", r"plain values; got 'RPoE\(8\)'; did you mean RoPE\?"),
+        ("missing/config.json", r"^no such file: missing/config.json$"),
         ("RoPE(7)", "dim must be .*7"),
-        ("RoPE(dmi=8)", "expression must be one that can be made; got .*'dmi'"),
+        ("RoPE(dmi=8)", r"^RoPE has no argument 'dmi'; did you mean dim=\?$"),
         ("RoPE(8", r"expression must be Python; got 'RoPE\(8': '\(' was never closed"),
         ("RoPE(8, base=1e4, base=5e5)", r"got RoPE: multiple values for argument 'base'"),
         ("RoPE(8, **{'base': 1e4})", r"must name each argument; got .\*\*{"),
@@ -112,12 +121,97 @@ def test_sizes_go_to_the_fields_that_are_required():
             r"did you mean AxialRoPE\.split\(64\)\?",
         ),
         ("(8)", "what is named must be an Encoding; got 8"),
-        ("YaRN(4, 8192)", "what is named must be an Encoding; got YaRN"),
+        (
+            "yarn(4, 8192)",
+            r"must be an Encoding; got YaRN\(.*; did you mean RoPE\(64, scaling=YaRN\(",
+        ),
     ],
 )
 def test_what_names_no_encoding_is_a_sentence(what, message):
     with pytest.raises((ValueError, TypeError), match=message):
         found(what)
+
+
+@pytest.mark.parametrize(
+    ("spelling", "name"),
+    [
+        ("RoPE", "rope"),
+        ("transformer_xl", "transformer-xl"),
+        ("Transformer XL", "transformer-xl"),
+        ("T5Bias", "t5"),
+        ("ＲｏＰＥ", "rope"),
+        ("dynamic-ntk", "dynamic-ntk"),
+        ("DynamicNTK", "dynamic-ntk"),
+        ("LongRoPE", "longrope"),
+        ("PROPORTIONAL", "p-rope"),
+        ("M-RoPE", "mrope"),
+        ("旋转位置编码", "rope"),
+        ("旋轉位置編碼", "rope"),
+        ("回転位置埋め込み", "rope"),
+        ("Rotary Position Embedding", "rope"),
+        ("Transformer-XL 相对位置编码", "transformer-xl"),
+    ],
+)
+def test_a_name_is_found_however_it_is_written(spelling, name):
+    assert found(spelling) == found(name)
+    assert list(found(spelling)) == [name]
+
+
+def test_every_title_of_every_language_names_its_encoding():
+    """No two encodings share a title, or one of them could not be found by it."""
+    for name, kind in pe.encodings.BUILTIN:
+        titles = [translator(lang)(kind.about.title) for lang in LANGUAGES]
+        assert all(titles), name
+        assert {known_name(title) for title in titles} == {name}
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("alibi(8)", pe.ALiBi(8)),
+        ("pe.RoPE(8)", pe.RoPE(8)),
+        ("posenc.rope(8, scaling=pe.yarn(4.0, 64))", pe.RoPE(8, scaling=pe.YaRN(4.0, 64))),
+        ("two-sided-alibi(4)", pe.TwoSidedALiBi(4)),
+        ("transformer_xl(2, 8)", pe.TransformerXL(2, 8)),
+        ("t5(4)", pe.T5Bias(4)),
+        ("pe.AxialRoPE.split(64)", pe.AxialRoPE.split(64)),
+    ],
+)
+def test_an_expression_is_read_however_its_names_are_written(expression, value):
+    assert spelled(expression) == value
+
+
+@pytest.mark.parametrize(
+    "sentence", ["the dog", "我 爱 学习 AI", "hello", "hello (world)", "rope is"]
+)
+def test_what_is_nothing_else_is_a_sentence(sentence):
+    assert is_sentence(sentence)
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        *("rope", "rop", "RoPE(64", "RPoE(64)", "confg.json", "missing/config.json", "mine.py"),
+        *("posenc:RoPEE", "旋转位置编码", "Transformer XL", "two sided alibi(8"),
+    ],
+)
+def test_what_was_meant_as_an_encoding_is_no_sentence(what):
+    assert not is_sentence(what)
+
+
+def test_a_file_that_is_not_there_has_its_neighbour_named(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "mine.py").write_text("")
+    (tmp_path / "notes.txt").write_text("")
+    for name, message in {
+        "confg.json": r"no such file: .*confg.json; did you mean .*/config.json\?$",
+        "none/x.json": r"no such file: .*none/x.json$",
+        "": "is a directory; give the config.json in it",
+        "mine.py": "mine.py is Python: `--load",
+        "notes.txt": "a model's config must be a .json file; got .*notes.txt",
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            found(f"{tmp_path}/{name}")
 
 
 def test_a_size_for_what_has_its_own_is_refused():

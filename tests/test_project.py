@@ -17,7 +17,7 @@ SOURCE = ROOT / "src" / "posenc"
 
 LAYERS = [  # each may import from the ones before it; the last part of a name is enough
     {"messages"},
-    {"rules", "text", "about", "arguments", "columns"},
+    {"rules", "hints", "text", "about", "arguments", "columns"},
     {"colours"},
     {"arrays"},
     {"positions", "frequencies", "rotation_torch"},

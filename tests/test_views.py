@@ -760,7 +760,7 @@ def test_every_encoding_has_every_view_that_is_promised(name):
         (([],), {}, "what is shown must be 1 to 8 encodings; got 0"),
         ((["rope"] * 9,), {}, "what is shown must be 1 to 8 encodings; got 9"),
         ((7,), {}, "what is shown must be an Encoding or name one; got 7"),
-        (("rpoe",), {}, "an encoding must be one of sinusoidal, "),
+        (("rpoe",), {}, "no encoding is called 'rpoe'; did you mean rope"),
         ((pe.RoPE(8),), {"dim": 4}, "dim must be left out for what has its own size; got RoPE"),
         (("RoPE(8)",), {"dim": 4}, "dim must be left out for what has its own size"),
         ((["rope", "alibi"],), {"params": {}}, "params must be left out for several encodings"),

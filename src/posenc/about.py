@@ -8,13 +8,16 @@ class About:
     """Where an encoding comes from, who uses it, and what is said for and against it.
 
     What a check can measure (any length, distances only, nothing to learn) is not said here.
-    Strengths and weaknesses are messages, marked by `posenc.messages.later` to be translated.
+    Title, strengths and weaknesses are messages, marked by `posenc.messages.later` to be
+    translated.
 
     >>> from posenc import RoPE
     >>> RoPE.about.year, "Llama" in RoPE.about.models
     (2021, True)
     """
 
+    title: str = ""
+    """What it is called in full, as one would look it up: a message, to be translated."""
     paper: str = ""
     """Authors, title and where it is."""
     year: int | None = None

@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from threading import Lock
@@ -10,6 +11,7 @@ from typing import Any, cast
 
 from posenc import scalings, temperatures
 from posenc.encodings import AxialRoPE, catalogue
+from posenc.hints import fold, nearest, unknown_argument
 from posenc.messages import later, phrase, said
 from posenc.presets import readings
 
@@ -198,6 +200,22 @@ def makers() -> dict[str, type]:
     return names
 
 
+@cache
+def _spellings() -> dict[str, type]:
+    """Each class under its folded name, and under that of the list of encodings."""
+    listed = {fold(name): kind for name, kind in catalogue().items()}
+    return listed | {fold(name): kind for name, kind in makers().items()}
+
+
+def maker_named(name: str) -> type | None:
+    """The class that an expression means by `name`, however it is written.
+
+    >>> maker_named("transformer-xl").__name__, maker_named("t5").__name__, maker_named("print")
+    ('TransformerXL', 'T5Bias', None)
+    """
+    return _spellings().get(fold(name))
+
+
 def _own(kind: Any, module: Any) -> bool:
     return dataclasses.is_dataclass(kind) and getattr(kind, "__module__", "") == module.__name__
 
@@ -207,7 +225,7 @@ def _parsed(expression: str) -> Any:
         raise said(ValueError, "expression must not have null characters in it")
     try:
         with PARSING:
-            tree = ast.parse(expression.strip(), mode="eval")
+            tree = ast.parse(_joined(expression.strip()), mode="eval")
         return _read(tree.body)
     except SyntaxError as error:
         raise said(
@@ -220,25 +238,53 @@ def _parsed(expression: str) -> Any:
         raise said(ValueError, "expression must not be nested so deeply") from error
 
 
+def _joined(expression: str) -> str:
+    """An expression whose first name is one word: transformer-xl(8, 64) has transformer_xl."""
+    name, bracket, rest = expression.partition("(")
+    return re.sub(r"(?<=\w)[- ]+(?=\w)", "_", name) + bracket + rest
+
+
+def _called(function: ast.expr) -> Call | None:
+    """What is called, without arguments: RoPE, AxialRoPE.split, pe.RoPE or posenc.RoPE."""
+    path: list[str] = []
+    while isinstance(function, ast.Attribute):
+        path.insert(0, function.attr)
+        function = function.value
+    if not isinstance(function, ast.Name):
+        return None
+    path = path if function.id in ("pe", "posenc") else [function.id, *path]
+    kind = maker_named(path[0]) if 1 <= len(path) <= 2 else None
+    if kind is None or (len(path) == 2 and path[1] not in presets(kind)):
+        return None
+    return Call(kind, path[1] if len(path) == 2 else None, {})
+
+
 def _read(node: ast.AST) -> Any:
     match node:
-        case ast.Call(func=ast.Name(id=name)) if name in makers():
-            return _bound(node, Call(makers()[name], None, {}))
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=preset)) if (
-            name in makers() and preset in presets(makers()[name])
-        ):
-            return _bound(node, Call(makers()[name], preset, {}))
+        case ast.Call(func=function) if (call := _called(function)) is not None:
+            return _bound(node, call)
         case ast.Tuple() | ast.List():
             return tuple(map(_read, node.elts))
         case _:
             try:
                 return ast.literal_eval(node)
             except (ValueError, TypeError) as error:
-                raise said(
-                    ValueError,
-                    "expression must be made of encodings, scalings and plain values; got {part!r}",
-                    part=ast.unparse(node),
-                ) from error
+                raise _unreadable(node) from error
+
+
+def _unreadable(node: ast.AST) -> Exception:
+    """The error of a part that is no value and no call of ours, with what was probably meant."""
+    name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+    hint = nearest(name, makers())
+    template = later(
+        "expression must be made of encodings, scalings and plain values; got {part!r}"
+    )
+    if hint is not None:
+        template = later(
+            "expression must be made of encodings, scalings and plain values; got {part!r}; "
+            "did you mean {hint}?"
+        )
+    return said(ValueError, template, part=ast.unparse(node), hint=hint)
 
 
 def _bound(node: ast.Call, call: Call) -> Call:
@@ -250,6 +296,11 @@ def _bound(node: ast.Call, call: Call) -> Call:
         bound = signature.bind(*values, **named)
     except TypeError as error:
         hints = [] if call.preset else list(_instead(call.kind, values, named))
+        unknown = [name for name in named if name not in signature.parameters]
+        if unknown and not hints:
+            raise unknown_argument(
+                call.maker, unknown[0], signature.parameters, kind=ValueError
+            ) from error
         template = later("expression must be one that can be made; got {maker}: {error}")
         if hints:
             template = later(

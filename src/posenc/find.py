@@ -1,19 +1,22 @@
 """Finding encodings: by name, as an expression, in a file, in a module, in a model's config."""
 
 import dataclasses
-import difflib
 import importlib
 import importlib.util
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, cast
 
 from posenc import scalings
-from posenc.encodings import AxialRoPE, RoPE, catalogue
-from posenc.expressions import Check, made
+from posenc.encodings import BUILTIN, AxialRoPE, RoPE, catalogue
+from posenc.expressions import Check, made, maker_named, spelling
+from posenc.hints import fold, nearest
 from posenc.mechanisms import Encoding
-from posenc.messages import said
+from posenc.messages import LANGUAGES, said, translator
 
 TYPICAL: dict[str, Any] = {
     "dim": 64,
@@ -64,15 +67,67 @@ def _mrope(dim: int) -> Encoding:
     return AxialRoPE.mrope(dim, sections=shared(dim // 2, (2, 3, 3)))
 
 
+def _longrope(dim: int) -> Encoding:
+    """LongRoPE with factors from 1 to 4: those of models were searched, a pair at a time."""
+    pairs = dim // 2
+    factors = tuple(round(1 + 3 * i / max(1, pairs - 1), 2) for i in range(pairs))
+    return RoPE(dim, scaling=scalings.LongRoPE((1.0,) * pairs, factors, 4096, factor=4.0))
+
+
 VARIANTS: dict[str, Callable[[int], Encoding]] = {
     "interpolation": lambda dim: RoPE(dim, scaling=scalings.Interpolation(4.0)),
     "ntk": lambda dim: RoPE(dim, scaling=scalings.NTK(4.0)),
+    "dynamic-ntk": lambda dim: RoPE(dim, scaling=scalings.DynamicNTK(4.0, 4096)),
     "yarn": lambda dim: RoPE(dim, scaling=scalings.YaRN(4.0, 4096)),
     "llama3": lambda dim: RoPE(dim, base=500_000.0, scaling=scalings.Llama3(8.0, 8192)),
     "p-rope": lambda dim: RoPE(dim, scaling=scalings.Proportional(0.25)),
     "mrope": _mrope,
 }
 """Names for RoPE with a typical scaling, and for M-RoPE."""
+SCALED = VARIANTS | {"longrope": _longrope}
+"""The same and LongRoPE, which has a factor for each pair: its dim cannot be changed afterwards."""
+
+FILES = (".json", ".py", ".txt", ".toml", ".yaml", ".yml", ".csv", ".safetensors", ".bin", ".pt")
+"""How names end that people give to files."""
+IMPORT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", re.ASCII)
+"""package.module:name"""
+CODE = re.compile(r"[A-Za-z_][\w.-]*\(", re.ASCII)
+"""How a call begins."""
+
+
+def known_name(what: str) -> str | None:
+    """The name in the list of encodings that `what` is a spelling of; None if there is none.
+
+    Case, hyphens, underscores and spaces do not count; names of classes and of scalings, and titles
+    in four languages, are names too.
+
+    >>> known_name("Transformer_XL"), known_name("T5Bias"), known_name("旋转位置编码")
+    ('transformer-xl', 't5', 'rope')
+    """
+    return _spellings().get(fold(what))
+
+
+def _spellings() -> dict[str, str]:
+    others = {
+        fold(spelling): name
+        for name, kind in catalogue().items()
+        for spelling in (kind.__name__, name)
+    }
+    return _titles() | others | {fold(name): name for name in SCALED}
+
+
+@cache
+def _titles() -> dict[str, str]:
+    """The titles of our encodings in four languages and the classes of scalings, folded."""
+    kinds: dict[str, Any] = dict(BUILTIN)
+    for name, make in SCALED.items():
+        scaling = getattr(make(64), "scaling", None)
+        kinds |= {} if scaling is None else {name: type(scaling)}
+    titles = {fold(kind.__name__): name for name, kind in kinds.items()}
+    for lang in LANGUAGES:
+        t = translator(lang)
+        titles |= {fold(t(kind.about.title)): name for name, kind in kinds.items()}
+    return titles
 
 
 def found(what: str, **sizes: int) -> dict[str, Encoding]:
@@ -82,41 +137,127 @@ def found(what: str, **sizes: int) -> dict[str, Encoding]:
     package.module:name, or a model's config.json. `sizes` (dim, length, heads) are for names only:
     what else is given has its own.
 
-    >>> found("rope", dim=8)["rope"].dim
+    >>> found("RoPE", dim=8)["rope"].dim
     8
     >>> found("ALiBi(4)")
     {'ALiBi(4)': ALiBi(heads=4, ...)}
     """
-    if what in VARIANTS:
-        return {what: VARIANTS[what]((TYPICAL | sizes)["dim"])}
-    if what in catalogue():
-        return {what: example(catalogue()[what], **sizes)}
-    if sizes and (what.endswith((".json", ")")) or ":" in what):
+    name = known_name(what)
+    if name in SCALED:
+        return {name: SCALED[name]((TYPICAL | sizes)["dim"])}
+    if name is not None:
+        return {name: example(catalogue()[name], **sizes)}
+    expression, imported = "(" in what, IMPORT.fullmatch(what) is not None
+    if not expression:
+        _check_file(what)
+    if not (expression or imported or what.endswith(".json")):
+        raise _unnamed(what)
+    if sizes:
         raise ValueError(
             f"{', '.join(sizes)} must be left out for what has its own size; got {what!r}"
         )
-    if "(" in what:
+    if expression:
         return {what: spelled(what)}
-    if what.endswith(".json"):
-        from posenc.interop import read_config
+    return _imported(what) if imported else _configured(what)
 
-        layers = dict.fromkeys(read_config(what).layers)
-        return {f"{what}: {encoding}": encoding for encoding in layers}
-    if ":" in what:
-        module, _, name = what.partition(":")
-        try:
-            given = getattr(importlib.import_module(module), name)
-        except (ImportError, AttributeError) as error:
-            raise ValueError(f"an encoding must be importable; got {what!r}: {error}") from error
-        return {what: encoding_value(given)}
-    names = [*catalogue(), *VARIANTS]
-    near = difflib.get_close_matches(what.lower(), names, 1)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    hint = "; a file is given by --load" if what.endswith(".py") else hint
-    raise ValueError(
-        f"an encoding must be one of {', '.join(names)}, an expression such as "
-        f"RoPE(64, base=5e5), package.module:name or a config.json; got {what!r}{hint}"
+
+def _imported(what: str) -> dict[str, Encoding]:
+    module, _, name = what.partition(":")
+    try:
+        given = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"an encoding must be importable; got {what!r}: {error}") from error
+    return {what: encoding_value(given)}
+
+
+def _configured(what: str) -> dict[str, Encoding]:
+    from posenc.interop import read_config
+
+    layers = dict.fromkeys(read_config(what).layers)
+    return {f"{what}: {encoding}": encoding for encoding in layers}
+
+
+def is_sentence(what: str) -> bool:
+    """Whether `what` can only be a sentence: nothing that names an encoding, nor nearly so.
+
+    >>> is_sentence("the dog bit the man"), is_sentence("rop"), is_sentence("missing/config.json")
+    (True, False, False)
+    """
+    if known_name(what) or CODE.match(what) or maker_named(what.partition("(")[0]):
+        return False
+    several = len(what.split()) > 1
+    return several or not (_is_path(what) or IMPORT.fullmatch(what) or _near(what))
+
+
+def _near(what: str) -> str | None:
+    near = nearest(what, _spellings())
+    return None if near is None else _spellings()[near]
+
+
+def _unnamed(what: str) -> ValueError:
+    near = _near(what)
+    if near is not None:
+        return ValueError(
+            f"no encoding is called {what!r}; did you mean {near}? `posenc list` shows every name"
+        )
+    return ValueError(
+        f"no encoding is called {what!r}; give a name (`posenc list` shows every one), an "
+        "expression such as RoPE(64, base=5e5), a config.json or package.module:name"
     )
+
+
+def _is_path(what: str) -> bool:
+    return what.endswith(FILES) or "/" in what or "\\" in what
+
+
+def _check_file(what: str) -> None:
+    """Say that a path must be that of a config.json that exists."""
+    if not _is_path(what):
+        return
+    path = Path(what)
+    if path.is_dir():
+        raise ValueError(f"{what} is a directory; give the config.json in it")
+    if not path.is_file():
+        near = nearest(path.name, (each.name for each in path.parent.glob("*.json")))
+        hint = "" if near is None else f"; did you mean {path.with_name(near)}?"
+        raise ValueError(f"no such file: {what}{hint}")
+    if what.endswith(".py"):
+        raise ValueError(
+            f"{what} is Python: `--load {what}` on the command line or posenc.find.loaded read it"
+        )
+    if not what.endswith(".json"):
+        raise ValueError(f"a model's config must be a .json file; got {what}")
+
+
+def one(what: Any, **sizes: int) -> Encoding:
+    """The one encoding that is given, or named as in `found`.
+
+    >>> one("alibi(4)").heads
+    4
+    """
+    if isinstance(what, Encoding):
+        return what
+    if not isinstance(what, str | PathLike):
+        raise TypeError(
+            "encoding must be an Encoding (pe.adapt makes one of other code), a name, an "
+            f"expression or a config.json; got {what!r}"
+        )
+    values = list(found(fspath(cast("str | PathLike[str]", what)), **sizes).values())
+    if len(values) > 1:
+        several = " and ".join(map(spelling, values))
+        raise ValueError(f"encoding must be one; got {what}, which has {several}")
+    return values[0]
+
+
+def refuse_unused(sizes: Mapping[str, int], *encodings: Encoding) -> None:
+    """Say that a size must be left out where none of these encodings has it."""
+    unused = [name for name in sizes if not any(hasattr(each, name) for each in encodings)]
+    if unused:
+        kinds = " or ".join(dict.fromkeys(type(each).__name__ for each in encodings))
+        raise ValueError(
+            f"{' and '.join(unused)} must be left out: there is none in {kinds}; got "
+            + ", ".join(f"{name}={sizes[name]}" for name in unused)
+        )
 
 
 def spelled(expression: str, *, check: Check | None = None) -> Encoding:
@@ -167,6 +308,13 @@ def encoding_value(given: Any) -> Encoding:
     """What is given, if it is an encoding, or one of typical size of what is a class of them."""
     if isinstance(given, type) and issubclass(given, Encoding):
         return example(given)
+    if isinstance(given, scalings.Scaling):
+        raise said(
+            TypeError,
+            "what is named must be an Encoding; got {given!r}; did you mean "
+            "RoPE(64, scaling={given!r})?",
+            given=given,
+        )
     if not isinstance(given, Encoding):
         raise said(TypeError, "what is named must be an Encoding; got {given!r}", given=given)
     return given

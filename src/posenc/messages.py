@@ -5,6 +5,7 @@ docs/glossary.md has the words that they use.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, reduce
@@ -18,6 +19,21 @@ Translate = Callable[..., str]
 """t(message, **values): the message in a language, its {placeholders} filled in."""
 
 
+def language(tag: str) -> str:
+    """The one of LANGUAGES that a tag means, as browsers, shells and people write it.
+
+    >>> language("zh_TW.UTF-8"), language("zh-CN"), language("jp"), language("en-US")
+    ('zh-Hant', 'zh-Hans', 'ja', 'en')
+    """
+    first, *rest = re.split(r"[-_.@]", tag.lower()) if isinstance(tag, str) else ("",)
+    traditional = "hans" not in rest and not {"hant", "tw", "hk", "mo"}.isdisjoint(rest)
+    named = {"en": "en", "ja": "ja", "jp": "ja", "cn": "zh-Hans", "tw": "zh-Hant", "hk": "zh-Hant"}
+    named["zh"] = "zh-Hant" if traditional else "zh-Hans"
+    if first not in named:
+        raise unlisted("lang", tag, LANGUAGES)
+    return named[first]
+
+
 def translator(lang: str) -> Translate:
     """The function that says an English message in this language.
 
@@ -26,11 +42,10 @@ def translator(lang: str) -> Translate:
     >>> translator("en")("{count} tokens", count=3)
     '3 tokens'
     """
-    if lang not in LANGUAGES:
-        raise unlisted("lang", lang, LANGUAGES)
+    known = language(lang)
 
     def t(message: str, **values: Any) -> str:
-        return Phrase(message, values).told(lang)
+        return Phrase(message, values).told(known)
 
     return t
 

@@ -16,6 +16,7 @@ from posenc import frequencies as f
 from posenc import rules
 from posenc.about import About
 from posenc.arguments import sentences
+from posenc.hints import hint_arguments
 from posenc.messages import later, said
 
 
@@ -61,6 +62,7 @@ class Interpolation(Scaling):
     factor: float
 
     about = About(
+        title=later("position interpolation"),
         paper=(
             "Chen et al., Extending Context Window of Large Language Models via Positional "
             "Interpolation, arXiv:2306.15595"
@@ -84,6 +86,7 @@ class NTK(Scaling):
     factor: float
 
     about = About(
+        title=later("NTK-aware scaling"),
         paper="bloc97, NTK-Aware Scaled RoPE, reddit.com/r/LocalLLaMA",
         year=2023,
         strengths=(later("fast waves keep telling neighbours apart"),),
@@ -112,6 +115,7 @@ class DynamicNTK(Scaling):
     keys_can_be_cached: bool = field(default=False, init=False, repr=False)
 
     about = About(
+        title=later("dynamic NTK scaling"),
         paper="emozilla, Dynamically Scaled RoPE, reddit.com/r/LocalLLaMA",
         year=2023,
         strengths=(later("short texts stay as they were"),),
@@ -155,6 +159,7 @@ class YaRN(Scaling):
     attention_factor: float | None = field(default=None, kw_only=True)
 
     about = About(
+        title=later("YaRN scaling"),
         paper=(
             "Peng et al., YaRN: Efficient Context Window Extension of Large Language "
             "Models, arXiv:2309.00071"
@@ -225,6 +230,7 @@ class Llama3(Scaling):
     high_freq_factor: float = 4.0
 
     about = About(
+        title=later("Llama 3 scaling"),
         paper="Llama Team, The Llama 3 Herd of Models, arXiv:2407.21783",
         year=2024,
         models=("Llama 3.1", "Llama 3.2"),
@@ -297,6 +303,7 @@ class LongRoPE(Scaling):
     keys_can_be_cached: bool = field(default=False, init=False, repr=False)
 
     about = About(
+        title=later("LongRoPE scaling"),
         paper=(
             "Ding et al., LongRoPE: Extending LLM Context Window Beyond 2 Million Tokens, "
             "arXiv:2402.13753"
@@ -348,6 +355,7 @@ class Proportional(Scaling):
     factor: float = 1.0
 
     about = About(
+        title=later("proportional RoPE"),
         paper=(
             "Barbero et al., Round and Round We Go! What Makes Rotary Positional Encodings "
             "Useful?, arXiv:2410.06205"
@@ -368,6 +376,9 @@ class Proportional(Scaling):
 
     def frequencies(self, dim: int, *, base: float) -> np.ndarray:
         return f.proportional(dim, base=base, share=self.share) / self.factor
+
+
+hint_arguments(Plain, Interpolation, NTK, DynamicNTK, YaRN, Llama3, PerPair, LongRoPE, Proportional)
 
 
 def unsettled(scaling: Scaling) -> Exception:

@@ -14,6 +14,7 @@ import numpy as np
 from posenc import rules
 from posenc.arrays import Array, Dtype, cast, clip, has_float64, host, namespace, working
 from posenc.encodings.nope import NoPE
+from posenc.hints import hint_arguments
 from posenc.mechanisms import (
     Encoding,
     Params,
@@ -209,6 +210,9 @@ class Tempered(Scores):
             heads = (1,) * (x.ndim - 3)
             factors = namespace(x=x).reshape(factors, (factors.shape[0], *heads, -1))
         return factors[..., None]
+
+
+hint_arguments(Llama4Temperature, MinistralTemperature, LogN, SSMax, Tempered)
 
 
 def _wide(positions: Array) -> tuple[Array, Any]:

@@ -6,13 +6,16 @@ from typing import Any
 from posenc.checks.engine import Check, Measured, NotApplicableError, run
 from posenc.checks.properties import ALL
 from posenc.checks.report import Report, Row
+from posenc.find import one
+from posenc.hints import hinted
 from posenc.mechanisms import Encoding
 
 __all__ = ["ALL", "Check", "Measured", "NotApplicableError", "Report", "Row", "check"]
 
 
+@hinted("check")
 def check(
-    encoding: Encoding,
+    encoding: Encoding | str,
     *,
     seed: int = 0,
     limit: float = 20.0,
@@ -20,13 +23,13 @@ def check(
 ) -> Report:
     """Measure every property of `encoding`: those that it claims must hold.
 
+    `encoding` is a value, a name, an expression or a config.json with one encoding in it.
     Claims are its `traits`, and what every encoding must do: be deterministic and without state,
     decode as it prefills, have right gradients. Each check gets `limit` seconds; an exception, a
     wrong shape, NaN or no answer is a verdict, not an error. Code of others comes in by `pe.adapt`.
 
-    >>> import posenc as pe
-    >>> report = check(pe.RoPE(8))
+    >>> report = check("RoPE(8)")
     >>> report.ok, report["relative"].verdict
     (True, 'holds')
     """
-    return run(encoding, ALL, seed=seed, limit=limit, progress=progress)
+    return run(one(encoding), ALL, seed=seed, limit=limit, progress=progress)

@@ -1,19 +1,21 @@
 """Encodings side by side: what the checks measured, what applying costs, what is known of each."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from posenc import find, rules
 from posenc.comparison.entry import Entry, measured
 from posenc.comparison.result import Comparison
+from posenc.hints import hinted
 from posenc.mechanisms import Encoding
-from posenc.messages import LANGUAGES
+from posenc.messages import language
 
 __all__ = ["Comparison", "Entry", "compare"]
 
 Given = str | Encoding | Mapping[str, Encoding]
 
 
+@hinted("compare")
 def compare(
     *encodings: Given,
     sizes: Mapping[str, int] | None = None,
@@ -34,13 +36,16 @@ def compare(
     >>> [entry.report["norm_preserving"].verdict for entry in table.entries]
     ['holds', 'not claimed: does not hold']
     """
-    rules.one_of("lang", lang, LANGUAGES)
+    lang = language(lang)
     rules.flag("bench", bench)
     subjects: dict[str, Encoding] = {}
     for given in encodings:
         subjects |= _named(given, dict(sizes or {}))
     if not subjects:
         raise ValueError("encodings must be one or more, by name or as values; got none")
+    named = [each for each in encodings if isinstance(each, str) and find.known_name(each)]
+    if sizes:
+        _check_sizes(sizes, [find.one(name) for name in named])
     entries: list[Entry] = []
     for name, encoding in subjects.items():
         if progress is not None:
@@ -49,11 +54,20 @@ def compare(
     return Comparison(tuple(entries), lang)
 
 
+def _check_sizes(sizes: Mapping[str, int], named: Sequence[Encoding]) -> None:
+    for name in sizes:
+        rules.one_of("each of sizes", name, ("dim", "heads", "length"))
+    if not named:
+        raise ValueError(
+            f"sizes must be left out: they are for names such as rope; got {dict(sizes)}"
+        )
+    find.refuse_unused(sizes, *named)
+
+
 def _named(given: Given, sizes: dict[str, int]) -> dict[str, Encoding]:
     match given:
         case str():
-            sized = given.endswith((".json", ")")) or ":" in given
-            return find.found(given, **({} if sized else sizes))
+            return find.found(given, **(sizes if find.known_name(given) else {}))
         case Encoding():
             return {str(given): given}
         case Mapping() if all(isinstance(value, Encoding) for value in given.values()):

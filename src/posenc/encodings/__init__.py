@@ -16,6 +16,7 @@ from posenc.encodings.swin import SwinBias, SwinV2Bias
 from posenc.encodings.t5 import T5Bias
 from posenc.encodings.tables import ClippedBias
 from posenc.encodings.transformer_xl import TransformerXL
+from posenc.hints import fold, hint_arguments, nearest
 from posenc.mechanisms import Encoding
 
 BUILTIN: tuple[tuple[str, type[Encoding]], ...] = (
@@ -40,6 +41,7 @@ BUILTIN: tuple[tuple[str, type[Encoding]], ...] = (
     ("transformer-xl", TransformerXL),
     ("nope", NoPE),
 )
+hint_arguments(*dict(BUILTIN).values())
 
 __all__ = [
     "BUILTIN",
@@ -93,16 +95,25 @@ def names() -> tuple[str, ...]:
 def named(name: str) -> type[Encoding]:
     """The encoding of this name; only the package that has it is imported.
 
+    Case, hyphens, underscores and spaces do not count.
+
+    >>> named("Transformer_XL").__name__
+    'TransformerXL'
     >>> named("sinusoid")
     Traceback (most recent call last):
-    ValueError: name must be that of an encoding, one of sinusoidal, learned, ...; got 'sinusoid'
+    ValueError: name must be that of an encoding; got 'sinusoid'; did you mean sinusoidal? `posenc
+    list` shows every name
     """
     sources = _names()
-    if name not in sources:
+    known = {fold(each): each for each in sources}.get(fold(name))
+    if known is None:
+        near = nearest(name, sources)
+        hint = "" if near is None else f"; did you mean {near}?"
         raise ValueError(
-            f"name must be that of an encoding, one of {', '.join(sources)}; got {name!r}"
+            f"name must be that of an encoding; got {name!r}{hint or ';'} `posenc list` shows "
+            "every name"
         )
-    return _loaded(name, sources[name])
+    return _loaded(known, sources[known])
 
 
 def _loaded(name: str, source: Any) -> type[Encoding]:

@@ -46,6 +46,7 @@ class ALiBi(Bias):
     _slopes: np.ndarray = field(init=False, repr=False, compare=False)
 
     about = About(
+        title=later("attention with linear biases"),
         paper=(
             "Press et al., Train Short, Test Long: Attention with Linear Biases Enables "
             "Input Length Extrapolation, arXiv:2108.12409"
@@ -152,6 +153,7 @@ class TwoSidedALiBi(Bias):
     heads: int
 
     about = About(
+        title=later("two-sided linear biases"),
         paper="Press, proposal for encoders, github.com/ofirpress/attention_with_linear_biases",
         year=2021,
         strengths=(later("each side learns its own slope"),),

@@ -42,6 +42,7 @@ class AxialRoPE(Rotary):
     _order: np.ndarray = field(init=False, repr=False, compare=False)
 
     about = About(
+        title=later("axial rotary position embedding"),
         paper="Heo et al., Rotary Position Embedding for Vision Transformer, arXiv:2403.13298",
         year=2024,
         models=("EVA-02", "Qwen2-VL", "Pixtral", "SAM 2", "DINOv3"),

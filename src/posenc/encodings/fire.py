@@ -37,6 +37,7 @@ class FIRE(Bias):
     causal_only = True
 
     about = About(
+        title=later("functional interpolation of relative positions"),
         paper=(
             "Li et al., Functional Interpolation for Relative Positions Improves Long "
             "Context Transformers, arXiv:2310.04418"

@@ -39,6 +39,7 @@ class FourierFeatures(Additive):
     fixed: ClassVar[tuple[str, ...]] = ("matrix",)  # pyright: ignore[reportIncompatibleVariableOverride]
 
     about = About(
+        title=later("random Fourier features"),
         paper=(
             "Tancik et al., Fourier Features Let Networks Learn High Frequency Functions in "
             "Low Dimensional Domains, arXiv:2006.10739"
@@ -110,6 +111,7 @@ class LearnedFourier(Additive):
     gamma: float = field(default=1.0, kw_only=True)
 
     about = About(
+        title=later("learnable Fourier features"),
         paper=(
             "Li et al., Learnable Fourier Features for Multi-Dimensional Spatial Positional "
             "Encoding, arXiv:2106.02795"

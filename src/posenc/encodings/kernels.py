@@ -50,6 +50,7 @@ class KERPLE(Bias):
     kernel: Kernel = field(default="log", kw_only=True)
 
     about = About(
+        title=later("kernelized relative position embedding"),
         paper=(
             "Chi et al., KERPLE: Kernelized Relative Positional Embedding for Length "
             "Extrapolation, arXiv:2205.09921"
@@ -140,6 +141,7 @@ class Sandwich(Bias):
     _frequencies: np.ndarray = field(init=False, repr=False, compare=False)
 
     about = About(
+        title=later("sandwich position bias"),
         paper=(
             "Chi et al., Dissecting Transformer Length Extrapolation via the Lens of "
             "Receptive Field Analysis, arXiv:2212.10356"

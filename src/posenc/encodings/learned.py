@@ -47,6 +47,7 @@ class Learned(Additive):
     std: float = field(default=0.02, kw_only=True)
 
     about = About(
+        title=later("learned position embedding"),
         paper="Gehring et al., Convolutional Sequence to Sequence Learning, arXiv:1705.03122",
         year=2017,
         models=("BERT", "GPT-2", "ViT", "BART", "OPT"),

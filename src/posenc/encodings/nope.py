@@ -19,6 +19,7 @@ class NoPE(Bias):
     """
 
     about = About(
+        title=later("no position encoding"),
         paper=(
             "Haviv et al., Transformer Language Models without Positional Encodings Still "
             "Learn Positional Information, arXiv:2203.16634"

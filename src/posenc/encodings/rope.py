@@ -47,6 +47,7 @@ class RoPE(Rotary):
     _frequencies: np.ndarray | None = field(init=False, repr=False, compare=False)
 
     about = About(
+        title=later("rotary position embedding"),
         paper=(
             "Su et al., RoFormer: Enhanced Transformer with Rotary Position Embedding, "
             "arXiv:2104.09864"
@@ -197,6 +198,7 @@ class XPos(Rotary):
     _reach: float = field(init=False, repr=False, compare=False)
 
     about = About(
+        title=later("extrapolatable position embedding"),
         paper="Sun et al., A Length-Extrapolatable Transformer, arXiv:2212.10554",
         year=2022,
         models=("KOSMOS-1", "LongNet"),

@@ -35,6 +35,7 @@ class Shaw(Scores):
     values: bool = field(default=True, kw_only=True)
 
     about = About(
+        title=later("relative position representations"),
         paper=(
             "Shaw et al., Self-Attention with Relative Position Representations, arXiv:1803.02155"
         ),

@@ -43,6 +43,7 @@ class Sinusoidal(Additive):
     _frequencies: np.ndarray = field(init=False, repr=False, compare=False)
 
     about = About(
+        title=later("sinusoidal position encoding"),
         paper="Vaswani et al., Attention Is All You Need, arXiv:1706.03762",
         year=2017,
         models=("Transformer", "MarianMT", "M2M100", "Whisper", "MusicGen"),
@@ -242,6 +243,7 @@ class AxialSinusoidal(Additive):
     _blocks: tuple[tuple[int, Sinusoidal], ...] = field(init=False, repr=False, compare=False)
 
     about = About(
+        title=later("axial sinusoidal encoding"),
         paper="Carion et al., End-to-End Object Detection with Transformers, arXiv:2005.12872",
         year=2020,
         models=("DETR", "MoCo v3", "MAE", "SAM 2"),

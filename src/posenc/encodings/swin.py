@@ -48,6 +48,7 @@ class SwinBias(Bias):
     axes = 2
 
     about = About(
+        title=later("Swin relative position bias"),
         paper=(
             "Liu et al., Swin Transformer: Hierarchical Vision Transformer using Shifted "
             "Windows, arXiv:2103.14030"
@@ -117,6 +118,7 @@ class SwinV2Bias(Bias):
     axes = 2
 
     about = About(
+        title=later("Swin V2 continuous position bias"),
         paper=(
             "Liu et al., Swin Transformer V2: Scaling Up Capacity and Resolution, arXiv:2111.09883"
         ),

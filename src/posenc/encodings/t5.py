@@ -38,6 +38,7 @@ class T5Bias(Bias):
     causal_only: bool = field(init=False, repr=False, compare=False)
 
     about = About(
+        title=later("T5 relative position bias"),
         paper=(
             "Raffel et al., Exploring the Limits of Transfer Learning with a Unified "
             "Text-to-Text Transformer, arXiv:1910.10683"

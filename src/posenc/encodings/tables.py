@@ -65,6 +65,7 @@ class ClippedBias(Bias):
     std: float = field(default=0.02, kw_only=True)
 
     about = About(
+        title=later("clipped relative position bias"),
         paper=(
             "Shaw et al., Self-Attention with Relative Position Representations, "
             "arXiv:1803.02155 (its distances)"

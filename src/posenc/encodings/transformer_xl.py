@@ -43,6 +43,7 @@ class TransformerXL(Scores):
     _frequencies: np.ndarray = field(init=False, repr=False, compare=False)
 
     about = About(
+        title=later("Transformer-XL relative position encoding"),
         paper=(
             "Dai et al., Transformer-XL: Attentive Language Models Beyond a Fixed-Length "
             "Context, arXiv:1901.02860"

@@ -13,7 +13,7 @@ from posenc.expressions import Call, called, class_call, presets, spelling
 from posenc.find import TYPICAL, VARIANTS, encoding_value, shared
 from posenc.mechanisms import Encoding
 from posenc.messages import later
-from posenc.scalings import DynamicNTK, Scaling
+from posenc.scalings import Scaling
 from posenc.temperatures import Llama4Temperature, LogN, MinistralTemperature, SSMax, Temperature
 
 EVEN = ("dim", "rotary_dim", "buckets", "features")
@@ -29,9 +29,9 @@ _hints = cache(typing.get_type_hints)
 @cache
 def parts() -> dict[type, list[dict[str, str]]]:
     """What a parameter that is a call of its own can be, in typical size."""
-    scaled: list[Any] = [make(64) for make in list(VARIANTS.values())[:-1]]
-    values = {
-        Scaling: [*(rope.scaling for rope in scaled), DynamicNTK(4.0, 4096)],
+    made = [getattr(make(64), "scaling", None) for make in VARIANTS.values()]
+    values: dict[type, list[Any]] = {
+        Scaling: [each for each in made if each is not None],
         Temperature: [Llama4Temperature(), MinistralTemperature(8192), LogN(512), SSMax()],
     }
     return {

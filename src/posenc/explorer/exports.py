@@ -50,7 +50,8 @@ def picture(form: str, media: str) -> Callable[..., File]:
             from posenc.figures import draw
         except ModuleNotFoundError as error:
             raise Refused(
-                '{name} is not installed; pictures need: pip install "posenc[plot]"',
+                "{name} is not installed; pictures need: pip install '.[plot]' "
+                "in a clone of posenc",
                 status=503,
                 name=error.name,
             ) from error

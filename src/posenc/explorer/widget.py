@@ -27,7 +27,8 @@ def explore(*encodings: Encoding | str, text: str | None = None, lang: str | Non
         import traitlets
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            f'{error.name} is not installed; notebooks need: pip install "posenc[notebook]"',
+            f"{error.name} is not installed; notebooks need: pip install '.[notebook]' in "
+            "a clone of posenc",
             name=error.name,
         ) from error
     scripts, styles = (sorted((STATIC / "assets").glob(f"*.{end}")) for end in ("js", "css"))

@@ -5,10 +5,13 @@ from typing import Any
 
 from posenc.figures.drawing import draw, unwritable
 from posenc.figures.page import Page
+from posenc.hints import hinted
 from posenc.mechanisms import Params
+from posenc.messages import language
 from posenc.views import view
 
 
+@hinted("show")
 def show(
     what: Any,
     kind: str | None = None,
@@ -16,6 +19,7 @@ def show(
     tokens: str | Sequence[str] | None = None,
     length: int | None = None,
     dim: int | None = None,
+    heads: int | None = None,
     channels: Sequence[int] | None = None,
     head: int | None = None,
     causal: bool | None = None,
@@ -40,12 +44,14 @@ def show(
     >>> figure.view.panels[0].title, figure.view.panels[1].title
     ('equal q and k', "RoFormer's bound (eq. 37)")
     """
+    lang = language(lang)
     made = view(
         what,
         kind,
         tokens=tokens,
         length=length,
         dim=dim,
+        heads=heads,
         channels=channels,
         head=head,
         causal=causal,

@@ -11,6 +11,7 @@ from typing import Any, cast
 from posenc import rules
 from posenc.encodings import NoPE
 from posenc.encodings.rope import PAIRINGS
+from posenc.hints import hinted
 from posenc.interop.absolute import absolute_layers, whisper_layers
 from posenc.interop.biases import alibi_layers, swin_layers, t5_layers
 from posenc.interop.conventions import (
@@ -53,6 +54,7 @@ class ModelPositions:
     """What each layer belongs to, where they differ: "encoder" or "decoder", or its layer type."""
 
 
+@hinted("read_config")
 def read_config(config: Config, *, pairing: Pairing | None = None) -> ModelPositions:
     """The positional encodings of a model, from its config.json (a path or what is in it).
 
@@ -86,6 +88,7 @@ def fields_of(config: Config, pairing: Pairing | None = None) -> Fields:
     return Fields(values, _model_type(values, pairing))
 
 
+@hinted("from_config")
 def from_config(
     config: Config, layer: int | None = None, *, pairing: Pairing | None = None
 ) -> Encoding:

@@ -122,7 +122,7 @@ def from_json(text: str, name: str = "the text") -> FileTokeniser:
         from tokenizers import Tokenizer
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            'tokenizers is not installed; a tokenizer.json needs: pip install "posenc[explorer]"',
+            "tokenizers is not installed; a tokenizer.json needs: pip install tokenizers",
             name="tokenizers",
         ) from error
     try:

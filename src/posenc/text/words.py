@@ -19,7 +19,7 @@ def words(sentence: str) -> Iterator[str]:
     except ModuleNotFoundError as error:
         raise said(
             partial(ModuleNotFoundError, name="icu4py"),
-            'icu4py is not installed; words need: pip install "posenc[explorer]" (spaces, '
+            "icu4py is not installed; words need: pip install icu4py (spaces, "
             "characters, bytes and bpe need nothing)",
         ) from error
     # Iterating gives text. `segments()` gives offsets, but in UTF-16, which emoji put out of step.

@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 
 if find_spec("torch") is None:
-    raise ModuleNotFoundError('posenc.torch needs PyTorch: install the extra "posenc[torch]"')
+    raise ModuleNotFoundError("posenc.torch needs PyTorch: pip install torch")
 
 from posenc.torch.additive import AddPositions
 from posenc.torch.attention import attend

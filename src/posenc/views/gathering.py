@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
 from posenc import rules
-from posenc.find import TYPICAL, found
+from posenc.find import TYPICAL, found, known_name, refuse_unused
 from posenc.mechanisms import Encoding, Params
 from posenc.views.subject import Subject
 
@@ -39,6 +40,7 @@ def gathered(
     if params is not None and len(named) > 1:
         raise ValueError(f"params must be left out for several encodings; got {len(named)}")
     rules.whole("seed", seed, least=0)
+    refuse_unused(_without(sizes), *(subject.encoding for subject in named))
     return tuple(
         replace(
             subject,
@@ -55,20 +57,21 @@ def _drawn(encoding: Encoding, seed: int) -> Params | None:
 
 def _subjects(item: Any, sizes: dict[str, int]) -> list[Subject]:
     """Each encoding; of a model's with the length of its training, its part and notes."""
+    own = _without(sizes)
     if isinstance(item, Encoding):
-        if "dim" in sizes:
-            raise ValueError(f"dim must be left out for what has its own size; got {item!r}")
+        if own:
+            raise ValueError(
+                f"{', '.join(own)} must be left out for what has its own size; got {item!r}"
+            )
         return [Subject(item)]
     if not isinstance(item, str | PathLike):
         raise TypeError(f"what is shown must be an Encoding or name one; got {item!r}")
     name = fspath(cast("str | PathLike[str]", item))
-    if name.endswith(".json"):
-        return _of_config(name, _without(sizes))
-    if not name.endswith(")") and ":" not in name:  # a name: its table must hold the sentence
-        sizes = sizes | {"length": max(TYPICAL["length"], sizes.get("length", 0))}
-    else:
-        sizes = _without(sizes)
-    return [Subject(one) for one in found(name, **sizes).values()]
+    if name.endswith(".json") and Path(name).is_file():
+        return _of_config(name, own)
+    if known_name(name):  # its table must hold the sentence
+        own["length"] = max(TYPICAL["length"], sizes.get("length", 0))
+    return [Subject(one) for one in found(name, **own).values()]
 
 
 def _of_config(path: str, sizes: dict[str, int]) -> list[Subject]:

@@ -7,6 +7,7 @@ from typing import Any
 from posenc import rules
 from posenc.encodings import BUILTIN
 from posenc.find import example
+from posenc.hints import hinted
 from posenc.mechanisms import Additive, Bias, Encoding, Params, Rotary
 from posenc.messages import later, translator
 from posenc.temperatures import Tempered
@@ -114,6 +115,7 @@ def default_kind(*encodings: Encoding) -> str:
     return wanted if wanted in suitable or not suitable else suitable[-1]
 
 
+@hinted("view")
 def view(
     what: Any,
     kind: str | None = None,
@@ -121,6 +123,7 @@ def view(
     tokens: str | Sequence[str] | None = None,
     length: int | None = None,
     dim: int | None = None,
+    heads: int | None = None,
     channels: Sequence[int] | None = None,
     head: int | None = None,
     causal: bool | None = None,
@@ -133,11 +136,11 @@ def view(
 
     `what` is an Encoding, a name or an expression, the path of a config.json, or a list of those.
     `tokens` is a sentence, or tokens; else there are `length` positions (on a grid, length x
-    length). `channels` are the dimensions, pairs or heads to show, the first is 0; `dim` is for
-    names; `trained` is the length of training, to be marked. `head`, from 0, is the one that is
-    looked at, of a bias or of attention; `causal` says whether attention sees no keys ahead, with
-    and without positions (None: what the encodings are meant for). Parameters are drawn with
-    `seed`, unless given.
+    length). `channels` are the dimensions, pairs or heads to show, the first is 0; `dim` and
+    `heads` are for names; `trained` is the length of training, to be marked. `head`, from 0, is the
+    one that is looked at, of a bias or of attention; `causal` says whether attention sees no keys
+    ahead, with and without positions (None: what the encodings are meant for). Parameters are drawn
+    with `seed`, unless given.
 
     >>> view("rope", tokens="犬 が 人 を 噛む").kind
     'rotation'
@@ -147,6 +150,7 @@ def view(
     if length is not None:
         rules.whole("length", length, least=1, most=2**24)
     sizes = {} if dim is None else {"dim": rules.dim("dim", dim)}
+    sizes |= {} if heads is None else {"heads": rules.whole("heads", heads, least=1)}
     long = len(words) if words else length
     sizes |= {} if long is None else {"length": long}
     if trained is not None:

@@ -28,12 +28,12 @@ from posenc.encodings import (
     TransformerXL,
     TwoSidedALiBi,
     XPos,
-    catalogue,
 )
 from posenc.expressions import spelling
-from posenc.find import VARIANTS, found
+from posenc.find import known_name, one, refuse_unused
+from posenc.hints import hinted
 from posenc.mechanisms import Additive, Bias, Encoding, Rotary
-from posenc.messages import translator
+from posenc.messages import language, translator
 from posenc.positions import LIMIT
 from posenc.text import tokens as tokenise
 from posenc.worked import additive, bias, rotary, scores
@@ -96,6 +96,7 @@ for kind in (Shaw, TransformerXL):
 steps.register(XPos, _after_a_number(rotary.rotary))
 
 
+@hinted("explain")
 def explain(
     encoding: Encoding | str,
     *,
@@ -110,10 +111,10 @@ def explain(
 ) -> Explanation:
     """The worked calculation of an encoding: every step with its numbers.
 
-    `encoding` is a value, a name or an expression; `dim` (8) and `heads` (4) are for a name.
-    `tokens` are a sentence or its tokens, else there are `length` of them (3) without names;
-    `position` is where angles are worked out. Learned parameters are drawn by `seed`. `lang` is en,
-    ja, zh-Hans or zh-Hant.
+    `encoding` is a value, a name, an expression or a config.json; `dim` (8) and `heads` (4) are for
+    a name. `tokens` are a sentence or its tokens, else there are `length` of them (3) without
+    names; `position` is where angles are worked out. Learned parameters are drawn by `seed`.
+    `lang` is en, ja, zh-Hans or zh-Hant.
 
     >>> from posenc import Sinusoidal
     >>> explained = explain(Sinusoidal(8), position=3)
@@ -122,6 +123,7 @@ def explain(
     >>> explained["angles"].table.rows[1]
     (1, 2, 0.3000..., 0.29552..., 0.95533...)
     """
+    lang = language(lang)
     t = translator(lang)
     rules.whole("digits", digits, least=1, most=16)
     position = rules.whole("position", position, least=0, most=LIMIT - 64)
@@ -143,19 +145,10 @@ def explain(
 def _one(encoding: Any, *, length: int, dim: int | None, heads: int | None) -> Encoding:
     """The encoding that is named, of a size that can be worked by hand; or the one given."""
     given = {name: size for name, size in (("dim", dim), ("heads", heads)) if size is not None}
-    if not isinstance(encoding, str | Encoding):
-        raise TypeError(f"encoding must be an Encoding, a name or an expression; got {encoding!r}")
-    if isinstance(encoding, str) and encoding in (*VARIANTS, *catalogue()):
-        sizes = {"dim": 8, "heads": 4, "length": length, "reach": 2} | given
-        value = found(encoding, **sizes)[encoding]
-        unused = [name for name in given if not hasattr(value, name)]
-        if unused:
-            raise ValueError(f"{encoding} has no {' and no '.join(unused)}; got {given}")
+    if isinstance(encoding, str) and known_name(encoding):
+        value = one(encoding, **{"dim": 8, "heads": 4, "length": length, "reach": 2} | given)
+        refuse_unused(given, value)
         return value
     if given:
         raise ValueError(f"dim and heads are for names of encodings; got {given} for {encoding}")
-    values = [encoding] if isinstance(encoding, Encoding) else list(found(encoding).values())
-    if len(values) > 1:
-        several = " and ".join(map(spelling, values))
-        raise ValueError(f"encoding must be one; got {encoding}, which has {several}")
-    return values[0]
+    return one(encoding)

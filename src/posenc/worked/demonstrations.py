@@ -7,7 +7,7 @@ import numpy as np
 from posenc import rules
 from posenc.encodings import NoPE, RoPE, Sinusoidal
 from posenc.mechanisms import Encoding, logits
-from posenc.messages import Translate, translator
+from posenc.messages import Translate, language, translator
 from posenc.text import tokens as tokenise
 from posenc.worked.calculation import explain
 from posenc.worked.explanation import Explanation, Step
@@ -34,7 +34,7 @@ def demonstrate(name: str, *, lang: str = "en") -> Explanation:
     (10, 0, 10, -2.7693015..., -3.3363448...)
     """
     rules.one_of("name", name, tuple(DEMONSTRATIONS))
-    return DEMONSTRATIONS[name](translator(lang), lang)
+    return DEMONSTRATIONS[name](translator(lang), language(lang))
 
 
 def permutation(t: Translate, lang: str) -> Explanation:

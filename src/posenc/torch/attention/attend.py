@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from posenc import rules
 from posenc.arrays import has_tangent, is_plain_tensor, unrounded
 from posenc.encodings import NoPE
+from posenc.hints import hinted
 from posenc.mechanisms import Encoding
 from posenc.torch.attention import flex, folded
 from posenc.torch.attention.blocked import blocked, how
@@ -74,6 +75,7 @@ class Attend:
     True
     """
 
+    @hinted("attend")
     def __call__(
         self,
         q: Tensor,

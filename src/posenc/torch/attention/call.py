@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from posenc import rules
 from posenc.arrays import host, is_half
 from posenc.encodings import NoPE, T5Bias
+from posenc.hints import hinted
 from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores, matched, settled
 from posenc.temperatures import Tempered
 from posenc.torch.parameters import EncodingModule
@@ -140,6 +141,7 @@ def _mixes(encoding: Encoding) -> bool:
     return isinstance(acting, Scores) and type(acting).mixed is not Scores.mixed
 
 
+@hinted("attend")
 def called(
     q: Tensor,
     k: Tensor,
