@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import posenc as pe
 from posenc.cli import main
-from posenc.find import VARIANTS, spelled
+from posenc.find import SCALED, spelled
 from posenc.text import tokens
 
 
@@ -40,14 +40,14 @@ def test_show_json_is_the_view(run):
 
 
 def test_show_csv_is_one_long_table(run):
-    result = run("show", "--encoding", "ALiBi(1)", "--length", "2", "--csv")
+    result = run("show", "ALiBi(1)", "--length", "2", "--csv")
     lines = result.stdout.splitlines()
     assert lines[0] == "panel,title,row,row_label,column,column_label,value,length"
     assert lines[1] == "0,query at 1,0,head 1,-1.0,,-0.00390625,"
 
 
 def test_show_several_side_by_side_in_a_language_of_the_readers(run):
-    arguments = ("--encoding", "rope", "--encoding", "RoPE(64, scaling=YaRN(4, 8192))")
+    arguments = ("rope", "RoPE(64, scaling=YaRN(4, 8192))")
     result = run("show", *arguments, "--kind", "decay", "--length", "20", "--lang", "ja", "--json")
     data = json.loads(result.stdout)
     assert [line["name"] for line in data["panels"][0]["lines"]] == [
@@ -58,7 +58,7 @@ def test_show_several_side_by_side_in_a_language_of_the_readers(run):
 
 def test_show_draws_what_was_asked_for(run, tmp_path):
     result = run(
-        *("show", "--encoding", "rope", "--kind", "waves", "--channels", "0,3", "--length", "9"),
+        *("show", "rope", "--kind", "waves", "--channels", "0,3", "--length", "9"),
         *("--dark", "--size", "4x3", "--dpi", "50"),
     )
     assert result.stdout == "posenc-rope-waves.png\n"
@@ -80,24 +80,24 @@ def test_show_draws_what_was_asked_for(run, tmp_path):
 )
 def test_show_of_a_kind_alone_takes_an_encoding_that_suits(run, kind, name):
     alone = run("show", "--kind", kind, "--length", "4", "--json").stdout
-    assert (
-        alone == run("show", "--kind", kind, "--encoding", name, "--length", "4", "--json").stdout
-    )
+    assert alone == run("show", name, "--kind", kind, "--length", "4", "--json").stdout
     assert json.loads(alone)["kind"] == kind
 
 
-@pytest.mark.parametrize("sentence", ["rope", "yarn", "config.json"])
-def test_show_says_that_a_name_is_taken_as_a_sentence(run, tmp_path, sentence):
-    (tmp_path / "config.json").write_text("{}")
+@pytest.mark.parametrize("sentence", ["hello", "rope is", "我 爱 学习 AI", "wait (a moment)"])
+def test_a_lone_argument_that_is_nothing_else_is_a_sentence(run, sentence):
     result = run("show", sentence, "--json")
-    said = f"'{sentence}' is taken as a sentence; for the encoding: --encoding {sentence}\n"
-    assert (result.exit_code, result.stderr) == (0, said)
-    assert json.loads(result.stdout)["panels"][0]["rows"]["labels"] == [sentence]
+    assert result.stderr == f"taken as a sentence, as by --text: {sentence}\n"
+    assert result.stdout == run("show", "--text", sentence, "--json").stdout
+    assert json.loads(result.stdout)["panels"][0]["rows"]["labels"] == tokens(sentence)
 
 
-@pytest.mark.parametrize("sentence", ["rope is", "none.json", "RoPE"])
-def test_show_says_nothing_of_other_sentences(run, sentence):
-    assert run("show", sentence, "--json").stderr == ""
+@pytest.mark.parametrize("name", ["RoPE", "RoPE(64)", "pe.rope(64)", "旋转位置编码", "rope"])
+def test_an_encoding_is_shown_however_it_is_written(run, name):
+    result = run("show", name, "--json")
+    assert result.stderr == ""
+    assert json.loads(result.stdout)["title"].startswith("RoPE(64)")
+    assert result.stdout == run("show", "rope", "--json").stdout
 
 
 def test_the_help_of_show_describes_what_it_prints(run):
@@ -110,7 +110,7 @@ def test_the_help_of_show_describes_what_it_prints(run):
         return set().union(*map(keys, data)) if isinstance(data, list) else set()
 
     for kind in ("heatmap", "decay", "rotation"):
-        made = run("show", "a b", "--encoding", "rope", "--kind", kind, "--json")
+        made = run("show", "rope", "--text", "a b", "--kind", kind, "--json")
         assert keys(json.loads(made.stdout)) <= told
     assert set(run("show", "a", "--csv").stdout.splitlines()[0].split(",")) <= told
 
@@ -121,13 +121,13 @@ def test_show_loads_a_file_and_reads_a_config(run, tmp_path):
     config = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4}
     config |= {"num_hidden_layers": 2, "max_position_embeddings": 128, "rope_theta": 10_000.0}
     (tmp_path / "config.json").write_text(json.dumps(config))
-    result = run("show", "--encoding", "config.json", "--kind", "wavelengths", "--json")
+    result = run("show", "config.json", "--kind", "wavelengths", "--json")
     marks = json.loads(result.stdout)["panels"][0]["marks"]
     assert marks == [{"name": "trained length: 128", "x": None, "y": 128.0}]
 
 
 def test_show_learned_is_seeded(run):
-    views = [run("show", "a b", "--encoding", "learned", "--json", "--seed", s) for s in "001"]
+    views = [run("show", "learned", "--text", "a b", "--json", "--seed", s) for s in "001"]
     assert views[0].stdout == views[1].stdout
     values = [json.loads(made.stdout)["panels"][0]["values"] for made in views]
     assert values[0] == values[1] != values[2]
@@ -145,43 +145,172 @@ def test_choices_of_the_command_are_those_of_the_library():
 
 
 @pytest.mark.parametrize(
+    ("tag", "lang"),
+    [
+        *(("zh", "zh-Hans"), ("zh-CN", "zh-Hans"), ("zh_TW", "zh-Hant"), ("jp", "ja")),
+        *(("zh-HK", "zh-Hant"), ("ja-JP", "ja"), ("en_US.UTF-8", "en"), ("ZH-HANT-TW", "zh-Hant")),
+        *(("zh-Hans-HK", "zh-Hans"), ("zh-Hant", "zh-Hant")),
+    ],
+)
+def test_a_language_is_understood_by_its_usual_tags(run, tag, lang):
+    told = json.loads(run("explain", "nope", "--lang", tag, "--json").stdout)
+    assert told == pe.explain("nope", lang=tag).to_json() == pe.explain("nope", lang=lang).to_json()
+    assert pe.compare("nope", bench=False, lang=tag).lang == lang
+    assert pe.views.view("nope", lang=tag).title == pe.views.view("nope", lang=lang).title
+    assert pe.demonstrate("addition", lang=tag) == pe.demonstrate("addition", lang=lang)
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("show", " "), "the sentence has no tokens"),
         (("show", "a", "--dim", "0"), "dim must be a whole number of at least 1"),
         (("show", "a", "--dim", "x"), "'x' is not a valid integer"),
         (("show", "a", "--seed", "-1"), "seed must be a whole number of at least 0; got seed=-1"),
-        (
-            ("show", "a", "--encoding", "rpoe"),
-            "an encoding must be one of sinusoidal, learned",
-        ),
-        (("show", "a", "--encoding", "fourier-features"), "does not encode the tokens"),
+        (("show", "rpoe"), "no encoding is called 'rpoe'; did you mean rope?"),
+        (("show", "rop"), "did you mean rope? `posenc list` shows every name; a sentence is given"),
+        (("show", "RoPE(64"), "'(' was never closed"),
+        (("show", "confg.json"), "no such file: confg.json"),
+        (("show", "missing/config.json"), "no such file: missing/config.json"),
+        (("show", "rope", "the dog"), "no encoding is called 'the dog'"),
+        (("show", "rope", "the dog"), "a sentence is given by --text 'the dog'"),
+        (("show", "fourier-features", "--text", "a"), "does not encode the tokens"),
         (("show", "a", "--out", "a.bmp"), "must end in .png, .svg or .pdf; got a.bmp"),
         (("show", "a", "--out", "no/such/a.png"), "cannot write no/such/a.png"),
         (("bench", "--rounds", "0"), "rounds must be a whole number of at least 1; got rounds=0"),
-        (("show", "a", "--json", "--out", "a.png"), "leave out --out"),
-        (("show", "a", "--json", "--csv"), "leave out --out and the other"),
+        (
+            ("show", "a", "--json", "--out", "a.png"),
+            "--out must be left out: --json and --csv print",
+        ),
+        (("show", "a", "--csv", "--dark"), "--dark must be left out: --json and --csv"),
+        (("show", "a", "--csv", "--dpi", "150"), "--dpi must be left out"),
+        (("show", "rope", "--heads", "4"), "heads must be left out: there is none in RoPE; got"),
+        (("show", "alibi", "--dim", "4"), "dim must be left out: there is none in ALiBi"),
+        (("show", "RoPE(8)", "--dim", "4"), "dim must be left out for what has its own size"),
+        (("show", "rope", "--kind", "wavelengths", "--channels", "1"), "channels must be left out"),
+        (("show", "rope", "--head", "1"), "head must be left out"),
+        (("show", "rope", "--causal"), "causal must be left out"),
+        (("show", "rope", "--seed", "3"), "--seed must be left out: it changes nothing here"),
+        (("show", "rope", "--trained", "3"), "--trained must be left out: it changes nothing"),
+        (("show", "--text", " "), "the sentence has no tokens"),
+        (
+            ("explain", "alibi", "--position", "4"),
+            "--position must be left out: it changes nothing",
+        ),
+        (
+            ("explain", "alibi", "--position", "3"),
+            "--position must be left out: it changes nothing",
+        ),
+        (("explain", "rope", "--seed", "1"), "--seed must be left out: it changes nothing here"),
+        (("explain", "rope", "--heads", "1"), "heads must be left out: there is none in RoPE"),
+        (("explain", "rope", "--json", "--digits", "3"), "--digits must be left out: JSON has all"),
+        (("explain", "rope", "--json", "--format", "html"), "--json and --format html cannot both"),
+        (("explain", "swin", "--text", "a b"), "--text must be left out: it changes nothing here"),
+        (
+            ("explain", "rope", "--text", "a", "--length", "3"),
+            "length must be left out where tokens",
+        ),
+        (("explain", "rope", "-o", "no/x.html"), "cannot write no/x.html"),
+        (("compare", "nope", "--json", "--format", "text"), "--json and --format text cannot both"),
+        (("compare", "rope", "--heads", "3"), "heads must be left out: there is none in RoPE"),
+        (("compare", "RoPE(8)", "--dim", "3"), "sizes must be left out: they are for names"),
+        (
+            ("config", "bert.json", "--pairing", "halves"),
+            "--pairing must be left out: bert",
+        ),
+        (("list", "rop"), "did you mean rope?"),
+        (("bench", "rop"), "did you mean rope?"),
+        (("rope",), "no such command: rope; for the encoding: posenc show rope"),
+        (("help", "shwo"), "no such command: shwo; did you mean show?"),
+        (("show", "a", "--json", "--csv"), "--json and --csv cannot both be; leave one out"),
         (("show", "a", "--kind", "pie"), "'pie' is not one of 'heatmap', 'waves'"),
-        (("show", "--encoding", "alibi", "--kind", "rotation"), "suits ALiBi (bias, attention)"),
+        (("show", "alibi", "--kind", "rotation"), "suits ALiBi (bias, attention)"),
         (("show", "a", "--channels", "x"), "must be whole numbers, such as 0,1,8; got x"),
         (("show", "a", "--size", "big"), "size must be inches as WIDTHxHEIGHT, such as 8x4.5"),
         (("show", "a", "--dpi", "1"), "dpi must be a finite number of at least 10"),
         (("show", "a b", "--length", "3"), "length must be left out where there are tokens"),
         (("show", "--load", "none.py"), "file must be a Python file that exists; got none.py"),
-        (
-            ("show", "a", "--encoding", "rope(8"),
-            "expression must be Python; got 'rope(8': '(' was never closed",
-        ),
-        (("show", "a", "--encoding", "none.json"), "none.json"),
-        (("shwo",), "No such command 'shwo'"),
+        (("shwo",), "no such command: shwo; did you mean show?"),
     ],
 )
-def test_wrong_usage_is_a_sentence_and_exit_code_2(run, arguments, message):
+def test_wrong_usage_is_a_sentence_and_exit_code_2(run, tmp_path, arguments, message):
+    bert = {"model_type": "bert", "hidden_size": 8, "num_attention_heads": 2}
+    bert |= {"num_hidden_layers": 1, "max_position_embeddings": 16}
+    (tmp_path / "bert.json").write_text(json.dumps(bert))
     result = run(*arguments)
     assert result.exit_code == 2
     assert message in " ".join(result.stderr.split())
     assert "Traceback" not in result.stderr
     assert result.stdout == ""
+
+
+def test_the_command_alone_says_what_to_try(run):
+    result = run()
+    assert result.exit_code == 0
+    tried = re.findall(r"^  posenc (\w+)", result.stdout, re.MULTILINE)
+    assert tried == ["explore", "show", "explain", "compare", "list", "help"]
+
+
+def test_help_is_that_of_the_command(run):
+    assert run("help").stdout == run("--help").stdout.replace("Usage: main", "Usage: posenc")
+    told = json.loads(run("help", "show", "--json").stdout)
+    assert told["help"] + "\n" == run("help", "show").stdout
+    assert "Usage: posenc show" in told["help"]
+
+
+def test_show_takes_heads_and_a_short_o(run, tmp_path):
+    result = run("show", "alibi", "--heads", "3", "--json")
+    assert json.loads(result.stdout)["title"].startswith("ALiBi(3)")
+    assert run("show", "alibi", "-o", "a.svg").stdout == "a.svg\n"
+    assert (tmp_path / "a.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "form"), [("x.html", "html"), ("x.md", "markdown"), ("x.json", "json"), ("x", "text")]
+)
+def test_explain_writes_a_file_in_the_format_of_its_ending(run, tmp_path, name, form):
+    assert run("explain", "rope", "-o", name).stdout == f"{name}\n"
+    assert (tmp_path / name).read_text() == pe.explain("rope").shown(form)
+
+
+def test_explain_takes_a_sentence(run):
+    told = run("explain", "the dog").stdout
+    assert told == run("explain", "sinusoidal", "--text", "the dog").stdout
+    assert told == str(pe.explain("sinusoidal", tokens="the dog"))
+
+
+def test_list_tells_all_about_one(run):
+    told = run("list", "RoPE").stdout
+    for part in ("rotary position embedding", "base=10000.0", "arXiv:2104.09864 (2021)", "Llama"):
+        assert part in told
+    row = json.loads(run("list", "t5", "--json").stdout)["encodings"]["t5"]
+    assert row["parameters"]["heads"] is None
+    assert row["parameters"]["buckets"] == "32"
+    assert row["traits"] == list(pe.T5Bias(8).traits.claims())
+    assert row["models"] == list(pe.T5Bias.about.models)
+
+
+def test_bench_times_one_encoding(run):
+    told = json.loads(run("bench", "RoPE(8)", "--rounds", "1", "--json").stdout)
+    assert told["encodings"]["RoPE(8)"]["dim"] == 8
+    assert run("bench", "nope", "--rounds", "1").stdout.splitlines()[1].startswith("nope ")
+
+
+def test_compare_takes_all(run, monkeypatch):
+    taken = []
+    monkeypatch.setattr("posenc.comparison.measured", lambda name, *_, **__: taken.append(name))
+    run("compare", "--all", "yarn")
+    assert taken == [*pe.catalogue(), "yarn"]
+
+
+def test_config_takes_the_pairing_that_it_asks_for(run, tmp_path):
+    config = {"model_type": "mine", "hidden_size": 64, "num_attention_heads": 4}
+    config |= {"num_hidden_layers": 2, "max_position_embeddings": 128, "rope_theta": 10_000.0}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    assert "pairing given" in run("config", "config.json").stderr
+    result = run("config", "config.json", "--pairing", "halves")
+    assert result.exit_code == 0
+    assert "pairing halves" in result.stdout
 
 
 def test_help_shows_the_examples_line_by_line(run):
@@ -200,12 +329,12 @@ def test_odd_sentences_are_drawn(run, sentence):
 
 def test_list_names_every_encoding(run):
     listed = [line.split()[0] for line in run("list").stdout.splitlines()]
-    assert listed == [*pe.catalogue(), *VARIANTS]
+    assert listed == [*pe.catalogue(), *SCALED]
     data = json.loads(run("list", "--json").stdout)
     row = data["encodings"]["learned"]
     assert row == {"acts": "additive", "parameters": ["length", "dim", "std"]}
     for name, expression in data["variants"].items():
-        assert spelled(expression) == VARIANTS[name](64)
+        assert spelled(expression) == SCALED[name](64)
 
 
 def test_the_command_is_installed():
@@ -293,7 +422,7 @@ def test_check_reads_a_config(run, tmp_path):
     ("arguments", "message"),
     [
         ((), "name an encoding, or give --load FILE or --all"),
-        (("rop",), "an encoding must be one of sinusoidal, "),
+        (("rop",), "no encoding is called 'rop'; did you mean rope?"),
         (("--load", "none.py"), "file must be a Python file that exists; got none.py"),
         (("json:nothing",), "an encoding must be importable; got 'json:nothing'"),
         (("nowhere:x",), "an encoding must be importable; got 'nowhere:x'"),

@@ -17,7 +17,7 @@ import posenc as pe
 from posenc.bench import tables
 from posenc.cli import main
 from posenc.cli.usage import EXTRAS, complete_name
-from posenc.find import VARIANTS
+from posenc.find import SCALED
 from posenc.messages import LANGUAGES
 from tests.cli_page import PAGE, commands, page
 
@@ -130,8 +130,8 @@ def test_wrong_usage_is_2(run, arguments):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "name an encoding, or give --load FILE"),
-        (("rop",), "an encoding must be one of sinusoidal, "),
+        ((), "name an encoding, or give --load FILE or --all"),
+        (("rop",), "no encoding is called 'rop'; did you mean rope?"),
         (("--load", "none.py"), "file must be a Python file that exists; got none.py"),
         (("nope", "--lang", "fr"), "'fr' is not one of 'en', 'ja', 'zh-Hans', 'zh-Hant'"),
         (("nope", "--format", "html"), "'html' is not one of 'text', 'markdown', 'json'"),
@@ -217,7 +217,7 @@ def test_a_missing_library_is_a_sentence_with_the_command(tmp_path, library, arg
     )
     assert done.returncode == 1
     assert f"{library}" in done.stderr
-    assert f'pip install "posenc[{EXTRAS[library]}]"' in done.stderr
+    assert f"pip install '.[{EXTRAS[library]}]' in a clone of posenc" in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
 
@@ -289,10 +289,13 @@ def test_info_tells_versions_and_what_is_missing(run, monkeypatch):
     assert told["posenc"] == pe.__version__
     assert told["required"] == {name: version(name) for name in told["required"]}
     assert told["optional"]["torch"]["version"] == version("torch")
-    assert told["optional"]["gone"] == {"version": None, "install": 'pip install "posenc[plot]"'}
+    assert told["optional"]["gone"] == {
+        "version": None,
+        "install": "pip install '.[plot]' in a clone of posenc",
+    }
     assert told["encodings"] == {"built_in": len(pe.encodings.BUILTIN), "others": {}}
     assert told["cores"] == os.cpu_count()
-    assert 'gone              not installed: pip install "posenc[plot]"' in run("info").stdout
+    assert "gone              not installed: pip install '.[plot]' in a clone" in run("info").stdout
 
 
 def test_info_names_encodings_of_other_packages(run, monkeypatch):
@@ -365,12 +368,12 @@ def completed(*words):
 
 def test_commands_and_names_are_completed():
     assert ("compare", "plain") in completed("com")
-    for command in ("check", "compare"):
+    for command in ("check", "compare", "show", "list", "bench"):
         assert completed(command, "rope", "al") == [("alibi", "plain")]
         assert completed(command, "yar") == [("yarn", "plain")]
         assert completed(command, "conf") == [("conf", "file")]
-    assert [name for name, _ in completed("check", "")] == [*pe.catalogue(), *VARIANTS]
-    assert completed("show", "--encoding", "al") == [("alibi", "plain")]
+    assert [name for name, _ in completed("check", "")] == [*pe.catalogue(), *SCALED]
+    assert completed("show", "rope", "ALI") == [("alibi", "plain")]
     assert completed("compare", "--lang", "zh") == [("zh-Hans", "plain"), ("zh-Hant", "plain")]
 
 

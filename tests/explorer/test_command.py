@@ -182,7 +182,7 @@ def test_a_missing_library_is_a_sentence_with_the_command(library):
         check=False,
     )
     assert done.returncode == 1
-    assert f'{library} is not installed; the explorer needs: pip install "posenc[explorer]"' in (
+    assert f"{library} is not installed; the explorer needs: pip install '.[explorer]' in a" in (
         done.stderr
     )
     assert "Traceback" not in done.stderr

@@ -1,24 +1,42 @@
 """`posenc bench`."""
 
+from __future__ import annotations  # names of posenc are not looked up before a command runs
+
 import json
+from dataclasses import asdict
+from typing import Any
 
 import click
 
-from posenc.cli.usage import as_json, usage
+from posenc.cli.usage import as_json, from_files, of_encodings, one_thread, usage
 
 
 @click.command()
+@of_encodings
+@from_files
 @click.option("--rounds", default=9, show_default=True, help="Interleaved rounds; medians count.")
 @as_json
-def bench(rounds: int, as_json: bool) -> None:
+def bench(names: tuple[str, ...], files: tuple[str, ...], rounds: int, as_json: bool) -> None:
     """Time posenc against the straightforward form, after checking both for correctness.
 
     It says where the numbers cannot be trusted: on a busy machine, or where rounds differ.
 
+    With an ENCODING (a name, an expression such as "RoPE(64, base=5e5)", a model's config.json, or
+    package.module:name): what applying it costs, beside the products of queries and keys.
+
+    \b
+    posenc bench
+    posenc bench rope alibi
+
     \b
     JSON: {"benchmarks": [{"what", "rounds", "rows": {NAME: {"seconds", "ratio", "error",
-           "spread", "steady"}}}], "machine": {"load", "cores", "busy"}, "trusted"}
+           "spread", "steady"}}}], "machine": {"load", "cores", "busy"}, "trusted"};
+           of encodings {"encodings": {NAME: {"tokens", "heads", "dim", "seconds", "ratio",
+           "error", "bytes", "power"}}}, "machine", "trusted"}; seconds and bytes for each token
     """
+    if names or files:
+        _costs(names, files, rounds, as_json=as_json)
+        return
     from posenc.bench import attentions, rotations, tables
     from posenc.bench.timing import STEADY, machine
 
@@ -39,13 +57,43 @@ def bench(rounds: int, as_json: bool) -> None:
             milliseconds, ratio, error = row["seconds"] * 1e3, row["ratio"], row["error"]
             mark = "" if row["steady"] else "  unsteady"
             click.echo(f"{name:<28} {milliseconds:8.1f} ms {ratio:6.2f}  {error:.1e}{mark}")
-    if before["busy"]:
-        click.echo(
-            f"Not to be trusted: the load average was {before['load']:.1f} on {before['cores']} "
-            "cores at the start. Run it again when the machine is idle."
-        )
+    _say_busy(before)
     if unsteady:
         click.echo(
             f"Not to be trusted: {unsteady} of {len(rows)} rows are unsteady; the middle half of "
             f"their rounds, or of those they are compared with, spreads by more than {STEADY:.0%}."
+        )
+
+
+def _costs(names: tuple[str, ...], files: tuple[str, ...], rounds: int, *, as_json: bool) -> None:
+    one_thread()
+    from posenc import find
+    from posenc.bench.costs import measure
+    from posenc.bench.timing import machine
+
+    before = machine()
+
+    some: dict[str, Any] = {}
+    for name in names:
+        some |= usage(lambda name=name: find.found(name))
+    for file in files:
+        some |= usage(lambda file=file: find.loaded(file))
+    costs = {name: usage(lambda e=e: measure(e, rounds=rounds)) for name, e in some.items()}
+    if as_json:
+        told = {name: asdict(cost) for name, cost in costs.items()}
+        data = {"encodings": told, "machine": before, "trusted": not before["busy"]}
+        click.echo(json.dumps(data))
+        return
+    click.echo(f"{'applied to a token':<28} {'time':>11} {'to q k^T':>8}  {'memory':>9}  error")
+    for name, cost in costs.items():
+        times = f"{cost.seconds * 1e6:8.2f} us {cost.ratio:8.2f}"
+        click.echo(f"{name:<28} {times}  {cost.bytes:7,.0f} B  {cost.error:.1e}")
+    _say_busy(before)
+
+
+def _say_busy(before: dict[str, Any]) -> None:
+    if before["busy"]:
+        click.echo(
+            f"Not to be trusted: the load average was {before['load']:.1f} on {before['cores']} "
+            "cores at the start. Run it again when the machine is idle."
         )

@@ -9,15 +9,15 @@ from contextlib import redirect_stdout
 import click
 
 import posenc
-from posenc.cli.usage import as_json, from_files, of_encodings, usage
+from posenc.cli.usage import as_json, from_files, limited, of_encodings, seeded, usage
 
 
 @click.command()
 @of_encodings
 @from_files
 @click.option("--all", "every", is_flag=True, help="Every encoding that has a name.")
-@click.option("--seed", default=0, show_default=True, help="For what is drawn.")
-@click.option("--limit", default=20.0, show_default=True, help="Seconds for each check.")
+@seeded
+@limited
 @as_json
 def check(
     names: tuple[str, ...],
@@ -28,6 +28,9 @@ def check(
     as_json: bool,
 ) -> None:
     """Measure whether encodings are sound; the exit code is 1 if a claim fails.
+
+    An ENCODING is a name (`posenc list`), an expression such as "RoPE(64, base=5e5)", a model's
+    config.json, or package.module:name.
 
     \b
     posenc check rope alibi

@@ -3,50 +3,60 @@
 from __future__ import annotations  # names of posenc are not looked up before a command runs
 
 import json
-import os
 import sys
 from contextlib import redirect_stdout
 
 import click
 
-from posenc.cli.usage import as_json, from_files, in_language, of_encodings, usage
-
-THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+import posenc
+from posenc.cli.usage import (
+    as_json,
+    from_files,
+    in_language,
+    limited,
+    of_encodings,
+    one_thread,
+    seeded,
+    usage,
+)
 
 
 @click.command()
 @of_encodings
 @from_files
-@click.option("--dim", type=int, help="Channels of those given by name.")
-@click.option("--heads", type=int, help="Heads of those given by name.")
-@click.option("--length", type=int, help="Length of those given by name.")
+@click.option("--all", "every", is_flag=True, help="Every encoding that has a name.")
+@click.option("--dim", type=int, help="Channels of encodings given by name.")
+@click.option("--heads", type=int, help="Heads of encodings given by name.")
+@click.option("--length", type=int, help="Length of learned tables given by name.")
 @click.option("--no-bench", is_flag=True, help="Leave out time and memory.")
-@click.option("--seed", default=0, show_default=True, help="For what is drawn.")
-@click.option("--limit", default=20.0, show_default=True, help="Seconds for each check.")
+@seeded
+@limited
 @click.option(
     "--format",
     "form",
     type=click.Choice(("text", "markdown", "json")),
-    default="text",
-    show_default=True,
-    help="What is printed.",
+    help="Output format. [default: text]",
 )
 @in_language
 @as_json
 def compare(
     names: tuple[str, ...],
     files: tuple[str, ...],
+    every: bool,
     dim: int | None,
     heads: int | None,
     length: int | None,
     no_bench: bool,
     seed: int,
     limit: float,
-    form: str,
+    form: str | None,
     lang: str,
     as_json: bool,
 ) -> None:
     """Compare encodings: where they act, parameters, properties, cost, models, strengths.
+
+    An ENCODING is a name (`posenc list`), an expression such as "RoPE(64, base=5e5)", a model's
+    config.json, or package.module:name.
 
     Properties are measured by the checks of `posenc check`, time and memory beside plain products
     of queries and keys in the same run; the rest is said by the encodings. The exit code is 1 if a
@@ -64,13 +74,15 @@ def compare(
            "cost": {"tokens", "heads", "dim", "seconds", "ratio", "error", "bytes", "power"},
            "untimed", "models", "paper", "year", "strengths", "weaknesses"}]}
     """
-    for name in THREADS:  # before NumPy starts: a ratio must not depend on threads that wait
-        os.environ.setdefault(name, "1")
+    one_thread()
     from posenc import find
     from posenc.comparison import compare as compared
 
+    if as_json and form not in (None, "json"):
+        raise click.UsageError(f"--json and --format {form} cannot both be; leave one out")
+    names = (*dict.fromkeys((*posenc.catalogue(), *names)),) if every else names
     if not (names or files):
-        raise click.UsageError("name an encoding, or give --load FILE")
+        raise click.UsageError("name an encoding, or give --load FILE or --all")
     sizes = {"dim": dim, "heads": heads, "length": length}
     given = [*names, *(usage(lambda file=file: find.loaded(file)) for file in files)]
     with redirect_stdout(sys.stderr):  # what an encoding prints is no data of ours

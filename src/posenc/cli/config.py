@@ -1,20 +1,32 @@
 """`posenc config`."""
 
+from __future__ import annotations  # names of posenc are not looked up before a command runs
+
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import posenc
 from posenc.cli.usage import as_json, usage
 
+if TYPE_CHECKING:
+    from posenc.rotation import Pairing
+
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH [PATH2]")
 @click.option("--layer", type=int, help="Only this layer, from 0.")
+@click.option(
+    "--pairing",
+    type=click.Choice(("interleaved", "halves")),
+    help="How channels are paired, for a model type that is not known.",
+)
 @as_json
-def config(paths: tuple[str, ...], layer: int | None, as_json: bool) -> None:
+def config(
+    paths: tuple[str, ...], layer: int | None, pairing: Pairing | None, as_json: bool
+) -> None:
     """Tell what a model does about positions, from its config.json; or what two do differently.
 
     \b
@@ -26,12 +38,17 @@ def config(paths: tuple[str, ...], layer: int | None, as_json: bool) -> None:
            "notes"}; of two models {"models": [both], "differences": [{"what", "where",
            "first", "second", "means"}]}
     """
+    from posenc.interop.config import inner
     from posenc.interop.describe import compare, describe
 
     if len(paths) > 2:
         raise click.UsageError(f"one path, or two to compare; got {len(paths)}")
-    models = [usage(lambda path=path: posenc.read_config(path)) for path in paths]
+    models = [usage(lambda path=path: posenc.read_config(path, pairing=pairing)) for path in paths]
     for model in models:
+        if pairing is not None and not any(hasattr(inner(e), "pairing") for e in model.layers):
+            raise click.UsageError(
+                f"--pairing must be left out: {model.model_type} rotates no channels"
+            )
         if layer is not None and not 0 <= layer < len(model.layers):
             raise click.UsageError(
                 f"--layer must be one of 0 .. {len(model.layers) - 1}; got {layer}"

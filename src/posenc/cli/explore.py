@@ -8,17 +8,17 @@ from typing import Any
 
 import click
 
-from posenc.cli.usage import from_files, usage
+from posenc.cli.usage import Language, from_files, install, usage
 from posenc.messages import LANGUAGES
 
 
 @click.command()
-@click.option("--port", default=8765, show_default=True, help="Where; the next free one if taken.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Who can reach it.")
-@click.option("--no-open", is_flag=True, help="Only print the address; open no browser.")
+@click.option("--port", default=8765, show_default=True, help="Port, or the next free one.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
+@click.option("--no-open", is_flag=True, help="Print the address and open no browser.")
 @from_files
-@click.option("--tokenizer", help="A tokenizer.json of your own, for the page's tokens.")
-@click.option("--lang", type=click.Choice(LANGUAGES), help="The page's language. [the browser's]")
+@click.option("--tokenizer", metavar="FILE", help="tokenizer.json of your own, for the page.")
+@click.option("--lang", type=Language(LANGUAGES), help="Language. [default: the browser's]")
 @click.option("--json", "as_json", is_flag=True, help="Print the address as one JSON object.")
 def explore(
     port: int,
@@ -44,7 +44,7 @@ def explore(
     except ModuleNotFoundError as error:
         library = (error.name or "").partition(".")[0]
         raise click.ClickException(
-            f'{library} is not installed; the explorer needs: pip install "posenc[explorer]"'
+            f"{library} is not installed; the explorer needs: {install('explorer')}"
         ) from error
     from posenc import find
     from posenc.text import from_file

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 import posenc
-from posenc.cli.usage import EXTRAS, as_json
+from posenc.cli.usage import EXTRAS, as_json, install
 
 NEEDED = ("numpy", "array-api-compat", "click")
 INSTALL = "install the package fonts-noto-cjk, and fontconfig, which looks for fonts"
@@ -60,7 +60,7 @@ def gathered() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "required": {name: _version(name) for name in NEEDED},
         "optional": {
-            name: {"version": _version(name), "install": f'pip install "posenc[{extra}]"'}
+            name: {"version": _version(name), "install": install(extra)}
             for name, extra in EXTRAS.items()
         },
         "encodings": {"built_in": len(BUILTIN), "others": others},

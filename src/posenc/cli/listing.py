@@ -2,35 +2,61 @@
 
 from __future__ import annotations  # names of posenc are not looked up before a command runs
 
+import inspect
 import json
+from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, cast
 
 import click
 
 import posenc
-from posenc.cli.usage import as_json, usage
+from posenc.cli.usage import as_json, of_encodings, usage
 
 
 @click.command("list")
+@of_encodings
 @as_json
-def list_encodings(as_json: bool) -> None:
-    """List the encodings, where each acts, and its parameters; and names for variants of RoPE.
+def list_encodings(names: tuple[str, ...], as_json: bool) -> None:
+    """List the encodings, where each acts, and its parameters; or tell all about some of them.
 
-    JSON: {"encodings": {NAME: {"acts", "parameters"}}, "variants": {NAME: EXPRESSION}}
+    An ENCODING is a name, an expression such as "RoPE(64, base=5e5)", a model's config.json, or
+    package.module:name.
+
+    \b
+    posenc list
+    posenc list rope
+
+    \b
+    JSON: {"encodings": {NAME: {"acts", "parameters"}}, "variants": {NAME: EXPRESSION}};
+          of some {"encodings": {NAME: {"title", "acts", "expression", "parameters":
+          {NAME: default}, "presets", "traits", "paper", "year", "models"}}}; the default
+          is as Python writes it, null where there is none
     """
     from posenc.expressions import spelling
-    from posenc.find import VARIANTS
+    from posenc.find import SCALED, found
 
+    if names:
+        some: dict[str, posenc.Encoding] = {}
+        for name in names:
+            some |= usage(lambda name=name: found(name))
+        details = {name: detailed(encoding) for name, encoding in some.items()}
+        if as_json:
+            click.echo(json.dumps({"encodings": details}))
+            return
+        for name, row in details.items():
+            click.echo("\n".join([name, *_lines(row)]))
+        return
     rows = {name: described(encoding) for name, encoding in usage(posenc.catalogue).items()}
-    variants = {name: spelling(make(64)) for name, make in VARIANTS.items()}
+    variants = {name: spelling(make(64)) for name, make in SCALED.items()}
     if as_json:
         click.echo(json.dumps({"encodings": rows, "variants": variants}))
         return
     for name, row in rows.items():
         click.echo(f"{name:<18} {row['acts']:<9} {', '.join(row['parameters'])}")
     for name, expression in variants.items():
-        click.echo(f"{name:<18} {'rotary':<9} {expression}")
+        shown = expression if len(expression) < 80 else f"{expression[:76]} …)"
+        click.echo(f"{name:<18} {'rotary':<9} {shown}")
 
 
 def described(encoding: type[posenc.Encoding]) -> dict[str, Any]:
@@ -42,3 +68,46 @@ def described(encoding: type[posenc.Encoding]) -> dict[str, Any]:
     )
     names = [field.name for field in fields(cast(Any, encoding)) if field.init]
     return {"acts": mechanism.__name__.lower(), "parameters": names}
+
+
+def detailed(encoding: posenc.Encoding) -> dict[str, Any]:
+    """All that is known of one encoding without measuring: its parameters, traits and source."""
+    from posenc.expressions import presets, spelling
+
+    row = described(type(encoding))
+    about = encoding.about
+    return {
+        "title": about.title,
+        "acts": row["acts"],
+        "expression": spelling(encoding),
+        "parameters": {
+            name: None if parameter.default is parameter.empty else repr(parameter.default)
+            for name, parameter in inspect.signature(type(encoding)).parameters.items()
+        },
+        "presets": presets(type(encoding)),
+        "traits": list(encoding.traits.claims()),
+        "paper": about.paper,
+        "year": about.year,
+        "models": list(about.models),
+    }
+
+
+def _lines(row: dict[str, Any]) -> Iterator[str]:
+    """The details as lines of a label and what it is, those that there are."""
+    parameters = ", ".join(
+        name if default is None else f"{name}={default}"
+        for name, default in row["parameters"].items()
+    )
+    year = f" ({row['year']})" if row["year"] else ""
+    for label, text in (
+        ("title", row["title"]),
+        ("acts", row["acts"]),
+        ("example", row["expression"]),
+        ("parameters", parameters),
+        ("presets", ", ".join(row["presets"])),
+        ("traits", ", ".join(row["traits"]).replace("_", " ")),
+        ("paper", f"{row['paper']}{year}"),
+        ("models", ", ".join(row["models"])),
+    ):
+        if text:
+            yield f"  {label:<11} {text}"

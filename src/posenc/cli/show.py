@@ -8,7 +8,20 @@ from typing import Any
 
 import click
 
-from posenc.cli.usage import as_json, complete_name, from_files, in_language, usage
+from posenc.cli.usage import (
+    as_json,
+    effective,
+    encodings_or_text,
+    file_for,
+    from_files,
+    given,
+    in_language,
+    install,
+    of_encodings,
+    refuse,
+    seeded,
+    usage,
+)
 
 # written down here, for a quick --help: what they are elsewhere, a test holds
 ENDINGS = (".png", ".svg", ".pdf")
@@ -30,17 +43,9 @@ KINDS = [
 
 
 @click.command()
-@click.argument("sentence", required=False)
-@click.option(
-    "--encoding",
-    "names",
-    multiple=True,
-    metavar="NAME | EXPRESSION | config.json",
-    shell_complete=complete_name,
-    help='What is shown, several side by side: rope, "RoPE(64, base=5e5)". '
-    "[default: sinusoidal, or the first that suits the kind]",
-)
+@of_encodings
 @from_files
+@click.option("--text", help="Sentence whose tokens are encoded.")
 @click.option(
     "--kind",
     type=click.Choice(KINDS),
@@ -48,47 +53,49 @@ KINDS = [
     "is added: sum, and learned if it is that; of what is rotated: rotation, decay, scalings; of a "
     "bias: bias; on a grid: maps; of any: attention. [default: what suits the encoding]",
 )
-@click.option("--dim", type=int, help="Channels of an encoding that is given by name.")
-@click.option("--length", type=int, help="Positions, where there is no sentence.")
+@click.option("--dim", type=int, help="Channels of encodings given by name.")
+@click.option("--heads", type=int, help="Heads of encodings given by name.")
+@click.option("--length", type=int, help="Number of positions without --text.")
 @click.option("--channels", help="Dimensions, pairs or heads to show, from 0: 0,1,8.")
-@click.option("--head", type=int, help="The head to look at, from 0, of a bias or of attention.")
+@click.option("--head", type=int, help="Head to look at, from 0, of a bias or of attention.")
 @click.option(
     "--causal/--no-causal",
     default=None,
     help="Whether attention sees no keys ahead. [default: what the encoding is meant for]",
 )
-@click.option("--trained", type=int, help="The length of training, to be marked.")
+@click.option("--trained", type=int, help="Length of training, to be marked.")
 @in_language
 @click.option("--dark", is_flag=True, help="Light on dark.")
 @click.option("--size", metavar="WxH", help="Inches, such as 8x4.5.")
-@click.option("--dpi", type=float, default=150, show_default=True, help="Pixels in an inch.")
-@click.option("--seed", default=0, show_default=True, help="For what is drawn at random.")
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write: .png, .svg or .pdf. [default: posenc-NAME.png]",
-)
+@click.option("--dpi", type=float, default=150, show_default=True, help="Pixels per inch.")
+@seeded
+@file_for(".png, .svg or .pdf; [default: posenc-NAME.png]")
 @as_json
-@click.option("--csv", "as_csv", is_flag=True, help="Print one long table instead.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print one long table.")
 def show(
-    sentence: str | None,
     names: tuple[str, ...],
     files: tuple[str, ...],
+    text: str | None,
     as_json: bool,
     as_csv: bool,
-    out: Path | None,
+    out: str | None,
     dark: bool,
     size: str | None,
     dpi: float,
     channels: str | None,
     **asked: Any,
 ) -> None:
-    """Draw encodings: of SENTENCE, token by token, or of so many positions.
+    """Draw encodings: of a sentence, token by token, or of so many positions.
+
+    An ENCODING is a name (`posenc list`), an expression such as "RoPE(64, base=5e5)", a model's
+    config.json, or package.module:name; several are drawn side by side. [default: sinusoidal, or
+    the first that suits the kind] A lone argument that is none of these is taken as the sentence.
 
     \b
+    posenc show rope alibi --kind attention
     posenc show "我 爱 学习 AI"
-    posenc show --encoding rope --encoding yarn --kind decay --length 1000
-    posenc show "the dog bit the man" --encoding alibi --kind attention --dark --out dog.svg
+    posenc show rope yarn --kind decay --length 1000
+    posenc show alibi --text "the dog bit the man" --kind attention --dark -o dog.svg
 
     --json prints {kind, title, panels, notes, columns}. A panel is one of
 
@@ -109,25 +116,38 @@ def show(
     length. Rows are an image's rows, lines or dials; columns are an image's columns, x or hands;
     value is the number, y or the angle; length is a hand's.
     """
-    if sentence is not None and not sentence.split():
-        raise click.BadParameter("the sentence has no tokens", param_hint="SENTENCE")
-    _mistaken(sentence)
+    names, text = encodings_or_text(names, text)
     what, name = _found(names, files, asked["kind"])
-    asked |= {"tokens": sentence, "channels": _numbers(channels)}
+    asked |= {"text": text, "channels": _numbers(channels)}
     if as_json or as_csv:
-        if out is not None or (as_json and as_csv):
-            raise click.UsageError(
-                "--json and --csv print the data and draw nothing; leave out --out and the other"
-            )
+        if as_json and as_csv:
+            raise click.UsageError("--json and --csv cannot both be; leave one out")
+        refuse(("out", "dark", "size", "dpi"), "--json and --csv print numbers and draw nothing")
+
+    def numbers(**options: Any) -> str:
         from posenc.views import view
 
-        made = usage(lambda: view(what, **asked))
-        click.echo(json.dumps(made.to_json()) if as_json else made.to_csv(), nl=as_json)
+        made = view(what, tokens=options.pop("text"), **options)
+        return made.to_csv() if as_csv else json.dumps(made.to_json())
+
+    idle = (
+        "text",
+        "length",
+        "head",
+        "causal",
+        "trained",
+        "seed",
+    )  # where a view does not look at them
+    if as_json or as_csv:
+        click.echo(usage(lambda: effective(numbers, asked, idle)), nl=as_json)
         return
+    if any(map(given, idle)):
+        usage(lambda: effective(numbers, asked, idle))
     kind = asked["kind"]
-    path = out or Path(f"posenc-{name}{'' if kind is None else f'-{kind}'}.png")
+    path = Path(out or f"posenc-{name}{'' if kind is None else f'-{kind}'}.png")
     if path.suffix.lower() not in ENDINGS:
         raise click.BadParameter(f"must end in .png, .svg or .pdf; got {path}", param_hint="--out")
+    asked["tokens"] = asked.pop("text")
     _draw(path, what, **asked, dark=dark, size=size, dpi=dpi)
 
 
@@ -136,7 +156,7 @@ def _draw(path: Path, what: list[Any], **asked: Any) -> None:
         import posenc.figures
     except ModuleNotFoundError as error:
         raise click.ClickException(
-            f'{error.name} is not installed; figures need: pip install "posenc[plot]"'
+            f"{error.name} is not installed; figures need: {install('plot')}"
         ) from error
     figure = usage(lambda: posenc.figures.show(what, **asked))
     try:
@@ -148,17 +168,6 @@ def _draw(path: Path, what: list[Any], **asked: Any) -> None:
     for note in figure.notes:
         click.echo(note, err=True)
     click.echo(path)
-
-
-def _mistaken(sentence: str | None) -> None:
-    """A note where the sentence is rather the name of an encoding, or of a config.json."""
-    from posenc.encodings import names
-    from posenc.find import VARIANTS
-
-    config = sentence is not None and sentence.endswith(".json") and Path(sentence).is_file()
-    if config or sentence in (*names(), *VARIANTS):
-        said = f"{sentence!r} is taken as a sentence; for the encoding: --encoding {sentence}"
-        click.echo(said, err=True)
 
 
 def _found(

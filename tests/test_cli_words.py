@@ -1,0 +1,91 @@
+"""What is said names only what exists: commands, their options, extras, files to install from."""
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from posenc.cli import main
+from posenc.messages import LANGUAGES, catalogue
+from tests.cli_page import commands
+
+ROOT = Path(__file__).parent.parent
+COMMANDS = {name.removeprefix("posenc").strip(): each for name, each in commands(main, "posenc")}
+OPTIONS = {
+    name: {
+        "-h",
+        "--help",
+        *(o for param in each.params for o in (*param.opts, *param.secondary_opts)),
+    }
+    for name, each in COMMANDS.items()
+}
+EVERY = set().union(*OPTIONS.values())
+
+
+def strings(path):
+    """Every string in a Python file: messages, help, docstrings, and the parts of f-strings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+
+
+SAID = {
+    **{str(p.relative_to(ROOT)): strings(p) for p in (ROOT / "src" / "posenc").rglob("*.py")},
+    **{lang: [*catalogue(lang).values()] for lang in LANGUAGES},
+}
+PAGES = {
+    path.name: path.read_text(encoding="utf-8").splitlines()
+    for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"))
+}
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+COMMAND = re.compile(
+    r"(?:`|^ *|/bin/|for the encoding: )posenc ([a-z][a-z-]*)([^`#]*)", re.MULTILINE
+)
+
+
+def wrong_commands(text):
+    """The commands in a text that are not there, and options that the command has not."""
+    for name, rest in COMMAND.findall(text):
+        if name in ("explorer", "was"):  # the page's name, and prose at the start of a line
+            continue
+        if name not in COMMANDS:
+            yield f"posenc {name}"
+            continue
+        line = re.sub(r'"[^"]*"', "", rest.split("\n")[0].split("   ")[0])
+        yield from (f"posenc {name} {o}" for o in OPTION.findall(line) if o not in OPTIONS[name])
+
+
+def test_the_walk_finds_what_is_wrong():
+    """As `posenc config` once advised an option that it did not have."""
+    assert list(wrong_commands("try `posenc conf a.json`")) == ["posenc conf"]
+    assert list(wrong_commands("  posenc show rope --encoding x")) == ["posenc show --encoding"]
+    assert not list(wrong_commands('  posenc show rope --text "--x"  # and --y'))
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_messages_name_commands_and_options_that_exist(name):
+    for text in SAID[name]:
+        assert list(wrong_commands(text)) == [], text
+        assert set(OPTION.findall(text)) <= EVERY, text
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_name_commands_and_options_that_exist(name):
+    assert [found for line in PAGES[name] for found in wrong_commands(line)] == []
+
+
+@pytest.mark.parametrize("name", [*SAID, *PAGES])
+def test_what_is_to_be_installed_can_be(name):
+    """Nothing is published: an extra is installed from a clone."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for text in (SAID | PAGES)[name]:
+        assert "posenc[" not in text, text
+        extras = re.findall(r"pip install ['\"]\.\[([a-z,]+)\]", text)
+        assert {each for some in extras for each in some.split(",")} <= set(
+            project["optional-dependencies"]
+        )
