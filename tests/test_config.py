@@ -642,6 +642,27 @@ def test_errors_of_files(tmp_path, text, message):
         pe.read_config(path)
 
 
+def test_the_text_of_a_config_is_read_as_it_is():
+    text = json.dumps(LLAMA | {"_name": "x" * 5000}, indent=2)
+    assert pe.from_config(text) == pe.from_config(LLAMA)
+    assert pe.from_config("\n  " + text) == pe.from_config(LLAMA)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"model_type": ' + "x" * 5000, "config must be JSON; {"),
+        ("[1, " + "2, " * 5000 + "3]", "config must be a file that can be read; [1, 2"),
+        ("model_type: llama\n" * 500, "config must be a file that can be read; model_type: llama "),
+        ("a\0b", "config must be JSON; a"),
+    ],
+)
+def test_long_texts_that_are_no_config_are_a_sentence(text, message):
+    with pytest.raises(ValueError, match=re.escape(message)) as raised:
+        pe.from_config(text)
+    assert len(str(raised.value)) < 500
+
+
 JUNK = [None, True, -1, 0, 3, 0.3, 1e308, 10**400, "", "x", [], [1], [None], {}, {"a": 1}]
 JUNK += [float("nan"), float("inf"), ["a", "b"], {"full_attention": {}}]
 KEYS = (

@@ -56,7 +56,7 @@ class ModelPositions:
 
 @hinted("read_config")
 def read_config(config: Config, *, pairing: Pairing | None = None) -> ModelPositions:
-    """The positional encodings of a model, from its config.json (a path or what is in it).
+    """The positional encodings of a model, from its config.json (a path, its text, or a dict).
 
     Reads the spellings of transformers 4 and 5. What the file leaves to the model's code comes from
     the conventions of its `model_type`, with a note; an unknown model type needs
@@ -308,6 +308,16 @@ def _understood(fields: Fields) -> None:
         )
 
 
+def shortened(text: str) -> str:
+    """A path or a text on one line of at most 256 characters, for a message.
+
+    >>> shortened("a" * 1000)[-4:], len(shortened("a" * 1000))
+    ('aaa…', 256)
+    """
+    line = " ".join(text.splitlines())
+    return line if len(line) <= 256 else line[:255] + "…"
+
+
 def _text(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """The part of a config that describes the text model."""
     while True:
@@ -325,21 +335,27 @@ def _text(values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _loaded(config: Any) -> Mapping[str, Any]:
-    """A config's contents; a folder stands for the config.json in it."""
+    """A config's contents: a dict, the text of a JSON object, or a file; a folder's config.json."""
     if isinstance(config, Mapping):
         return cast(Mapping[str, Any], config)
     if not isinstance(config, str | PathLike):
         raise TypeError(f"config must be a path or a dict; got {config!r}")
-    path = Path(config)
-    path = path / "config.json" if path.is_dir() else path
+    source = shortened(str(config))
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(config, str) and config.lstrip().startswith("{"):
+            text = config
+        else:
+            path = Path(config)
+            path = path / "config.json" if path.is_dir() else path
+            source = shortened(str(path))
+            text = path.read_text(encoding="utf-8")
+        values = json.loads(text)
     except OSError as error:
         raise ValueError(
-            f"config must be a file that can be read; {path}: {error.strerror}"
+            f"config must be a file that can be read; {source}: {error.strerror}"
         ) from error
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"config must be JSON; {path}: {error}") from error
+        raise ValueError(f"config must be JSON; {source}: {error}") from error
     if not isinstance(values, dict):
-        raise ValueError(f"config must be a JSON object; {path} has {type(values).__name__}")
+        raise ValueError(f"config must be a JSON object; {source} has {type(values).__name__}")
     return cast(Mapping[str, Any], values)
