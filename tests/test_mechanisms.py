@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import posenc as pe
+from posenc.find import example
 from tests import bounds
 from tests.libraries import numpy_of
 
@@ -136,3 +137,81 @@ def test_bad_entry_points_are_named(monkeypatch, name, value, message):
     monkeypatch.setattr(metadata, "entry_points", lambda group: [entry])
     with pytest.raises((ValueError, TypeError), match=message):
         pe.catalogue()
+
+
+BUILTIN = [kind for _, kind in pe.encodings.BUILTIN]
+
+
+def calls(encoding, p, array, params):
+    """Everything of `encoding` that takes positions, called with p for queries and keys."""
+    heads = getattr(encoding, "heads", 2)
+    dim = getattr(encoding, "dim", None) or 8
+    x = array(np.random.default_rng(0).normal(size=(heads, len(p), dim)).astype("f"))
+    yield lambda: pe.logits(encoding, x, x, p, p, params)
+    if isinstance(encoding, pe.Additive):
+        yield lambda: encoding.encode(p, params)
+        yield lambda: encoding.add(x, p, params)
+    if isinstance(encoding, pe.Bias):
+        yield lambda: encoding.bias(p, p, params)
+        yield lambda: encoding.terms(p, p, params, causal=True)
+    if isinstance(encoding, pe.Scores):
+        yield lambda: encoding.scores(x, x, p, p, params)
+        yield lambda: encoding.folded(x, x, p, p, params)
+        yield lambda: encoding.mixed(x @ array(np.ones((dim, len(p)), "f")), x, p, p, params)
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+@pytest.mark.parametrize("kind", BUILTIN)
+def test_wherever_positions_go_a_list_will_do(kind, library):
+    import torch
+
+    array = np.asarray if library == "numpy" else torch.from_numpy
+    encoding = example(kind)
+    params = {name: array(x) for name, x in encoding.init(np.random.default_rng(0)).items()} or None
+    listed = [0, 1, 4] if encoding.axes is None else [[a] * encoding.axes for a in (0, 1, 4)]
+    arrays = array(np.array(listed))
+    pairs = zip(
+        calls(encoding, listed, array, params), calls(encoding, arrays, array, params), strict=True
+    )
+    for of_list, of_array in pairs:
+        ours, theirs = of_list(), of_array()
+        for one, other in zip(_parts(ours), _parts(theirs), strict=True):
+            if type(one) is not type(other):  # a list alone is NumPy's
+                assert params is None
+                assert isinstance(one, np.ndarray)
+                assert one.shape == tuple(other.shape)
+            else:
+                assert np.array_equal(numpy_of(one), numpy_of(other))
+
+
+def _parts(made):
+    return made if isinstance(made, tuple) else () if made is None else (made,)
+
+
+@pytest.mark.parametrize("kind", BUILTIN)
+def test_params_that_an_encoding_does_not_have_are_refused(kind):
+    encoding = example(kind)
+    params = encoding.init(np.random.default_rng(0))
+    p = np.arange(3) if encoding.axes is None else np.zeros((3, encoding.axes), dtype=int)
+    message = (
+        r"^params must (be None, for nothing is learned; got the names \['nonsense'\]|hold no "
+    )
+    message += r"names but \[.*\]; got \['nonsense'\] too)$"
+    for call in calls(encoding, p, np.asarray, {**params, "nonsense": np.ones(3)}):
+        inherited = [
+            getattr(type(encoding), name) is getattr(base, name)  # which takes none
+            for base, names in ((pe.Scores, ("folded", "mixed")), (pe.Bias, ("terms",)))
+            for name in names
+            if name in call.__code__.co_names
+        ]
+        if any(inherited):
+            continue
+        with pytest.raises(ValueError, match=message):
+            call()
+    if not params:
+        for call in calls(encoding, p, np.asarray, {}):
+            call()  # none at all is what it has
+        with pytest.raises(
+            TypeError, match=r"^params must be None, for nothing is learned; got 3$"
+        ):
+            next(calls(encoding, p, np.asarray, 3))()

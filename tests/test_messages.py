@@ -228,8 +228,14 @@ CASES = [
     (
         lambda: L.encode(np.arange(2), {"table": torch.zeros(4, 8)}),
         TypeError,
-        "positions and table must come from one array library; "
-        "got positions of numpy, table of torch; position builders take like=x",
+        "positions and params must come from one array library; got positions of numpy, params of "
+        "torch; convert the params, or give the positions as a list",
+    ),
+    (
+        lambda: pe.T5Bias(2).bias(torch.arange(3), torch.arange(3), {"table": np.zeros((32, 2))}),
+        TypeError,
+        "positions and params must come from one array library; got positions of torch, params of "
+        "numpy; convert the params, or give the positions as a list",
     ),
     (
         lambda: S.add(X, [0, 1]),

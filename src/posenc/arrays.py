@@ -51,6 +51,8 @@ def namespace(**arrays: Array) -> ModuleType:
     if len({xp.__name__ for xp in found.values()}) > 1:
         listed = ", ".join(f"{name} of {library(array)}" for name, array in arrays.items())
         hint = "; position builders take like=x" if "positions" in arrays else ""
+        if "params" in arrays:  # either may be meant
+            hint = "; convert the params, or give the positions as a list"
         raise TypeError(
             f"{' and '.join(arrays)} must come from one array library; got {listed}{hint}"
         )

@@ -259,6 +259,7 @@ def logits(
                 q, k = encoding.add(q, q_pos, params), encoding.add(k, k_pos, params)
                 return _products(q, k, scaled=encoding.scaled)
             case Rotary():
+                rules.known_params(params)
                 encoding = settled(encoding, q_pos, k_pos)
                 q, k = encoding.rotate(q, q_pos), encoding.rotate_keys(k, k_pos)
                 return _products(q, k, scaled=encoding.scaled)

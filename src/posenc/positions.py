@@ -151,14 +151,31 @@ def mrope_positions(
     return _given(points.astype(np.int64) if whole else points, like)
 
 
-def distances(q_pos: Array, k_pos: Array, /) -> Array:
+def as_arrays(q_pos: Any, k_pos: Any, *, like: Array | None = None) -> tuple[Array, Array]:
+    """Positions of queries and keys as arrays: a list becomes one of the library of `like`.
+
+    Without that, of the library of the other, or of NumPy.
+
+    >>> as_arrays([0, 1], np.array([2]))
+    (array([0, 1]), array([2]))
+    """
+    like = next((array for array in (like, q_pos, k_pos) if is_array(array)), None)
+    if not is_array(q_pos):
+        q_pos = _listed(q_pos, like, name="q_pos")
+    if not is_array(k_pos):
+        k_pos = _listed(k_pos, like, name="k_pos")
+    namespace(q_pos=q_pos, k_pos=k_pos)
+    return q_pos, k_pos
+
+
+def distances(q_pos: Any, k_pos: Any, /, *, like: Array | None = None) -> Array:
     """How far each key lies behind each query, q_pos - k_pos: (…, q), (…, k) -> (…, q, k).
 
-    >>> distances(np.array([2, 3]), np.array([0, 1, 2, 3]))
+    >>> distances([2, 3], [0, 1, 2, 3])
     array([[ 2,  1,  0, -1],
            [ 3,  2,  1,  0]])
     """
-    namespace(q_pos=q_pos, k_pos=k_pos)
+    q_pos, k_pos = as_arrays(q_pos, k_pos, like=like)
     for name, positions in (("q_pos", q_pos), ("k_pos", k_pos)):
         _numbers(name, positions)
         if positions.ndim < 1:
@@ -293,15 +310,15 @@ def _first(values: np.ndarray, wrong: np.ndarray) -> str:
     return f"positions[{', '.join(map(str, index))}]={values[index]}"
 
 
-def _listed(positions: Any, like: Array | None) -> Array:
+def _listed(positions: Any, like: Array | None, *, name: str = "positions") -> Array:
     try:
         values = np.asarray(positions)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"positions must be numbers; got {positions!r}") from error
+        raise TypeError(f"{name} must be numbers; got {positions!r}") from error
     if values.size == 0 and values.dtype == np.float64:
         values = values.astype(np.int64)
     if values.dtype.kind not in "iuf":
-        raise TypeError(f"positions must be numbers; got {positions!r}")
+        raise TypeError(f"{name} must be numbers; got {positions!r}")
     finite(values)
     return _given(exact(values), like)
 

@@ -180,6 +180,29 @@ def factors(name: str, values: Any) -> None:
         real(f"each of {name}", value, least=1e-6)
 
 
+def known_params(params: Any, *names: str) -> None:
+    """Say that params must hold no other names than these; None and nothing at all are right.
+
+    >>> known_params({"slope": 1.0})
+    Traceback (most recent call last):
+    ValueError: params must be None, for nothing is learned; got the names ['slope']
+    >>> known_params({"table": 1.0, "slope": 1.0}, "table")
+    Traceback (most recent call last):
+    ValueError: params must hold no names but ['table']; got ['slope'] too
+    """
+    if params is None:
+        return
+    if not hasattr(params, "keys"):  # a Mapping, or PyTorch's ParameterDict
+        if names:
+            return  # who looks for the first of them says so
+        raise TypeError(f"params must be None, for nothing is learned; got {params!r}")
+    unknown = sorted(str(name) for name in params.keys() if name not in names)  # noqa: SIM118
+    if unknown and not names:
+        raise ValueError(f"params must be None, for nothing is learned; got the names {unknown}")
+    if unknown and all(name in params for name in names):  # else what is missing is said
+        raise ValueError(f"params must hold no names but {sorted(names)}; got {unknown} too")
+
+
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
     """Say that `name` must be one of `choices`.
 

@@ -13,7 +13,7 @@ from posenc.arrays import Array, cast, has_float64, namespace, send, sigmoid, wo
 from posenc.encodings.tables import MOST_HEADS, named
 from posenc.mechanisms import Bias, Params, Traits, result_dtype
 from posenc.messages import later
-from posenc.positions import distances
+from posenc.positions import as_arrays, distances
 
 Slopes = Literal["official", "paper"]
 Future = Literal["mirrored", "offset"]
@@ -115,6 +115,7 @@ class ALiBi(Bias):
         return self._slopes.copy()
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+        rules.known_params(params)
         behind = distances(q_pos, k_pos)[..., None, :, :]
         dtype = result_dtype(behind, None)
         away = cast(abs(behind), dtype)
@@ -127,6 +128,8 @@ class ALiBi(Bias):
         self, q_pos: Array, k_pos: Array, params: Params | None = None, *, causal: bool = False
     ) -> tuple[Array, Array] | None:
         """-m_h (i - j) = (-i) m_h + m_h j: one way only, the mirror image is no sum."""
+        rules.known_params(params)
+        q_pos, k_pos = as_arrays(q_pos, k_pos)
         if not causal or self.future == "offset" or not has_float64(q_pos):
             return None
         xp = namespace(q_pos=q_pos, k_pos=k_pos)
@@ -175,8 +178,9 @@ class TwoSidedALiBi(Bias):
         return {"behind": drawn[0], "ahead": drawn[1]}
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
-        behind = distances(q_pos, k_pos)[..., None, :, :]
+        rules.known_params(params, "behind", "ahead")
         back, ahead = (self._slopes(params, name) for name in ("behind", "ahead"))
+        behind = distances(q_pos, k_pos, like=back)[..., None, :, :]
         xp = namespace(positions=behind, params=back)
         return xp.where(behind >= 0, back, ahead) * -cast(abs(behind), back.dtype)
 

@@ -11,7 +11,7 @@ from posenc.arrays import Array, cast, clip, namespace, unrounded, working
 from posenc.encodings.tables import MOST_HEADS, named
 from posenc.mechanisms import Bias, Params, Traits
 from posenc.messages import later
-from posenc.positions import LIMIT, distances
+from posenc.positions import LIMIT, as_arrays, distances
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,7 @@ class FIRE(Bias):
 
     def ratios(self, q_pos: Array, k_pos: Array, c: Array, multiplier: Array) -> Array:
         """phi(i - j) / phi(max(i, L)): positions (…, q), (…, k) -> (…, q, k)."""
+        q_pos, k_pos = as_arrays(q_pos, k_pos)
         behind = distances(q_pos, k_pos)
         xp = namespace(positions=behind)
         dtype = c.dtype if hasattr(c, "dtype") else xp.float64
@@ -103,7 +104,9 @@ class FIRE(Bias):
             "w2": (self.heads, self.hidden),
             "b2": (self.heads,),
         }
+        rules.known_params(params, *shapes)
         given = {name: named(params, name, shape) for name, shape in shapes.items()}
+        q_pos, k_pos = as_arrays(q_pos, k_pos, like=given["w1"])
         xp = namespace(positions=q_pos, **given)
         wide = working(xp, given["w1"].dtype)
         c, multiplier, w1, b1, w2, b2 = (cast(weights, wide) for weights in given.values())

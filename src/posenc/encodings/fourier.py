@@ -81,6 +81,7 @@ class FourierFeatures(Additive):
         return {"matrix": matrix.astype(np.float32)}
 
     def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
+        rules.known_params(params, "matrix")
         matrix = named(params, "matrix", (self.axes, self.dim // 2))
         points, dtype = _coordinates(positions, matrix, self.axes, dtype)
         xp = namespace(points=points)
@@ -162,6 +163,7 @@ class LearnedFourier(Additive):
             "w_2": (self.hidden, self.dim),
             "b_2": (self.dim,),
         }
+        rules.known_params(params, *shapes)
         weights = {name: named(params, name, shape) for name, shape in shapes.items()}
         points, dtype = _coordinates(positions, weights["w_r"], self.axes, dtype)
         given = {name: cast(weights[name], points.dtype) for name in shapes}

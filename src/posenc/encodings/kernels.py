@@ -23,7 +23,7 @@ from posenc.encodings.tables import MOST_HEADS, named
 from posenc.frequencies import geometric_to_base
 from posenc.mechanisms import Bias, Params, Traits
 from posenc.messages import later
-from posenc.positions import distances, ranked
+from posenc.positions import as_arrays, distances, ranked
 from posenc.rotation import cos_sin
 
 Kernel = Literal["log", "power"]
@@ -89,8 +89,9 @@ class KERPLE(Bias):
         return {"r1": r1.astype(np.float32), "r2": r2.astype(np.float32)}
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+        rules.known_params(params, "r1", "r2")
         r1, r2 = (namespace(r=r).reshape(r, (-1, 1, 1)) for r in self.bounded(params))
-        behind = distances(q_pos, k_pos)[..., None, :, :]
+        behind = distances(q_pos, k_pos, like=r1)[..., None, :, :]
         xp = namespace(positions=behind, params=r1)
         away = cast(abs(behind), r1.dtype)
         if self.kernel == "log":
@@ -179,7 +180,7 @@ class Sandwich(Bias):
         return self._frequencies.copy()
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
-        left, right = self.terms(q_pos, k_pos)
+        left, right = self.terms(q_pos, k_pos, params)
         products = left @ namespace(right=right).matrix_transpose(right)
         shared = self.dim / 2 * self._ratios(products)
         return cast(products + shared, default_float(products))
@@ -191,6 +192,8 @@ class Sandwich(Bias):
 
         The 1 that all keys share is taken off term by term: sums stay small where keys are near.
         """
+        rules.known_params(params)
+        q_pos, k_pos = as_arrays(q_pos, k_pos)
         left, right = (self._sinusoids(p)[..., None, :, :] for p in (q_pos, k_pos))
         signs = send(np.tile([1.0, 1.0, -1.0], self.dim // 2), right, dtype=right.dtype)
         return left * self._ratios(left), right * signs

@@ -75,9 +75,10 @@ class Learned(Additive):
         return {"table": table.astype(np.float32)}
 
     def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
+        rules.known_params(params, "table")
         table = named(params, "table", (self.length, self.dim))
         positions = ranked(positions, like=table)
-        xp = namespace(positions=positions, table=table)
+        xp = namespace(positions=positions, params=table)
         if not is_integer(positions):
             raise TypeError(
                 f"positions must be whole numbers to index a table; got {positions.dtype}"

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
+from posenc import rules
 from posenc.about import About
 from posenc.arrays import Array, cast, default_float, namespace
 from posenc.mechanisms import Bias, Params, Traits
 from posenc.messages import later
-from posenc.positions import distances
+from posenc.positions import as_arrays, distances
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class NoPE(Bias):
         return Traits(any_length=True, relative=True, bounded=True, exact=True, symmetric=True)
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+        rules.known_params(params)
         away = distances(q_pos, k_pos)[..., None, :, :]
         return namespace(away=away).zeros_like(away, dtype=default_float(away))
 
@@ -44,5 +46,6 @@ class NoPE(Bias):
         self, q_pos: Array, k_pos: Array, params: Params | None = None, *, causal: bool = False
     ) -> tuple[Array, Array]:
         """A sum of no products."""
-        left, right = (p[..., None, :, None][..., :0] for p in (q_pos, k_pos))
+        rules.known_params(params)
+        left, right = (p[..., None, :, None][..., :0] for p in as_arrays(q_pos, k_pos))
         return cast(left, default_float(left)), cast(right, default_float(right))

@@ -64,8 +64,8 @@ class Shaw(Scores):
         rules.generator("rng", rng)
         shape = (2 * self.reach + 1, self.dim)
         most = math.sqrt(6 / sum(shape))
-        names = ("key_table", "value_table") if self.values else ("key_table",)
-        return {name: rng.uniform(-most, most, shape).astype(np.float32) for name in names}
+        drawn = {name: rng.uniform(-most, most, shape) for name in self._names()}
+        return {name: table.astype(np.float32) for name, table in drawn.items()}
 
     def scores(
         self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
@@ -73,6 +73,7 @@ class Shaw(Scores):
         xp = namespace(q=q, k=k)
         wide = working(xp, q.dtype)
         q, k = cast(q, wide), cast(k, wide)
+        rules.known_params(params, *self._names())
         products = q @ xp.matrix_transpose(k) + self.relative(q, q_pos, k_pos, params)
         return products / math.sqrt(self.dim)
 
@@ -82,7 +83,7 @@ class Shaw(Scores):
             raise ValueError(f"q must be (…, seq, {self.dim}); got shape {tuple(q.shape)}")
         xp = namespace(q=q)
         by_row = q @ xp.matrix_transpose(cast(self._table(params, "key_table"), q.dtype))
-        index = _beside_heads(self.rows_of(-whole_distances(q_pos, k_pos)), by_row)
+        index = _beside_heads(self.rows_of(-whole_distances(q_pos, k_pos, like=q)), by_row)
         shape = (*by_row.shape[:-1], index.shape[-1])
         return xp.take_along_axis(by_row, xp.broadcast_to(index, shape), axis=-1)
 
@@ -91,12 +92,13 @@ class Shaw(Scores):
     ) -> Array:
         if self.values and v.shape[-1] != self.dim:
             raise ValueError(f"v must be (…, seq, {self.dim}); got shape {tuple(v.shape)}")
+        rules.known_params(params, *self._names())
         out = weights @ v
         if not self.values:
             return out
         xp = namespace(weights=weights)
         table = cast(self._table(params, "value_table"), weights.dtype)
-        index = _beside_heads(self.rows_of(-whole_distances(q_pos, k_pos)), weights)
+        index = _beside_heads(self.rows_of(-whole_distances(q_pos, k_pos, like=v)), weights)
         # the weight that falls on each row of the table, one row at a time: no (q, k, row) array
         by_row = [
             xp.sum(xp.where(index == row, weights, 0.0), axis=-1) for row in range(table.shape[0])
@@ -110,6 +112,9 @@ class Shaw(Scores):
         array([0, 1, 2, 3, 4])
         """
         return clip(ahead, least=-self.reach, most=self.reach) + self.reach
+
+    def _names(self) -> tuple[str, ...]:
+        return ("key_table", "value_table") if self.values else ("key_table",)
 
     def _table(self, params: Params | None, name: str) -> Array:
         return named(params, name, (2 * self.reach + 1, self.dim))

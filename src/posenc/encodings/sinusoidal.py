@@ -77,6 +77,7 @@ class Sinusoidal(Additive):
         )
 
     def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
+        rules.known_params(params)
         positions = ranked(positions)
         xp = namespace(positions=positions)
         pairs = sin_cos(positions, self._frequencies, dtype=result_dtype(positions, dtype))
@@ -312,6 +313,7 @@ class AxialSinusoidal(Additive):
         return self._blocks
 
     def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
+        rules.known_params(params)
         positions = ranked(positions, axes=self.axes)
         xp = namespace(positions=positions)
         return xp.concat(

@@ -22,7 +22,7 @@ from posenc.arrays import (
 from posenc.encodings.tables import MOST_HEADS, looked_up, named
 from posenc.mechanisms import Bias, Params, Traits
 from posenc.messages import later, said
-from posenc.positions import distances
+from posenc.positions import as_arrays, distances
 
 Window = tuple[int, int]
 
@@ -79,8 +79,9 @@ class SwinBias(Bias):
         return {"table": np.clip(table, -2, 2).astype(np.float32)}
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+        rules.known_params(params, "table")
         table = named(params, "table", (self.rows, self.heads))
-        dy, dx = _displacements(q_pos, k_pos)
+        dy, dx = _displacements(*as_arrays(q_pos, k_pos, like=table))
         for side, away in zip(self.window, (dy, dx), strict=True):
             _within(side, away)
         index = self.row_of(dy, dx)
@@ -163,9 +164,11 @@ class SwinV2Bias(Bias):
         return xp.sign(displacements) * xp.log2(1 + steps) / math.log2(8)
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+        rules.known_params(params, "w1", "b1", "w2")
         w1 = named(params, "w1", (self.hidden, 2))
         b1 = named(params, "b1", (self.hidden,))
         w2 = named(params, "w2", (self.heads, self.hidden))
+        q_pos, k_pos = as_arrays(q_pos, k_pos, like=w1)
         xp = namespace(positions=q_pos, params=w1)
         wide = working(xp, w1.dtype)
         w1, b1, w2 = (cast(weights, wide) for weights in (w1, b1, w2))

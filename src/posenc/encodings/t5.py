@@ -92,5 +92,6 @@ class T5Bias(Bias):
         return first + xp.where(away < near, away, far)
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+        rules.known_params(params, "table")
         table = named(params, "table", (self.buckets, self.heads))
-        return looked_up(table, self.buckets_of(whole_distances(q_pos, k_pos)))
+        return looked_up(table, self.buckets_of(whole_distances(q_pos, k_pos, like=table)))

@@ -1,6 +1,7 @@
 """Learned parameters by name, and biases that are looked up in a table of distances."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -31,14 +32,14 @@ def named(params: Params | None, name: str, shape: tuple[int, ...]) -> Array:
 
 def looked_up(table: Array, index: Array) -> Array:
     """Rows of a table (row, head) by index (…, q, k), as a bias (…, head, q, k)."""
-    xp = namespace(positions=index, table=table)
+    xp = namespace(positions=index, params=table)
     rows = xp.take(table, xp.reshape(index, (-1,)), axis=0)
     return xp.moveaxis(xp.reshape(rows, (*index.shape, table.shape[-1])), -1, -3)
 
 
-def whole_distances(q_pos: Array, k_pos: Array) -> Array:
+def whole_distances(q_pos: Any, k_pos: Any, *, like: Array) -> Array:
     """The distances of whole positions, which alone have rows in a table."""
-    behind = distances(q_pos, k_pos)
+    behind = distances(q_pos, k_pos, like=like)
     if not is_integer(behind):
         raise TypeError(f"positions must be whole numbers to look up a bias; got {behind.dtype}")
     return behind
@@ -92,8 +93,9 @@ class ClippedBias(Bias):
         return {"table": table.astype(np.float32)}
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+        rules.known_params(params, "table")
         table = named(params, "table", (2 * self.reach + 1, self.heads))
-        return looked_up(table, self.rows_of(whole_distances(q_pos, k_pos)))
+        return looked_up(table, self.rows_of(whole_distances(q_pos, k_pos, like=table)))
 
     def rows_of(self, behind: Array) -> Array:
         """The row of each distance i - j of a key behind its query (negative: ahead of it).

@@ -13,6 +13,7 @@ from posenc.encodings.tables import MOST_HEADS, named
 from posenc.frequencies import geometric
 from posenc.mechanisms import Params, Scores, Traits
 from posenc.messages import later
+from posenc.positions import as_arrays
 from posenc.rotation import cos_sin
 
 
@@ -98,7 +99,9 @@ class TransformerXL(Scores):
         """[q + u, turned((q + v) W, i)] and [k, R_j]."""
         xp = namespace(q=q, k=k)
         wide = working(xp, q.dtype)
+        rules.known_params(params, *self._shapes())
         given = {name: named(params, name, shape) for name, shape in self._shapes().items()}
+        q_pos, k_pos = as_arrays(q_pos, k_pos, like=q)
         u, v, w = (cast(weights, wide) for weights in given.values())
         if q.ndim < 3 or q.shape[-3] != self.heads or q.shape[-1] != self.dim:
             raise ValueError(
