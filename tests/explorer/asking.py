@@ -50,6 +50,8 @@ class Client:
         self.crew = crew or crew_of()
         self.app = application(hosts=hosts, crew=self.crew, **own)
         self.loop = asyncio.new_event_loop()
+        self.stopped = 0
+        """Answers that wait for their readers."""
 
     def get(self, path: str, *pairs: tuple[str, Any], **query: Any) -> Answer:
         query_string = urlencode([*pairs, *query.items()], doseq=True, quote_via=quote).encode()
@@ -73,7 +75,9 @@ class Client:
         headers: tuple[tuple[bytes, bytes], ...] = (HOST,),
         body: bytes = b"",
         server: tuple[str, int] = ("127.0.0.1", 8765),
+        stop: asyncio.Event | None = None,
     ) -> Answer:
+        """The answer; of one that is in pieces, with `stop`, the second is taken when it is set."""
         scope = {
             "type": "http",
             "asgi": {"version": "3.0"},
@@ -98,6 +102,9 @@ class Client:
             return {"type": "http.request", "body": part, "more_body": bool(parts)}
 
         async def send(message: Any) -> None:
+            if stop is not None and sent:
+                self.stopped += 1
+                await stop.wait()
             sent.append(message)
 
         try:
@@ -119,6 +126,7 @@ class Client:
 def small_crew(*, threads: int = 1, waiting: int = 2, seconds: float = 0.2) -> Crew:
     return Crew(
         Workers(threads, waiting=waiting, seconds=seconds),
+        Workers(1, waiting=1, seconds=seconds),
         Workers(1, waiting=1, seconds=seconds),
         Workers(1, waiting=1, seconds=seconds),
     )

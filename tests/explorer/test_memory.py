@@ -1,7 +1,9 @@
 """The largest requests that are accepted, of each kind: the memory that they take is bounded."""
 
+import contextlib
 import json
 import os
+import socket
 import time
 from pathlib import Path
 from urllib.error import HTTPError
@@ -10,6 +12,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from posenc.explorer import app
 from tests.explorer.serving import page, started
 
 MOST = 256 * 2**20
@@ -68,6 +71,52 @@ def status_of(port: int, path: str, query: dict) -> tuple[int, bytes]:
             return got.status, got.read()
     except HTTPError as error:
         return error.code, error.read()
+
+
+TABLE = {"e": "Sinusoidal(1024)", "n": 1_024, "view": "heatmap"}
+"""The largest table: 2^20 cells, 52 MB of text."""
+
+
+@pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="read from /proc")
+def test_a_table_is_made_piece_by_piece(tmp_path):
+    """It took 407 MB."""
+    with started(page(tmp_path)) as explorer:
+        pid, port = explorer.process.pid, explorer.port
+        assert status_of(port, "export/csv", TABLE | {"n": 8})[0] == 200
+        idle = resident(pid, "VmRSS")
+        Path(f"/proc/{pid}/clear_refs").write_text("5")
+        status, body = status_of(port, "export/csv", TABLE)
+        taken = resident(pid, "VmHWM") - idle
+    assert status == 200
+    assert body.count(b"\n") == 1 + 2**20
+    # the view's float64 values, as much again on the way to them, and pieces of 4,096 lines, whose
+    # cells are Python objects: 8 of 32 bytes at most in each
+    assert taken < 2 * 8 * 2**20 + 8 * 4_096 * 8 * 32
+
+
+@pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="read from /proc")
+def test_readers_that_do_not_read_hold_little(tmp_path):
+    """Forty of them held 1.5 GB: each its whole answer."""
+    head = "GET /api/v1/export/npy?{} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    with started(page(tmp_path)) as explorer, contextlib.ExitStack() as stack:
+        pid, port = explorer.process.pid, explorer.port
+        query = {"view": "heatmap", "n": 2_048}
+        assert status_of(port, "export/npy", query | {"e": "Sinusoidal(8)"})[0] == 200
+        idle = resident(pid, "VmRSS")
+        Path(f"/proc/{pid}/clear_refs").write_text("5")
+        for number in range(12):
+            asking = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+            asking.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+            each = urlencode(query | {"e": f"Sinusoidal({2_000 + 2 * number})"})
+            asking.sendall(head.format(each).encode())
+            asking.settimeout(120)
+            if number < app.SENDING:  # it has begun to come, and is not read on
+                assert asking.recv(16, socket.MSG_PEEK)
+        assert status_of(port, "tokens", {"text": "a b"})[0] == 200  # nobody waits for them
+        taken = resident(pid, "VmHWM") - idle
+    one = 8 * 2_048 * 2_048
+    # those that are sent, the views that are kept, and one that is made: its values twice
+    assert taken < app.SENDING * one + 2**27 + 2 * one
 
 
 @pytest.mark.explorer_slow

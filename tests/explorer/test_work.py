@@ -9,6 +9,7 @@ import pytest
 
 import posenc as pe
 from posenc import checks
+from posenc.explorer import app, verdicts
 from posenc.explorer.once import Once
 from posenc.explorer.parameters import Refused
 from posenc.explorer.work import Workers
@@ -183,6 +184,7 @@ def test_a_page_to_save_does_not_wait_for_checks(release, monkeypatch):
     checking, check = threading.Event(), checks.check
     # A check is given up after 20 s, which a page to save may take on a busy machine.
     monkeypatch.setattr(checks, "check", lambda *of, seed: check(*of, seed=seed, limit=600.0))
+    monkeypatch.setattr(verdicts, "_elsewhere", lambda *_: {"rows": []})  # those of the page
 
     def wait():
         checking.set()
@@ -194,7 +196,7 @@ def test_a_page_to_save_does_not_wait_for_checks(release, monkeypatch):
         check = asyncio.create_task(client.asked("GET", b"/api/v1/check", b"e=mine"))
         while not checking.is_set():
             await asyncio.sleep(0.01)
-        two = b"e=Sinusoidal(8)&e=Sinusoidal(4)&n=2"  # of which a saved page has no checks
+        two = b"e=Sinusoidal(8)&e=Sinusoidal(4)&n=2"
         saved = await client.asked("GET", b"/api/v1/export/html", two)
         assert not check.done()
         release.set()
@@ -202,6 +204,73 @@ def test_a_page_to_save_does_not_wait_for_checks(release, monkeypatch):
         return saved
 
     assert client.loop.run_until_complete(both()).status == 200
+    client.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("view/heatmap", b"n=4096"),
+        ("view/heatmap.npy", b"n=4096"),
+        ("explain", b"n=512"),
+        ("export/csv", b"n=1024"),
+        ("export/npy", b"n=4096"),
+        ("export/png", b"n=8"),
+        ("export/svg", b"n=8"),
+    ],
+)
+def test_small_answers_do_not_wait_for_large_ones(release, path, asked):
+    """Two large tables kept /tokens waiting for 16 s."""
+    begun = threading.Semaphore(0)
+
+    def wait():
+        begun.release()
+        release.wait()
+
+    mine = Sleeping(wait)
+    mine.dim = 512
+    client = Client(loaded={"mine": mine}, crew=small_crew(seconds=60.0))
+
+    async def both():
+        address = f"/api/v1/{path}".encode()
+        large = asyncio.create_task(client.asked("GET", address, b"e=mine&" + asked))
+        while not begun.acquire(blocking=False):
+            assert not large.done(), large.result()
+            await asyncio.sleep(0.01)
+        told = await client.asked("GET", b"/api/v1/tokens", b"text=a+b")
+        seen = await client.asked("GET", b"/api/v1/view/heatmap", b"e=Sinusoidal(8)&n=8")
+        assert not large.done()
+        release.set()
+        await large
+        return told.status, seen.status
+
+    assert client.loop.run_until_complete(both()) == (200, 200)
+    client.close()
+
+
+def test_a_large_answer_that_is_read_slowly_is_one_of_a_few(monkeypatch):
+    """Each is held until it is read: who comes after so many is told to come again."""
+    monkeypatch.setattr(app, "PATIENCE", 0.01)
+    client = Client()
+    asked = b"e=Sinusoidal(64)&n=4096&view=heatmap"
+
+    async def crowd():
+        stop = asyncio.Event()
+        slow = [
+            asyncio.create_task(client.asked("GET", b"/api/v1/export/npy", asked, stop=stop))
+            for _ in range(app.SENDING)
+        ]
+        while client.stopped < app.SENDING:
+            await asyncio.sleep(0.01)
+        refused = await client.asked("GET", b"/api/v1/export/npy", asked)
+        small = await client.asked("GET", b"/api/v1/view/heatmap", b"e=Sinusoidal(8)&n=8")
+        stop.set()
+        await asyncio.gather(*slow)
+        return refused, small, await client.asked("GET", b"/api/v1/export/npy", asked)
+
+    refused, small, later = client.loop.run_until_complete(crowd())
+    assert (refused.status, small.status, later.status) == (503, 200, 200)
+    assert refused.message == "the explorer is busy; ask again in a moment"
     client.close()
 
 

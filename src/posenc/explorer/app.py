@@ -1,11 +1,12 @@
 """The explorer as an application: addresses, errors, the page."""
 
-from collections.abc import AsyncGenerator, Callable
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
+import anyio
 import numpy as np
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -13,15 +14,16 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
 
-from posenc.explorer import answers, calculations, encodings, exports, replies, verdicts
+from posenc.explorer import answers, calculations, encodings, exports, limits, replies, verdicts
 from posenc.explorer import parameters as p
-from posenc.explorer.asked import Tokenizer, asked
+from posenc.explorer.asked import Asked, Tokenizer, asked
 from posenc.explorer.guard import LOCAL, Guard
 from posenc.explorer.openapi import described
 from posenc.explorer.page import MISSING, STATIC, npy
 from posenc.explorer.parameters import Parameter, Refused
-from posenc.explorer.work import Workers
+from posenc.explorer.work import BUSY, Workers
 from posenc.mechanisms import Encoding
 from posenc.messages import told, translator
 
@@ -40,8 +42,10 @@ class Endpoint:
     media: str = "application/json"
     form: str | None = None
     """Of an answer in JSON: its name in `posenc.explorer.schemas`."""
-    crew: Literal["usual", "checks", "pages"] = "usual"
+    crew: Literal["usual", "large", "checks", "pages"] = "usual"
     """Who does it: one that takes seconds must not keep others waiting."""
+    kind: Callable[[dict[str, Any], Asked], str | None] | None = None
+    """Of an answer whose size depends on what is asked: the kind of view that it takes, if any."""
     changes: bool = False
     """Whether it takes set.PARAMETER=VALUE too."""
 
@@ -77,6 +81,7 @@ ENDPOINTS = (
         (*COMMON, *SIZE, p.PANEL, *p.WINDOW),
         _array,
         "application/octet-stream",
+        kind=lambda v, _: v["kind"],
     ),
     Endpoint(
         "/api/v1/view/{kind}",
@@ -84,6 +89,7 @@ ENDPOINTS = (
         (*COMMON, *SIZE),
         _view,
         form="View",
+        kind=lambda v, _: v["kind"],
     ),
     Endpoint(
         "/api/v1/cell",
@@ -93,6 +99,7 @@ ENDPOINTS = (
             asked(v, own), v["p"], v["d"], v["k"], v["h"], view=v["view"]
         ),
         form="CellAnswer",
+        kind=lambda v, _: v["view"],
     ),
     Endpoint(
         "/api/v1/explain",
@@ -100,6 +107,7 @@ ENDPOINTS = (
         (*COMMON, p.POSITION),
         lambda v, own: calculations.explanation(asked(v, own), v["p"]),
         form="Explanation",
+        kind=lambda _, __: "explain",
     ),
     Endpoint(
         "/api/v1/check",
@@ -128,9 +136,13 @@ ENDPOINTS = (
 
 
 class Crew(NamedTuple):
-    """Those who do the usual work, one for checks, and one for whole pages: both take seconds."""
+    """Who does the usual work, what is large, checks, and pages to save.
+
+    All but the first take seconds, and whoever asks for little does not wait for them.
+    """
 
     usual: Workers
+    large: Workers
     checks: Workers
     pages: Workers
 
@@ -139,25 +151,46 @@ def crew_of() -> Crew:
     """Workers as a server has them."""
     return Crew(
         usual=Workers(2, waiting=256, seconds=30.0),
+        large=Workers(1, waiting=64, seconds=30.0),
         checks=Workers(1, waiting=32, seconds=60.0),
         pages=Workers(1, waiting=32, seconds=90.0),  # which have their checks within them
     )
 
 
-def answered(
+def read(
     endpoint: Endpoint,
     query: dict[str, list[str]],
     named: dict[str, str],
-    loaded: dict[str, Encoding],
     tokenizer: Tokenizer | None = None,
-) -> Any:
-    """What an endpoint answers: its parameters are read before any work is done."""
+) -> dict[str, Any]:
+    """The parameters of what is asked, checked one by one."""
     values: dict[str, Any] = p.read(endpoint.parameters, query) | named
     values["tokenizer"] = tokenizer
     if endpoint.changes:
         values["changes"] = p.changes(query)
+    return values
+
+
+def answered(endpoint: Endpoint, values: dict[str, Any], loaded: dict[str, Encoding]) -> Any:
+    """What an endpoint answers."""
+    return _blamed(values, loaded, lambda: endpoint.answer(values, loaded))
+
+
+def is_large(endpoint: Endpoint, values: dict[str, Any], loaded: dict[str, Encoding]) -> bool:
+    """Whether an answer takes so long, or so much memory, that others must not wait for it."""
+
+    def numbers() -> int:
+        wanted = asked(values, loaded)
+        kind = endpoint.kind and endpoint.kind(values, wanted)
+        return limits.numbers(kind, wanted.encodings, wanted.length) if kind else 0
+
+    return endpoint.kind is not None and _blamed(values, loaded, numbers) > limits.LARGE
+
+
+def _blamed(values: dict[str, Any], loaded: dict[str, Encoding], work: Callable[[], Any]) -> Any:
+    """What `work` makes; where encodings of the reader's own fail at it, a sentence says so."""
     try:
-        return endpoint.answer(values, loaded)
+        return work()
     except Exception as error:
         own = [name for name in values.get("e") or () if name in loaded]
         if isinstance(error, Refused) or not own:
@@ -168,6 +201,56 @@ def answered(
             names=", ".join(own),
             error=f"{type(error).__name__}: {error}",
         ) from error
+
+
+SENDING = 4
+"""Large answers that are made or sent at once, of 32 MiB each: a slow reader holds one."""
+PATIENCE = 30.0
+"""Seconds that another large answer waits for one of them to end."""
+
+
+class Answer:
+    """An endpoint as an application: its crew makes the answer, and then it is sent."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        crew: Crew,
+        loaded: dict[str, Encoding],
+        tokenizer: Tokenizer | None,
+        sending: dict[str, asyncio.Semaphore],
+    ) -> None:
+        self.endpoint, self.crew, self.loaded, self.tokenizer = endpoint, crew, loaded, tokenizer
+        self.sending = sending
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, in the order of coming where the answer is large."""
+        request, endpoint = Request(scope, receive), self.endpoint
+        values = read(endpoint, _query(request), request.path_params, self.tokenizer)
+        crew = endpoint.crew
+        if crew == "usual" and endpoint.kind is not None:
+            large = await self.crew.usual.do(lambda: is_large(endpoint, values, self.loaded))
+            crew = "large" if large else crew
+        workers: Workers = getattr(self.crew, crew)
+
+        async def answer() -> None:
+            made = await workers.do(
+                lambda: _response(endpoint, answered(endpoint, values, self.loaded))
+            )
+            await made(scope, receive, send)
+
+        if crew not in self.sending:
+            await answer()
+            return
+        try:
+            with anyio.fail_after(PATIENCE):
+                await self.sending[crew].acquire()
+        except TimeoutError as error:
+            raise Refused(BUSY, status=503) from error
+        try:
+            await answer()
+        finally:
+            self.sending[crew].release()
 
 
 def application(
@@ -181,14 +264,12 @@ def application(
     own = loaded or {}
     crew = crew or crew_of()
 
-    def route(endpoint: Endpoint) -> Route:
-        async def answer(request: Request) -> Response:
-            query = _query(request)
-            workers: Workers = getattr(crew, endpoint.crew)
-            work = partial(answered, endpoint, query, request.path_params, own, tokenizer)
-            return await workers.do(lambda: _response(endpoint, work()))
+    sending = {"large": asyncio.Semaphore(SENDING), "pages": asyncio.Semaphore(SENDING)}
 
-        return Route(endpoint.path, answer, methods=["GET"])
+    def route(endpoint: Endpoint) -> Route:
+        return Route(
+            endpoint.path, Answer(endpoint, crew, own, tokenizer, sending), methods=["GET"]
+        )
 
     async def config(request: Request) -> Response:
         body = await _body(request)
@@ -252,6 +333,8 @@ PIECE = 2**18
 
 
 def _piecewise(data: Any, media: str, headers: dict[str, str] | None = None) -> Response:
+    if isinstance(data, Iterator):  # each piece is made when the one before was taken
+        return StreamingResponse(cast(Iterator[bytes], data), media_type=media, headers=headers)
     whole = memoryview(data)
 
     async def pieces() -> AsyncGenerator[bytes]:
@@ -262,8 +345,11 @@ def _piecewise(data: Any, media: str, headers: dict[str, str] | None = None) -> 
     return StreamingResponse(pieces(), media_type=media, headers=told)
 
 
-def _json(data: Any, status: int = 200) -> Response:
-    return Response(replies.as_json(data), status_code=status, media_type=replies.JSON)
+def _json(data: Any) -> Response:
+    content = replies.as_json(data)
+    if len(content) > PIECE:
+        return _piecewise(content, replies.JSON)
+    return Response(content, media_type=replies.JSON)
 
 
 def _error(message: str, argument: str | None, status: int) -> Response:

@@ -2,9 +2,9 @@
 
 import io
 import re
-from collections.abc import Callable
-from csv import reader, writer
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from threading import Lock
 from typing import Any
 
@@ -19,6 +19,7 @@ from posenc.expressions import called
 from posenc.mechanisms import Encoding
 from posenc.views import Image
 from posenc.views.kinds import KINDS
+from posenc.views.tables import csv_pieces
 
 VIEW = Parameter("view", "The kind of view.", None, choices=tuple(KINDS))
 
@@ -33,13 +34,23 @@ class File:
     """A file to save."""
 
     name: str
-    data: bytes | memoryview
+    data: bytes | memoryview | Iterator[bytes]
+    """All of it, or piece by piece what is too large to be held."""
     media: str
+
+    def whole(self) -> bytes:
+        """All of it."""
+        data = self.data
+        return bytes(data) if isinstance(data, bytes | memoryview) else b"".join(data)
 
 
 def _of(values: dict[str, Any], loaded: dict[str, Encoding]) -> tuple[Asked, str]:
     wanted = asked(values, loaded)
-    return wanted, values["view"] or answers.first_kind(wanted)
+    return wanted, _kind(values, wanted)
+
+
+def _kind(values: dict[str, Any], wanted: Asked) -> str:
+    return values["view"] or answers.first_kind(wanted)
 
 
 def picture(form: str, media: str) -> Callable[..., File]:
@@ -71,8 +82,29 @@ def picture(form: str, media: str) -> Callable[..., File]:
 def csv(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
     """The numbers of the view as a table; it begins with a mark that spreadsheets know UTF-8 by."""
     wanted, kind = _of(values, loaded)
+    answers.check_view(wanted, kind)
+    _check_table(sum(_cells(kind, encoding, wanted.length) for encoding in wanted.encodings))
     made = answers.seen(wanted, kind, values["channels"])
-    cells = sum(panel.values.size for panel in made.panels if isinstance(panel, Image))
+    _check_table(sum(panel.values.size for panel in made.panels if isinstance(panel, Image)))
+    pieces = chain(["\ufeff"], csv_pieces(made, text=plain_label))
+    data = (piece.encode() for piece in pieces)
+    return File(f"posenc-{kind}.csv", data, "text/csv; charset=utf-8")
+
+
+def _cells(kind: str, encoding: Encoding, length: int) -> int:
+    """Cells that the images of an encoding have, where that is known before they are made."""
+    if (encoding.axes or 1) > 1:
+        return 0
+    columns = {
+        "heatmap": answers.number_of_channels(encoding),
+        "sum": 3 * limits.width(encoding),
+        "similarity": length,
+        "products": length,
+    }
+    return length * columns.get(kind, 0)
+
+
+def _check_table(cells: int) -> None:
     if cells > limits.TABLE:
         raise Refused(
             "a table must have at most {most:,} cells; got {cells:,} (an .npy has room)",
@@ -81,21 +113,15 @@ def csv(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
             most=limits.TABLE,
             cells=cells,
         )
-    text = plain_labels(made.to_csv())
-    return File(f"posenc-{kind}.csv", text.encode("utf-8-sig"), "text/csv; charset=utf-8")
 
 
-def plain_labels(table: str) -> str:
-    """The table with ' before what a spreadsheet would take for a formula: a token may be =1+1.
+def plain_label(cell: str) -> str:
+    """The label with ' before what a spreadsheet would take for a formula: a token may be =1+1.
 
-    >>> plain_labels("token,-0.5\\n=1+1,-\\n")
-    "token,-0.5\\n'=1+1,'-\\n"
+    >>> plain_label("=1+1"), plain_label("-"), plain_label("-0.5"), plain_label("token")
+    ("'=1+1", "'-", '-0.5', 'token')
     """
-    made = io.StringIO(newline="")
-    to = writer(made, lineterminator="\n")
-    for row in reader(io.StringIO(table, newline="")):
-        to.writerow([f"'{cell}" if _is_formula(cell) else cell for cell in row])
-    return made.getvalue()
+    return f"'{cell}" if _is_formula(cell) else cell
 
 
 def _is_formula(cell: str) -> bool:
@@ -181,12 +207,14 @@ def endpoints(make: Callable[..., Any], common: tuple[Parameter, ...]) -> list[A
     places = (p.POSITION, p.DIMENSION, p.COLUMN, p.HEAD, p.ACTIVE)
     page = (*common, VIEW, p.CHANNELS, p.HIDE)
     page += tuple(replace(each, default=None) for each in (*places, p.THEME))
-    files = (
-        ("png", "A picture.", picture("png", "image/png"), "image/png"),
-        ("svg", "A picture.", picture("svg", "image/svg+xml"), "image/svg+xml"),
-        ("csv", "The numbers of the view as a table.", csv, "text/csv"),
-        ("npy", "Values in float64: of one panel an .npy, of several an .npz.", npy, ARRAY),
-        ("py", "Python that makes what is shown.", code, "text/x-python"),
+    drawn = {"crew": "large"}  # one at a time, and each takes a second
+    sized = {"kind": _kind}
+    files: tuple[tuple[Any, ...], ...] = (
+        ("png", "A picture.", picture("png", "image/png"), "image/png", drawn),
+        ("svg", "A picture.", picture("svg", "image/svg+xml"), "image/svg+xml", drawn),
+        ("csv", "The numbers of the view as a table.", csv, "text/csv", sized),
+        ("npy", "Values in float64: of one panel an .npy, of several an .npz.", npy, ARRAY, sized),
+        ("py", "Python that makes what is shown.", code, "text/x-python", {}),
     )
     return [
         *[
@@ -196,8 +224,9 @@ def endpoints(make: Callable[..., Any], common: tuple[Parameter, ...]) -> list[A
                 (*parameters, panel) if form == "npy" else parameters,
                 export,
                 media,
+                **options,
             )
-            for form, about, export, media in files
+            for form, about, export, media, options in files
         ],
         make(
             "/api/v1/export/html",

@@ -14,7 +14,9 @@ POSITIONS = 8_192
 CELLS = 2**22
 """Of the images of a view, and of an encoding's parameters."""
 TABLE = 2**20
-"""Of a table of text, which takes a hundred times the memory of an array."""
+"""Cells of a table of text, each of which is a line: a spreadsheet has so many."""
+LARGE = 2**17
+"""Numbers from which on a view takes so long that others must not wait for it."""
 EXPLAINED = 512
 """Positions and dimensions of a worked calculation, every number of which is written out."""
 MOST = {"attention": 2**24, "bias": 2**24}
@@ -138,6 +140,23 @@ def taken(kind: str, encoding: Encoding, length: int) -> dict[str, int]:
     }.get(kind, flat)
 
 
+def numbers(kind: str, encodings: Iterable[Encoding], length: int) -> int:
+    """About how many numbers a view of these takes, those on grids of their own size too.
+
+    >>> from posenc import ALiBi, Sinusoidal
+    >>> numbers("heatmap", [Sinusoidal(64)], 8), numbers("bias", [ALiBi(8)], 64)
+    (512, 32768)
+    """
+
+    def of(encoding: Encoding) -> int:
+        sizes = taken(kind, encoding, length)
+        return prod(sizes.values()) if sizes else width(encoding) * GRID
+
+    return sum(map(of, encodings))
+
+
+GRID = 2**8
+"""Positions of a picture of what has several axes."""
 NAMES = (
     later("positions"),
     later("positions again"),

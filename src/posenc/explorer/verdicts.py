@@ -7,6 +7,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
+from posenc.explorer import checking
 from posenc.explorer.answers import key_of
 from posenc.explorer.asked import Asked
 from posenc.explorer.once import Once
@@ -54,12 +55,19 @@ def _here(encoding: Encoding, seed: int) -> dict[str, Any]:
 
 def _elsewhere(name: str, seed: int) -> dict[str, Any]:
     """The report by a process of its own: it takes seconds, imports PyTorch, and can be ended."""
-    command = [sys.executable, "-m", "posenc.cli", "check", name, "--seed", str(seed), "--json"]
+    command = [sys.executable, "-m", "posenc.explorer.checking", name, str(seed)]
     try:
         done = subprocess.run(command, capture_output=True, timeout=CHECK_SECONDS, check=False)
     except subprocess.TimeoutExpired as error:
         raise Refused("the checks take too long; ask for a smaller encoding", "e", 503) from error
-    if done.returncode not in (0, 1):
+    ran_out = b"Memory allocation" in done.stderr  # what OpenBLAS says before it ends us
+    if done.returncode == checking.TOO_LARGE or (done.returncode and ran_out):
+        raise Refused(
+            "the checks take more than {most} MiB of memory; ask for a smaller encoding",
+            "e",
+            503,
+            most=checking.MOST // 2**20,
+        )
+    if done.returncode != 0:
         raise Refused("the checks ended without a report", "e", 503)
-    (report,) = json.loads(done.stdout)["reports"].values()
-    return report
+    return json.loads(done.stdout)

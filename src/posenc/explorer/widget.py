@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from posenc.explorer import replies
 from posenc.explorer.answers import config
-from posenc.explorer.app import ENDPOINTS, answered
+from posenc.explorer.app import ENDPOINTS, answered, read
 from posenc.explorer.exports import File
 from posenc.explorer.page import MISSING, STATIC
 from posenc.explorer.parameters import Refused, language
@@ -80,9 +80,9 @@ def _answered(
     for endpoint in ENDPOINTS:
         pattern = re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", endpoint.path.removeprefix("/api/v1/"))
         if match := re.fullmatch(pattern, place):
-            made = answered(endpoint, query, match.groupdict(), own)
+            made = answered(endpoint, read(endpoint, query, match.groupdict()), own)
             if isinstance(made, File):
-                return 200, made.media, bytes(made.data)
+                return 200, made.media, made.whole()
             data = bytes(made) if isinstance(made, memoryview) else replies.as_json(made)
             return 200, endpoint.media, data
     return 404, replies.JSON, replies.error(replies.not_there(translator(language(query))))

@@ -13,12 +13,17 @@ length        the hand's length; nothing for images and lines
 import csv
 import io
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import chain, islice
 from typing import Any
 
 from posenc.views.panels import Axis, Dials, Image, Lines, Panel, View
 
 HEADER = ("panel", "title", "row", "row_label", "column", "column_label", "value", "length")
+
+
+LINES = 4_096
+"""Of a piece of a table: some hundred kilobytes."""
 
 
 def csv_of(view: View) -> str:
@@ -30,35 +35,51 @@ def csv_of(view: View) -> str:
     0,Sinusoidal(2),0,,0,,0.0,
     0,Sinusoidal(2),0,,1,,1.0,
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(HEADER)
+    return "".join(csv_pieces(view))
+
+
+def csv_pieces(view: View, *, text: Callable[[str], str] = str) -> Iterator[str]:
+    """The table of a view piece by piece: as a whole it takes fifty times the memory of its values.
+
+    text  what to write for a title or a label
+    """
+    rows = chain([HEADER], _table(view, text))
+    while part := list(islice(rows, LINES)):
+        piece = io.StringIO()
+        csv.writer(piece, lineterminator="\n").writerows(part)
+        yield piece.getvalue()
+
+
+def _table(view: View, text: Callable[[str], str]) -> Iterator[tuple[Any, ...]]:
     for number, panel in enumerate(view.panels):
-        for row in _rows(panel):
-            writer.writerow((number, panel.title, *row))
-    return text.getvalue()
+        title = text(panel.title)
+        for row in _rows(panel, text):
+            yield (number, title, *row)
 
 
-def _rows(panel: Panel) -> Iterator[tuple[Any, ...]]:
+def _rows(panel: Panel, text: Callable[[str], str]) -> Iterator[tuple[Any, ...]]:
     match panel:
         case Image():
-            for r, c in _cells(panel.values.shape):
-                value = _number(panel.values[r, c])
-                row = _label(panel.rows, r * panel.ratio[0])
-                yield r, row, c, _label(panel.columns, c * panel.ratio[1]), value, ""
+            columns = [
+                text(_label(panel.columns, c * panel.ratio[1]))
+                for c in range(panel.values.shape[1])
+            ]
+            for r, values in enumerate(panel.values):
+                row = text(_label(panel.rows, r * panel.ratio[0]))
+                for c, value in enumerate(values.tolist()):
+                    yield r, row, c, columns[c], _number(value), ""
         case Lines():
             for number, line in enumerate(panel.lines):
+                name = text(line.name)
                 for x, y in zip(panel.x, line.y, strict=True):
-                    at = int(x) if float(x).is_integer() else -1
-                    yield number, line.name, _number(x), _label(panel.x_axis, at), _number(y), ""
+                    label = _label(panel.x_axis, int(x) if float(x).is_integer() else -1)
+                    yield number, name, _number(x), text(label), _number(y), ""
         case Dials():
-            for r, c in _cells(panel.hands.shape):
-                angle, length = (_number(number) for number in panel.hands[r, c])
-                yield r, panel.names[r], c, panel.labels[c], angle, length
-
-
-def _cells(shape: tuple[int, ...]) -> Iterator[tuple[int, int]]:
-    return ((row, column) for row in range(shape[0]) for column in range(shape[1]))
+            labels = [text(label) for label in panel.labels]
+            for r, hands in enumerate(panel.hands):
+                name = text(panel.names[r])
+                for c, (angle, length) in enumerate(hands.tolist()):
+                    yield r, name, c, labels[c], _number(angle), _number(length)
 
 
 def _label(axis: Axis, at: int) -> str:

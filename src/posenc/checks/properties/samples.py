@@ -5,11 +5,14 @@ import numpy as np
 from posenc.checks.subject import Subject
 from posenc.mechanisms import Additive, Rotary
 
+MOST_NUMBERS = 2**21
+"""Of one call: a rotation takes 64 bytes for each on the way, and a machine may have little."""
+
 
 def first_points(subject: Subject) -> np.ndarray:
     """The first 4,096 positions, or on several axes a grid of about as many; fewer if wide."""
-    count = 4096 if subject.width <= 8192 else 512
-    count = 16 if subject.very_wide else count
+    wide = max(subject.width, 2 * (getattr(subject.encoding, "reach", None) or 0) + 1)
+    count = 16 if subject.very_wide else min(4096, max(128, MOST_NUMBERS // wide))
     if subject.encoding.axes is None:
         return np.arange(min(subject.reach + 1, count))
     side = min(int(count ** (1 / subject.axes) + 1e-9), subject.reach + 1)
