@@ -8,6 +8,8 @@ os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE")
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import ctypes
+import gc
 import random
 import sys
 from collections import Counter
@@ -47,6 +49,9 @@ else:
 
 MOST_MB = 2_000
 """The memory that a worker may have: two of them and a browser fit into a small machine."""
+
+MUCH_MB = 1_000
+"""From here on a worker gives back what it can after each file."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -153,6 +158,28 @@ class Used:
                 f", more than the {MOST_MB:,} MB that a worker may have" if peak > MOST_MB else ""
             )
             print(f"{name}: at most {peak:,.0f} MB, {seconds:,.0f} s of the processor{over}")
+
+
+def resident() -> float:
+    """The memory that this process has now, in MB, where the system tells."""
+    pages = Path("/proc/self/statm")
+    return (
+        int(pages.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+        if pages.exists()
+        else 0.0
+    )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """After a file: JAX keeps all that it has compiled, and the allocator what was freed."""
+    ends = nextitem is None or nextitem.path != item.path
+    if ends and resident() > MUCH_MB:
+        if jax := sys.modules.get("jax"):
+            jax.clear_caches()
+        gc.collect()
+        if hasattr(libc := ctypes.CDLL(None), "malloc_trim"):
+            libc.malloc_trim(0)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
