@@ -22,7 +22,32 @@ class NoHeads(pe.Bias):
         return -abs(pe.distances(q_pos, k_pos))
 
 
+@dataclass(frozen=True)
+class OfNumPy(pe.Bias):
+    heads: int
+
+    def bias(self, q_pos, k_pos, params=None):
+        q_pos, k_pos = np.asarray(q_pos), np.asarray(k_pos)
+        return -np.abs(q_pos[:, None] - k_pos)[None].repeat(self.heads, 0) / 2
+
+
+@dataclass(frozen=True)
+class TurnsOfNumPy(pe.Rotary):
+    def cos_sin(self, positions, *, dtype=None):
+        angles = np.asarray(positions)[..., None] * np.ones(4)
+        return np.cos(angles).astype(dtype), np.sin(angles).astype(dtype)
+
+
 CASES = [
+    (
+        {"encoding": OfNumPy(4)},
+        "bias of OfNumPy must be of the library of the positions, torch; got an array of numpy",
+    ),
+    (
+        {"encoding": TurnsOfNumPy()},
+        "cos_sin of TurnsOfNumPy must take positions and a dtype of torch; "
+        "Cannot interpret 'torch.float32' as a data type",
+    ),
     (
         {"encoding": pe.Sinusoidal(8)},
         "encoding must act on queries, keys or logits; "

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import torch
 
 import posenc as pe
 from tests.libraries import numpy_of
@@ -54,8 +55,6 @@ def test_t5_bias_equals_the_oracle(xp, rng, bidirectional):
 
 
 def test_t5_gradients_reach_the_table(rng):
-    import torch
-
     encoding = pe.T5Bias(2, buckets=8, max_distance=20)
     table = torch.from_numpy(encoding.init(rng)["table"]).double().requires_grad_()
     p = torch.arange(6)
@@ -81,6 +80,12 @@ def test_t5_gradients_reach_the_table(rng):
         (
             lambda: pe.T5Bias(2).bias(np.arange(2), np.arange(2)),
             "params must hold 'table', as init(rng) makes it; got None",
+        ),
+        (
+            lambda: pe.T5Bias(2).bias(
+                torch.arange(2), torch.arange(2), pe.T5Bias(2).init(np.random.default_rng(0))
+            ),
+            "params['table'] must be of the library of the positions, torch; got an array of numpy",
         ),
     ],
 )

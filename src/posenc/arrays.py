@@ -64,6 +64,15 @@ def library(array: Array) -> str:
     return type(array).__module__.partition(".")[0].removesuffix("lib")
 
 
+def same_library(name: str, array: Array, positions: Array) -> None:
+    """Say that `array` must be of the library of the positions."""
+    if library(array) != library(positions):
+        raise TypeError(
+            f"{name} must be of the library of the positions, {library(positions)}; "
+            f"got an array of {library(array)}"
+        )
+
+
 def send(values: np.ndarray, like: Array, *, dtype: Dtype = None) -> Array:
     """Host values as an array of the library and on the device of `like`."""
     xp = namespace(like=like)

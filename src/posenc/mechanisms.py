@@ -35,7 +35,9 @@ from posenc.arrays import (
     is_array,
     is_floating,
     is_integer,
+    library,
     namespace,
+    same_library,
     unrounded,
     working,
 )
@@ -180,7 +182,13 @@ class Rotary(Encoding):
         dim = getattr(self, "dim", None)
         if dim is not None and x.shape[-1] != dim:
             raise ValueError(f"x must be (…, seq, {dim}); got shape {tuple(x.shape)}")
-        cos, sin = tables(positions, dtype=working(namespace(x=x), x.dtype))
+        try:
+            cos, sin = tables(positions, dtype=working(namespace(x=x), x.dtype))
+        except TypeError as error:  # NumPy's words for a dtype of another library
+            if "Cannot interpret" not in str(error):
+                raise
+            said = f"cos_sin of {type(self).__name__} must take positions and a dtype of"
+            raise TypeError(f"{said} {library(positions)}; {error}") from error
         return _aligned(cos, x), _aligned(sin, x), None if dim is None else self.rotated
 
 
@@ -285,6 +293,8 @@ def bias_of(
 ) -> Array:
     """`encoding.bias`, or a sentence if that has not the shape (…, head, q, k) of its positions."""
     made = encoding.bias(q_pos, k_pos, params)
+    if is_array(made):
+        same_library(f"bias of {type(encoding).__name__}", made, q_pos)
     seq = -1 if encoding.axes is None else -2
     rows = tuple(q_pos.shape[:seq]) or tuple(k_pos.shape[:seq])
     heads = getattr(encoding, "heads", heads)
