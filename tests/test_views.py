@@ -1,7 +1,9 @@
 """Every kind of view: its numbers, recomputed here in float64 with plain NumPy."""
 
+import itertools
 import json
 import math
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 import posenc as pe
 from posenc.colours import look
 from posenc.views import KINDS, Image, default_kind, kinds_for, view
+from tests.test_project import ROOT
 
 TOKENS = ("我", "爱", "学习", "AI")
 
@@ -859,3 +862,45 @@ def test_a_head_that_is_not_there_is_refused(kind):
         ValueError, match=r"^head must be left out for kind 'heatmap'; bias, attent"
     ):
         view("RoPE(8)", "heatmap", head=0)
+
+
+@pytest.mark.parametrize(
+    ("what", "kind", "own"),
+    [
+        (["Learned(64, 64)", "Sinusoidal(64)"], "heatmap", True),
+        (["Learned(64, 64)", "Sinusoidal(64)"], "products", True),
+        (["T5Bias(8)", "ALiBi(8)"], "bias", True),
+        (["ALiBi(8)", "TwoSidedALiBi(8)"], "bias", False),
+        (["Sinusoidal(64)", "Sinusoidal(32)"], "heatmap", False),
+    ],
+)
+def test_pictures_that_would_be_blank_have_a_scale_of_their_own(what, kind, own):
+    seen = view(what, kind, length=32)
+    images = [panel for panel in seen.panels if isinstance(panel, Image)]
+    sizes = [np.nanmax(np.abs(image.values)) for image in images]
+    for image, size in zip(images, sizes, strict=True):
+        assert size <= image.limit <= 8 * size
+    assert (len({image.limit for image in images}) > 1) == own
+    said = [note for note in seen.notes if note.startswith("each picture has its own colour scale")]
+    assert len(said) == own
+
+
+def test_one_sentence_says_that_sines_are_relative_and_their_logits_are_not():
+    said = "e(m) · e(n) depends on the distance alone, the logits of x + e do not"
+    for what, there in (("Sinusoidal(64)", True), ("Learned(64, 64)", False), ("RoPE(64)", False)):
+        assert any(note.startswith(said) for note in view(what, "products").notes) == there
+    x, e = np.random.default_rng(0).normal(size=(2, 8)), pe.Sinusoidal(8).encode(np.arange(32))
+    near, far = ((x[0] + e[at + 2]) @ (x[1] + e[at]) for at in (0, 20))
+    assert abs(near - far) > 0.1
+
+
+def test_the_last_step_of_the_tour_compares_what_differs():
+    """Similarities of Sinusoidal and RoPE were the same within 9e-16."""
+    tour = (ROOT / "web" / "src" / "tour.ts").read_text(encoding="utf-8")
+    listed, kind = re.findall(r'e: \[(.*?)\], view: "(\w+)"', tour)[-1]
+    names = re.findall(r'"(.*?)"', listed)
+    seen = view(names, kind, tokens="the dog bit the man")
+    first = {panel.of: panel.values for panel in reversed(seen.panels) if panel.of is not None}
+    for one, other in itertools.combinations(first.values(), 2):
+        assert np.abs(one - other).max() > 0.01
+    assert "YaRN" in tour[tour.index('t("Which one to choose")') :]

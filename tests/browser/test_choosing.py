@@ -73,10 +73,65 @@ def test_controls_of_another_encoding_do_not_keep_what_was_refused(visiting, add
 
 
 def test_a_head_that_there_is_not_is_the_last_one(visit: Visit) -> None:
-    visit.open(e="ALiBi(8)", h=7)
+    visit.open(e="ALiBi(8)", h=8)
     assert visit.cell.startswith("head 8,")
     typed(visit, "heads", "4")
     visit.page.wait_for_selector("h3:has-text('head 4,')")
+    assert visit.drawn().state["h"] == ["4"]
+
+
+def titles(visit: Visit) -> list[str]:
+    return visit.page.locator("#large figcaption").all_inner_texts()
+
+
+def heads(visit: Visit) -> Any:
+    return visit.page.locator(".looks label:has-text('Head') select")
+
+
+def test_the_head_of_a_link_is_shown_and_another_is_chosen(visit: Visit) -> None:
+    visit.open(e="ALiBi(8)", view="bias", h=7)
+    assert "head 7" in titles(visit)
+    assert visit.cell.startswith("head 7,")
+    heads(visit).select_option(label="5")
+    visit.page.locator("#large figcaption", has_text="head 5").wait_for()
+    assert visit.drawn().state["h"] == ["5"]
+    visit.show("attention")
+    assert "ALiBi(8), head 5" in titles(visit)
+
+
+def test_a_head_of_a_link_that_there_is_not_is_refused(visiting, address: str) -> None:
+    visit: Visit = visiting(address, refusals=True)
+    visit.page.goto(f"{address}?v=1&e=ALiBi(8)&view=bias&h=9")
+    alert = visit.page.locator(".looks [role=alert]")
+    alert.wait_for()
+    assert alert.inner_text() == "h must be 1 .. 8, the heads of ALiBi; got 9"
+    heads(visit).select_option(label="8")
+    visit.page.locator("#large figcaption", has_text="head 8").wait_for()
+    assert alert.count() == 0
+
+
+def test_attention_is_masked_by_a_switch_that_the_link_keeps(visit: Visit) -> None:
+    visit.open(e="RoPE(64)", view="attention", causal="yes", p=0, d=3)
+    note = visit.page.get_by_text("causal mask, with and without positions")
+    note.wait_for()
+    visit.page.get_by_label("Causal mask").select_option("no")
+    note.wait_for(state="detached")
+    assert visit.drawn().state["causal"] == ["no"]
+
+
+def test_the_number_under_the_pointer_is_the_one_in_bold(visit: Visit) -> None:
+    visit.open(e="RoPE(64)", view="heatmap", p=3, d=1)
+    visit.page.locator("dd.value", has_text="2.2496").wait_for()
+    assert "+2.2497" in visit.page.locator("#large .reading").inner_text()
+
+
+def test_pictures_with_scales_of_their_own_have_them_beside(visit: Visit) -> None:
+    visit.open(e=["Learned(64,64)", "Sinusoidal(64)"], view="heatmap", n=8)
+    scales = visit.page.locator("#large figure > p:has(canvas)")
+    assert scales.count() == 2
+    assert scales.nth(1).inner_text().split() == ["value", "−1", "+1"]
+    visit.open(e=["Sinusoidal(32)", "Sinusoidal(64)"], view="heatmap", n=8)
+    assert scales.count() == 0
 
 
 def test_verdicts_are_never_those_of_another_encoding(visiting, address: str) -> None:

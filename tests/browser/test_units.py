@@ -50,6 +50,7 @@ def some_state(rng: random.Random) -> dict:
         "d": perhaps(rng.randrange(8192)),
         "k": perhaps(rng.randrange(8192)),
         "h": perhaps(rng.randrange(64)),
+        "causal": perhaps(rng.choice(["yes", "no"])),
         "lang": rng.choice(LANGUAGES),
         "theme": rng.choice(["auto", "light", "dark"]),
         "hide": rng.sample(PARTS, rng.randrange(4)),

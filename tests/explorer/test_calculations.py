@@ -1,5 +1,6 @@
 """A cell is the number under the cursor, also below a temperature; explanations are bounded."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from posenc.explorer import limits
 from posenc.explorer.answers import key_of
 from posenc.explorer.widget import answer
 from posenc.messages import LANGUAGES
+from posenc.views import view
 
 TEMPERED = [
     "Tempered(RoPE(8), LogN(4))",
@@ -32,7 +34,7 @@ def test_the_cell_below_a_temperature_is_that_of_the_heatmap(client, expression)
 def test_the_cell_of_a_bias_below_a_temperature_is_that_of_its_matrix(client):
     asked = {"e": "Tempered(ALiBi(4), LogN(4))", "n": 8}
     assert client.get("/api/v1/spell", **asked).json["acts"] == "bias"
-    cell = client.get("/api/v1/cell", **asked, p=5, d=2, h=1).json
+    cell = client.get("/api/v1/cell", **asked, p=5, d=2, h=2).json
     assert cell["truth"] == pytest.approx(
         float(pe.ALiBi(4).bias(np.array([5]), np.array([2]))[1, 0, 0])
     )
@@ -165,3 +167,80 @@ def test_encodings_that_share_no_view_are_told_so(client):
     refused = client.get("/api/v1/view/attention", e=both)
     assert refused.status == 404
     assert refused.message == f"these encodings have no view in common: {', '.join(both)}"
+
+
+@pytest.mark.parametrize(
+    ("expression", "kind"),
+    [
+        ("RoPE(16)", "heatmap"),
+        ("RoPE(16, pairing='halves')", "rotation"),
+        ("RoPE(16, scaling=YaRN(4.0, 16))", "heatmap"),
+        ("RoPE(16, scaling=DynamicNTK(4.0, 16))", "heatmap"),
+        ("XPos(16)", "heatmap"),
+    ],
+)
+def test_the_cell_of_an_angle_is_the_number_of_the_picture(client, expression, kind):
+    """The last number of the calculation is the one in bold, and that under the pointer."""
+    told = client.get("/api/v1/spell", e=expression).json
+    image = view(expression, "heatmap", length=40).panels[0]
+    for p, pair in ((0, 0), (3, 1), (39, 0), (39, 7)):
+        d = told["first"] + told["stride"] * pair
+        asked = {"e": expression, "n": 40, "p": p, "d": d, "view": kind}
+        cell = client.get("/api/v1/cell", **asked).json
+        shown = image.values[p, pair]
+        # the library's float32 cosine and sine are each within 2^-24: their angle within 2^-23
+        assert cell["value"] == pytest.approx(shown, abs=2**-23)
+        assert cell["truth"] == pytest.approx(shown, abs=1e-12)
+        last = cell["steps"][-1]["formulas"][-1]
+        assert last[-1] == pytest.approx(shown, abs=1e-12)
+
+
+def test_full_turns_of_an_angle_are_taken_off(client):
+    cell = client.get("/api/v1/cell", e="RoPE(4)", n=40, p=39, d=0, view="heatmap").json
+    assert cell["truth"] == pytest.approx(39 - 6 * 2 * math.pi)
+    assert "2π" in str(cell["steps"][-1]["formulas"][-1])
+    cosine = client.get("/api/v1/cell", e="RoPE(4)", n=40, p=39, d=0, view="waves").json
+    assert cosine["truth"] == pytest.approx(math.cos(39))
+
+
+def test_the_angle_of_a_map_is_the_number_of_the_picture(client):
+    expression = "AxialRoPE.split(16)"
+    told = client.get("/api/v1/spell", e=expression).json
+    for image in view(expression, "maps").panels:
+        d = told["first"] + told["stride"] * image.channel
+        cell = client.get("/api/v1/cell", e=expression, p=3, k=5, d=d, view="maps").json
+        assert cell["truth"] == pytest.approx(image.values[3, 5], abs=1e-12)
+
+
+def test_the_head_of_the_address_is_shown_and_explained(client):
+    asked = {"e": "ALiBi(8)", "n": 8}
+    titles = [
+        panel["title"]
+        for panel in client.get("/api/v1/view/bias", **asked, h=7).json["panels"]
+        if panel["panel"] == "image"
+    ]
+    assert titles[0] == "head 7"
+    seen = client.get("/api/v1/view/attention", **asked, h=7).json["panels"]
+    assert seen[2]["title"] == "ALiBi(8), head 7"
+    cell = client.get("/api/v1/cell", **asked, h=7, p=5, d=2, view="attention").json
+    assert cell["value"] == pytest.approx(seen[2]["values"][5][2], abs=1e-12)
+    for path in ("view/bias", "view/attention", "cell"):
+        refused = client.get(f"/api/v1/{path}", **asked, h=9)
+        assert (refused.status, refused.argument) == (400, "h")
+        assert refused.message == "h must be 1 .. 8, the heads of ALiBi; got 9"
+    assert client.get("/api/v1/view/bias", **asked, h=0).status == 400
+    code = client.get("/api/v1/export/py", **asked, h=7, causal="yes", view="attention").body
+    assert b"head=6, causal=True, " in code
+
+
+def test_the_mask_of_attention_is_chosen(client):
+    asked = {"e": "RoPE(8)", "n": 4}
+    for causal, masked in (("yes", True), ("no", False), (None, False)):
+        given = {} if causal is None else {"causal": causal}
+        panels = client.get("/api/v1/view/attention", **asked, **given).json["panels"]
+        assert {panel["values"][0][3] == 0 for panel in panels[::2]} == {masked}
+        cell = client.get("/api/v1/cell", **asked, **given, p=0, d=0, view="attention").json
+        assert cell["value"] == pytest.approx(panels[2]["values"][0][0], abs=1e-12)
+    refused = client.get("/api/v1/view/attention", e="FIRE(8)", n=4, causal="no")
+    assert (refused.status, refused.argument) == (400, "causal")
+    assert refused.message.startswith("causal must not be False for FIRE(8)")

@@ -211,12 +211,12 @@ def test_every_encoding_has_cells_and_says_where_they_end(client, encoding):
 def test_a_cell_of_a_head_is_the_cell_of_its_matrix(client):
     for image in view("T5Bias(8)", "bias", length=16, seed=2).panels:
         if isinstance(image, Image):
-            asked = {"e": "T5Bias(8)", "n": 16, "seed": 2, "p": 7, "d": 3, "h": image.channel}
+            asked = {"e": "T5Bias(8)", "n": 16, "seed": 2, "p": 7, "d": 3, "h": image.channel + 1}
             told = client.get("/api/v1/cell", **asked).json
             assert told["truth"] == pytest.approx(image.values[7, 3], abs=1e-7)
-    beyond = client.get("/api/v1/cell", e="T5Bias(8)", h=8)
-    assert beyond.status == 400
-    assert "head must be" in beyond.message
+    beyond = client.get("/api/v1/cell", e="T5Bias(8)", h=9)
+    assert (beyond.status, beyond.argument) == (400, "h")
+    assert beyond.message == "h must be 1 .. 8, the heads of T5Bias; got 9"
 
 
 PICTURES = [

@@ -82,7 +82,7 @@ export function overHttp(base: string): Transport {
 }
 
 /** Parameters that are the same for everything on a saved page, or only say how large to draw. */
-const FIXED = ["text", "by", "n", "seed", "lang", "rows", "columns", "channels"];
+const FIXED = ["text", "by", "n", "seed", "lang", "rows", "columns", "channels", "causal"];
 /** Answers about one encoding, of which a saved page may have several. */
 const OF_ONE = ["cell", "check", "spell"];
 
@@ -92,6 +92,7 @@ export function savedName(path: string): string {
   const pairs = new URLSearchParams(query);
   if (place !== "messages") FIXED.forEach((name) => pairs.delete(name));
   if (!OF_ONE.includes(place)) pairs.delete("e");
+  if (place !== "cell") pairs.delete("h"); // the pictures are of the head that was looked at
   pairs.sort();
   return pairs.size ? `${place}?${pairs}` : place;
 }

@@ -4,7 +4,7 @@ import { address, Refused, type Api, type Query } from "./api";
 import type { Acts, Catalogue, CellAnswer, Colours, Image, Panel, Report, Told, Tokens } from "./contract";
 import { nearest } from "./numbers";
 import { Resource } from "./resource.svelte";
-import { FIRST, toQuery, type Lang, type State, type ViewKind } from "./state";
+import { counted, FIRST, toQuery, type Lang, type State, type ViewKind } from "./state";
 import { BORDERS, STROKES } from "./strokes";
 
 /** A place of a view: which encoding it is of, and of which view, where that matters. */
@@ -32,6 +32,12 @@ const KEPT = 32;
 
 /** Views with numbers of their own: of two positions, or of a token and its encoding. */
 const WORKED: ViewKind[] = ["similarity", "products", "attention", "sum"];
+
+/** Views of single heads, where the encoding has several. */
+const HEADED: ViewKind[] = ["bias", "attention"];
+
+/** Views that show the angles of a rotation; the cell says how an angle is made. */
+const ANGLES: Partial<Record<ViewKind, ViewKind>> = { heatmap: "heatmap", rotation: "heatmap", maps: "maps" };
 
 /** An expression as a link has it. */
 const plain = (expression: string): string => expression.replaceAll(" ", "");
@@ -104,14 +110,28 @@ export class Explorer {
   }
 
   viewAddress(kind: string, extra: Query = {}): string {
-    return address(`view/${kind}`, { ...this.common(), ...extra });
+    return address(`view/${kind}`, { ...this.common(), ...this.looks(kind), ...extra });
+  }
+
+  /** What is chosen of a view: the head to look at, and whether attention is masked. */
+  looks(kind: string): Query {
+    return {
+      h: HEADED.includes(kind as ViewKind) ? counted(this.state.h, 1) : null,
+      causal: kind === "attention" ? this.state.causal : null,
+    };
+  }
+
+  /** How many heads there are to choose from: as many as the one with the fewest has, of those that have some. */
+  get heads(): number {
+    const some = this.state.e.map((e) => this.toldOf(e)?.heads ?? 1).filter((heads) => heads > 1);
+    return HEADED.includes(this.view) ? Math.min(...some, Infinity) : 1;
   }
 
   exportAddress(form: string): string {
-    const { p, d, k, h, a, hide, theme } = this.state;
-    const query = { ...this.common(), view: this.view, channels: this.waves(this.view), theme: this.dark ? "dark" : "light" };
+    const { p, d, k, a, hide, theme } = this.state;
+    const query = { ...this.common(), ...this.looks(this.view), view: this.view, channels: this.waves(this.view), theme: this.dark ? "dark" : "light" };
     // a page follows the reader's system unless a theme was chosen
-    const page = { p, d, k, h, a: a || null, hide: hide.join() || null, theme: theme === "auto" ? null : theme };
+    const page = { h: counted(this.state.h, 1), causal: this.state.causal, p, d, k, a: a || null, hide: hide.join() || null, theme: theme === "auto" ? null : theme };
     return address(`export/${form}`, form === "html" ? { ...query, ...page } : query);
   }
 
@@ -278,6 +298,11 @@ export class Explorer {
   get worked(): ViewKind | null {
     const kind = (this.hover?.view ?? this.view) as ViewKind;
     return this.flat && WORKED.includes(kind) ? kind : null;
+  }
+
+  /** The view whose angle the cell is about, of a rotation. */
+  get angle(): ViewKind | undefined {
+    return this.acts === "rotary" ? ANGLES[(this.hover?.view ?? this.view) as ViewKind] : undefined;
   }
 
   /** The key at the cursor, where columns are keys or other positions. */

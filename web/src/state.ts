@@ -8,6 +8,7 @@ export const VIEWS = [
   "heatmap", "waves", "wavelengths", "similarity", "products", "rotation",
   "decay", "bias", "scalings", "maps", "learned", "sum", "attention",
 ] as const;
+export const CAUSAL = ["yes", "no"] as const;
 export const PARTS = ["sentence", "encoding", "views", "cell", "properties", "tour", "export"] as const;
 export const MOST = { text: 2000, encodings: 4, positions: 8192, steps: 11, column: 8191, heads: 64 };
 
@@ -26,8 +27,10 @@ export interface State {
   p: number | null;
   d: number | null;
   k: number | null;
-  /** The head, of what has heads. */
+  /** The head, of what has heads, from 0; a link counts from 1, as the page does. */
   h: number | null;
+  /** Whether attention is masked; null is as the encodings are meant. */
+  causal: (typeof CAUSAL)[number] | null;
   lang: Lang;
   theme: (typeof THEMES)[number];
   hide: string[];
@@ -43,6 +46,9 @@ export const EXAMPLES: Record<Lang, { text: string; by: string }> = {
   "zh-Hant": { text: "狗咬了人", by: "spaces" },
 };
 export const FIRST = "Sinusoidal(64)";
+
+/** A number that is counted from elsewhere, where there is one. */
+export const counted = (value: number | null, by: number): number | null => (value === null ? null : value + by);
 
 export function browserLanguage(languages: readonly string[]): Lang {
   for (const tag of languages) {
@@ -100,7 +106,8 @@ export function fromQuery(query: string, lang: Lang): { state: State; wrong: str
     p: whole("p", 0, MOST.positions - 1, null),
     d: whole("d", 0, MOST.column, null),
     k: whole("k", 0, MOST.positions - 1, null),
-    h: whole("h", 0, MOST.heads - 1, null),
+    h: counted(whole("h", 1, MOST.heads, null), -1),
+    causal: one("causal", CAUSAL, null),
     lang: spoken,
     theme: one("theme", THEMES, "auto"),
     hide: known,
@@ -120,7 +127,9 @@ export function toQuery(state: State, { lang, keepText = false }: { lang: Lang; 
   if (state.e.length > 1 || state.e[0] !== FIRST) state.e.forEach((e) => query.append("e", e.replaceAll(", ", ",")));
   for (const key of ["a", "n", "seed"] as const) if (state[key]) query.set(key, String(state[key]));
   if (state.view) query.set("view", state.view);
-  for (const key of ["p", "d", "k", "h", "step"] as const) if (state[key] !== null) query.set(key, String(state[key]));
+  const numbers = { p: state.p, d: state.d, k: state.k, h: counted(state.h, 1), step: state.step };
+  for (const [key, value] of Object.entries(numbers)) if (value !== null) query.set(key, String(value));
+  if (state.causal) query.set("causal", state.causal);
   if (keepText || state.lang !== lang) query.set("lang", state.lang);
   if (state.theme !== "auto") query.set("theme", state.theme);
   if (state.hide.length) query.set("hide", state.hide.join(","));

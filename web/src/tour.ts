@@ -63,7 +63,7 @@ export function steps(): TourStep[] {
     {
       title: t("Which one to choose"),
       words: t("Most new models use RoPE, with a scaling such as YaRN where texts get longer than in training; ALiBi, too, goes on at any length; sines or a learned table do for short inputs of a known length. Compare up to four side by side, and open the properties to see what was measured."),
-      state: { e: ["Sinusoidal(64)", "RoPE(64)"], view: "similarity", n: 64 },
+      state: { e: ["Sinusoidal(64)", "RoPE(64)", "ALiBi(8)"], view: "attention" },
     },
   ];
 }

@@ -20,7 +20,7 @@ from posenc.messages import told as said_in
 from posenc.messages import translator
 from posenc.views import Dials, Image, Lines, View, view
 from posenc.views.attention import MOST_TOKENS
-from posenc.views.kinds import default_kind, kinds_for
+from posenc.views.kinds import KINDS, default_kind, kinds_for
 
 WHOLE = 2**24
 """Rows and columns of an image that is not averaged."""
@@ -72,7 +72,10 @@ def seen(asked: Asked, kind: str, channels: str | None = None) -> View:
     labels = None if gridded else asked.labels
     length = None if labels or gridded else asked.length
     known = tuple(map(key_of, asked.encodings))
-    key = (known, kind, labels and tuple(labels), length, chosen, asked.seed, asked.lang)
+    head = asked.head if KINDS[kind].heads else None
+    causal = asked.causal if kind == "attention" else None
+    shown = (kind, labels and tuple(labels), length, chosen, head, causal)
+    key = (known, *shown, asked.seed, asked.lang)
 
     def make() -> View:
         return view(
@@ -81,6 +84,8 @@ def seen(asked: Asked, kind: str, channels: str | None = None) -> View:
             tokens=labels,
             length=length,
             channels=chosen,
+            head=head,
+            causal=causal,
             seed=asked.seed,
             lang=asked.lang,
         )
@@ -88,7 +93,7 @@ def seen(asked: Asked, kind: str, channels: str | None = None) -> View:
     try:
         made: View = VIEWS.get(key, make)
     except WRONG as error:
-        raise Refused(error, "e") from error
+        raise Refused(error, _blamed(error)) from error
     if not beyond:
         return made
     t = translator(asked.lang)
@@ -96,6 +101,25 @@ def seen(asked: Asked, kind: str, channels: str | None = None) -> View:
         "not shown, as some encodings lack them: {channels}", channels=", ".join(map(str, beyond))
     )
     return dataclasses.replace(made, notes=(*made.notes, said))
+
+
+def _blamed(error: Exception) -> str:
+    """The parameter that a sentence of the library is about."""
+    return "causal" if str(error).startswith("causal ") else "e"
+
+
+def check_head(asked: Asked) -> None:
+    """Refuse a head that some encoding does not have; what has one for all heads shows that."""
+    for encoding in map(limits.acting, asked.encodings):
+        heads = int(getattr(encoding, "heads", None) or 1)
+        if asked.head is not None and 1 < heads <= asked.head:
+            raise Refused(
+                "h must be 1 .. {most}, the heads of {name}; got {head}",
+                "h",
+                most=heads,
+                name=type(encoding).__name__,
+                head=asked.head + 1,
+            )
 
 
 def check_view(asked: Asked, kind: str) -> None:
@@ -124,6 +148,8 @@ def check_view(asked: Asked, kind: str) -> None:
             most=MOST_TOKENS,
             count=asked.length,
         )
+    if KINDS[kind].heads:
+        check_head(asked)
     check_size(kind, asked.encodings, asked.length)
 
 

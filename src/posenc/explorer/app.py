@@ -28,7 +28,7 @@ from posenc.mechanisms import Encoding
 from posenc.messages import told, translator
 
 COMMON = (p.TEXT, p.BY, p.ENCODINGS, p.LENGTH, p.SEED, p.LANG)
-SIZE = (p.ROWS, p.COLUMNS, p.CHANNELS)
+SIZE = (p.ROWS, p.COLUMNS, p.CHANNELS, p.HEAD, p.CAUSAL)
 
 
 @dataclass(frozen=True)
@@ -94,10 +94,8 @@ ENDPOINTS = (
     Endpoint(
         "/api/v1/cell",
         "One number, worked.",
-        (*COMMON, p.POSITION, p.DIMENSION, p.COLUMN, p.HEAD, exports.VIEW),
-        lambda v, own: calculations.cell(
-            asked(v, own), v["p"], v["d"], v["k"], v["h"], view=v["view"]
-        ),
+        (*COMMON, p.POSITION, p.DIMENSION, p.COLUMN, p.HEAD, p.CAUSAL, exports.VIEW),
+        lambda v, own: calculations.cell(asked(v, own), v["p"], v["d"], v["k"], view=v["view"]),
         form="CellAnswer",
         kind=lambda v, _: v["view"],
     ),

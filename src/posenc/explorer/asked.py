@@ -25,6 +25,10 @@ class Asked:
     length: int
     seed: int
     lang: str
+    head: int | None = None
+    """The head to look at, from 0."""
+    causal: bool | None = None
+    """Whether attention sees no keys ahead; None is what the encodings are meant for."""
 
     @property
     def labels(self) -> list[str] | None:
@@ -57,7 +61,17 @@ def asked(values: dict[str, Any], loaded: dict[str, Encoding]) -> Asked:
             count=length,
         )
     check_size("heatmap", encodings, length)
-    return Asked(encodings, names, tokens, length, values["seed"], values["lang"])
+    head, causal = values.get("h"), values.get("causal")
+    return Asked(
+        encodings,
+        names,
+        tokens,
+        length,
+        values["seed"],
+        values["lang"],
+        head=None if head is None else head - 1,
+        causal=None if causal is None else causal == "yes",
+    )
 
 
 def check_size(kind: str, encodings: tuple[Encoding, ...], length: int) -> None:

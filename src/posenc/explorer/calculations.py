@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from posenc.explorer import limits
-from posenc.explorer.answers import WRONG, check_view
+from posenc.explorer.answers import WRONG, check_head, check_view
 from posenc.explorer.asked import Asked, check_size
 from posenc.explorer.parameters import Refused
 from posenc.expressions import spelling
@@ -19,6 +19,9 @@ from posenc.views.subject import Subject
 from posenc.views.working import WORKINGS, working
 from posenc.worked.cell import InBoth, convention
 from posenc.worked.cell import cell as worked
+
+ANGLES = ("heatmap", "rotation", "maps")
+"""Views that show the angles of a rotation, not their cosines."""
 
 Drawn = tuple[Encoding, InBoth]
 
@@ -39,7 +42,6 @@ def cell(
     place: int,
     other: int,
     beside: int = 0,
-    head: int = 0,
     *,
     view: str | None = None,
     of: Drawn | None = None,
@@ -48,7 +50,8 @@ def cell(
 
     `place` is a position and `other` a dimension or a key; over a picture they are a row and a
     dimension, and `beside` is the column. In a `view` that has numbers of its own, such as
-    similarity, they are the row and the column of it. Who asks for many cells draws once and says
+    similarity, they are the row and the column of it; of a rotation, one of ANGLES is about the
+    angle. Who asks for many cells draws once and says
     `of` what.
     """
     encoding, params = drawn(asked) if of is None else of
@@ -57,7 +60,10 @@ def cell(
             told = _of_view(asked, view, encoding, params.given, place, other)
         else:
             where = _where(encoding, place, other, beside)
-            told = worked(encoding, *where, params, head=head, lang=asked.lang).to_json()
+            angle = isinstance(encoding, Rotary) and view in ANGLES
+            told = worked(
+                encoding, *where, params, head=_head(asked), angle=angle, lang=asked.lang
+            ).to_json()
     except WRONG as error:
         raise Refused(error, "p") from error
     t = translator(asked.lang)
@@ -65,6 +71,13 @@ def cell(
     first = {t("first position"): 0, "dtype": "float32"}
     named = convention(limits.acting(asked.encodings[0])) | first
     return told | {"convention": [{"name": name, "value": value} for name, value in named.items()]}
+
+
+def _head(asked: Asked) -> int:
+    """The head of the number; what has no heads has one."""
+    check_head(asked)
+    heads = int(getattr(limits.acting(asked.encodings[0]), "heads", None) or 1)
+    return 0 if asked.head is None or heads == 1 else asked.head
 
 
 def _of_view(
@@ -78,7 +91,7 @@ def _of_view(
     words = None if labels is None else tuple(labels)
     scene = Scene(
         (subject,), translator(asked.lang), words, asked.length if words is None else None,
-        None, asked.seed,
+        None, asked.seed, head=asked.head, causal=asked.causal,
     )  # fmt: skip
     told = working(view, scene, place, other).to_json()
     return told | {"value": told["truth"], "truth": None, "ulps": None}

@@ -166,6 +166,10 @@ def code(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
     labels = None if gridded else wanted.labels
     channels, _ = answers.chosen_channels(wanted, kind, values["channels"])
     chosen = f"channels={list(channels)}, " if channels else ""
+    if KINDS[kind].heads and wanted.head is not None:
+        chosen += f"head={wanted.head}, "
+    if kind == "attention" and wanted.causal is not None:
+        chosen += f"causal={wanted.causal}, "
     shown = "" if gridded else "tokens=tokens, " if labels else "length=length, "
     lines = [
         "import posenc as pe",
@@ -203,9 +207,10 @@ def endpoints(make: Callable[..., Any], common: tuple[Parameter, ...]) -> list[A
     panel = replace(
         p.PANEL, about="Which panel of the view, from 0; all if not given.", default=None
     )
-    parameters = (*common, VIEW, p.THEME, p.CHANNELS)
-    places = (p.POSITION, p.DIMENSION, p.COLUMN, p.HEAD, p.ACTIVE)
-    page = (*common, VIEW, p.CHANNELS, p.HIDE)
+    looks = (p.CHANNELS, p.HEAD, p.CAUSAL)
+    parameters = (*common, VIEW, p.THEME, *looks)
+    places = (p.POSITION, p.DIMENSION, p.COLUMN, p.ACTIVE)
+    page = (*common, VIEW, *looks, p.HIDE)
     page += tuple(replace(each, default=None) for each in (*places, p.THEME))
     drawn = {"crew": "large"}  # one at a time, and each takes a second
     sized = {"kind": _kind}

@@ -161,7 +161,12 @@ LANG = Parameter("lang", "The language of words.", "en", choices=LANGUAGES)
 POSITION = Parameter("p", "A position.", 0, least=0, most=2**24 - 64)
 DIMENSION = Parameter("d", "A dimension.", 0, least=0, most=limits.SIZES["dim"] - 1)
 COLUMN = Parameter("k", "A column, where positions are those of a picture.", 0, least=0, most=8_192)
-HEAD = Parameter("h", "A head, from 0.", 0, least=0, most=limits.SIZES["heads"] - 1)
+HEAD = Parameter("h", "The head to look at, from 1.", None, least=1, most=limits.SIZES["heads"])
+CAUSAL = Parameter(
+    "causal",
+    "Whether attention sees no keys ahead; as the encodings are meant if not given.",
+    choices=("yes", "no"),
+)
 ACTIVE = Parameter("a", "Which of the encodings is chosen.", 0, least=0, most=limits.ENCODINGS - 1)
 HIDE = Parameter("hide", "Parts of the page that are hidden, with commas.", longest=120)
 THEME = Parameter("theme", "Light or dark.", "light", choices=("light", "dark"))

@@ -16,7 +16,7 @@ from posenc.explorer.asked import Asked
 from posenc.explorer.calculations import Drawn, cell, drawn
 from posenc.explorer.page import MISSING, STATIC, npy
 from posenc.explorer.parameters import Refused
-from posenc.mechanisms import Bias, Encoding
+from posenc.mechanisms import Bias, Encoding, Rotary
 from posenc.messages import LANGUAGES
 from posenc.views import Image
 from posenc.views.kinds import kinds_for
@@ -51,7 +51,7 @@ def saved(asked: Asked, values: dict[str, Any], loaded: dict[str, Encoding]) -> 
         "seed": asked.seed,
         "view": kind,
         "lang": asked.lang,
-        **{name: values[name] for name in ("p", "d", "k", "h", "a", "hide", "theme")},
+        **{name: values[name] for name in ("p", "d", "k", "h", "causal", "a", "hide", "theme")},
     }
     query = "?" + urlencode({k: v for k, v in state.items() if v is not None}, doseq=True)
     data = json.dumps({"state": query, "responses": responses(asked, loaded)}, ensure_ascii=False)
@@ -97,14 +97,17 @@ def _cells(asked: Asked, among: int) -> dict[str, Any]:
     if (of[0].axes or 1) > 1:
         return dict(islice(_cells_of_maps(asked, of), most))
     columns, heads = _columns(asked), _heads(asked)
-    rows = min(asked.length, max(1, most // (len(columns) * len(heads))))
+    # of a rotation its angles too
+    views = [None, "heatmap"] if isinstance(of[0], Rotary) else [None]
+    rows = min(asked.length, max(1, most // (len(columns) * len(heads) * len(views))))
     return dict(islice(_cells_of_views(asked, of), most)) | {
-        _named("cell", asked, d=column, p=row, **({"h": head} if head else {})): cell(
-            asked, row, column, head=head, of=of
+        _named("cell", asked, d=column, p=row, **_counted(head), **_of(view)): cell(
+            replace(asked, head=head), row, column, of=of, view=view
         )
         for row in range(rows)
         for column in columns[:most]
         for head in heads
+        for view in views
     }
 
 
@@ -114,8 +117,18 @@ def _cells_of_views(asked: Asked, of: Drawn) -> Iterator[tuple[str, Any]]:
         if view in kinds_for(*asked.encodings) and asked.length <= FEW:
             columns = asked.length if view != "sum" else limits.width(of[0])
             for row, column in product(range(asked.length), range(columns)):
-                name = _named("cell", asked, d=column, p=row, view=view)
+                head = _counted(asked.head or 0) if view == "attention" else {}
+                name = _named("cell", asked, d=column, p=row, view=view, **head)
                 yield name, cell(asked, row, column, view=view, of=of)
+
+
+def _counted(head: int) -> dict[str, int]:
+    """A head as addresses have it: from 1, and the first not at all."""
+    return {"h": head + 1} if head else {}
+
+
+def _of(view: str | None) -> dict[str, str]:
+    return {} if view is None else {"view": view}
 
 
 def _columns(asked: Asked) -> range:
@@ -146,11 +159,13 @@ def _cells_of_maps(asked: Asked, of: Drawn) -> Iterator[tuple[str, Any]]:
     for panel in answers.seen(asked, answers.first_kind(asked)).panels:
         assert isinstance(panel, Image), "maps are images"
         channel, shape = panel.channel or 0, panel.values.shape
-        where = {"h": channel} if paired and channel else {}
+        where = _counted(channel) if paired else {}
+        view = "maps" if isinstance(of[0], Rotary) else None
         d = min(2, shape[1] - 1) if paired else seen["first"] + seen["stride"] * channel
         for row, column in product(*map(range, shape)):
-            name = _named("cell", asked, d=d, p=row, k=column, **where)
-            yield name, cell(asked, row, d, column, channel if paired else 0, of=of)
+            name = _named("cell", asked, d=d, p=row, k=column, **where, **_of(view))
+            one = replace(asked, head=channel if paired else None)
+            yield name, cell(one, row, d, column, of=of, view=view)
 
 
 def _base64(data: memoryview) -> str:

@@ -6,7 +6,17 @@ import numpy as np
 
 from posenc.mechanisms import Encoding
 from posenc.positions import grid
-from posenc.views.panels import Axis, Image, Line, Lines, Panel, View, common_limit, largest
+from posenc.views.panels import (
+    Axis,
+    Image,
+    Line,
+    Lines,
+    Panel,
+    View,
+    common_limit,
+    largest,
+    scale_ends,
+)
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 
@@ -30,19 +40,17 @@ def bias(scene: Scene) -> View:
     for subject in plain:
         panels.append(_curves(scene, subject))
     matrices = [(s, head, m) for s in plain for head, m in _matrices(scene, s)]
-    limit = common_limit([values for _, _, values in matrices])
-    for subject, head, values in matrices:
+    limits = scale_ends([largest(values) for _, _, values in matrices])
+    for (subject, head, values), limit in zip(matrices, limits, strict=True):
         panels.append(_matrix(scene, subject, head, values, limit))
     on_grid = [subject for subject in scene.subjects if subject not in plain]
     maps = [image for subject in on_grid for image in _displacements(scene, subject)]
-    limit = common_limit([image.values for image in maps])
-    panels += [replace(image, limit=limit) for image in maps]
+    limits = scale_ends([largest(image.values) for image in maps])
+    panels += [replace(image, limit=end) for image, end in zip(maps, limits, strict=True)]
     columns = 3 if len(plain) == 1 else min(4, len(scene.subjects)) if plain else 4
-    sizes: dict[str, float] = {}
-    for subject, _, values in matrices:
-        sizes[subject.name] = max(sizes.get(subject.name, 0.0), largest(values))
+    sizes = {p.title: largest(p.values) for p in panels if isinstance(p, Image)}
     cut = [note for subject in on_grid for note in _cut(scene, subject)]
-    notes = scene.notes(*_looking_back(scene, plain), *cut, *scene.one_scale(sizes))
+    notes = scene.notes(*_looking_back(scene, plain), *cut, *scene.scale_notes(sizes))
     return View("bias", scene.title(t("bias by distance")), tuple(panels), notes, columns=columns)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from posenc.mechanisms import Additive
-from posenc.views.panels import Axis, Image, Line, Lines, View, largest
+from posenc.views.panels import Axis, Image, Line, Lines, View, largest, scale_ends
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 
@@ -28,13 +28,22 @@ def heatmap(scene: Scene) -> View:
     positions = scene.positions(64)
     added = {s: s.encoded(positions) for s in scene.subjects if isinstance(s.acting, Additive)}
     sizes = {s.name: largest(values) for s, values in added.items()}
-    limit = max(sizes.values(), default=0.0) or 1.0
+    limits = dict(
+        zip(added, scale_ends([largest(values) for values in added.values()]), strict=True)
+    )
     rows = scene.position_axis()
     panels = [
         asked(
             scene,
             Image(
-                s.name, added[s], rows, Axis(t("dimension")), limit, "diverging", t("value"), of=i
+                s.name,
+                added[s],
+                rows,
+                Axis(t("dimension")),
+                limits[s],
+                "diverging",
+                t("value"),
+                of=i,
             )
             if s in added
             else angles(scene, s, positions),
@@ -42,7 +51,7 @@ def heatmap(scene: Scene) -> View:
         for i, s in enumerate(scene.subjects)
     ]
     said = t("values by position and dimension") if added else t("angles by position and pair")
-    notes = scene.notes(*scene.one_scale(sizes))
+    notes = scene.notes(*scene.scale_notes(sizes))
     return View("heatmap", scene.title(said), tuple(panels), notes, columns=min(2, len(panels)))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from posenc.encodings import FourierFeatures, LearnedFourier
 from posenc.mechanisms import Additive, Encoding
-from posenc.views.panels import Axis, Image, View, common_limit
+from posenc.views.panels import Axis, Image, View, common_limit, largest, scale_ends
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 
@@ -32,9 +32,16 @@ def maps(scene: Scene) -> View:
     t = scene.t
     found = [(subject, _values(scene, subject)) for subject in scene.subjects]
     added = [values for subject, values in found if isinstance(subject.acting, Additive)]
-    limit = common_limit(added)
+    limits = iter(scale_ends([largest(values) for values in added]))
     panels = tuple(
-        image for subject, values in found for image in _maps(scene, subject, values, limit)
+        image
+        for subject, values in found
+        for image in _maps(
+            scene,
+            subject,
+            values,
+            next(limits) if isinstance(subject.acting, Additive) else math.pi,
+        )
     )
     title = scene.title(t("channels over a picture"))
     notes = [
@@ -42,6 +49,9 @@ def maps(scene: Scene) -> View:
         for subject in scene.subjects
         if type(subject.acting) in COORDINATES
     ] + [note for subject in scene.subjects for note in _unseen(scene, subject)]
+    notes += scene.scale_notes(
+        {s.name: largest(values) for s, values in found if isinstance(s.acting, Additive)}
+    )
     return View("maps", title, panels, scene.notes(*dict.fromkeys(notes)), columns=4)
 
 
@@ -114,10 +124,9 @@ def runs(numbers: list[int]) -> str:
 
 
 def _maps(scene: Scene, subject: Subject, values: np.ndarray, limit: float) -> list[Image]:
-    """A few channels; `limit` is the end of the scale of what is added."""
+    """A few channels; `limit` is the end of their scale."""
     t = scene.t
     added = isinstance(subject.acting, Additive)
-    limit = limit if added else math.pi
     shown = _varying(scene, values, common_limit([values]) if added else math.pi)
     label = "" if len(scene.subjects) == 1 else f"{subject.name}, "
     return [

@@ -294,6 +294,24 @@ def common_limit(arrays: Sequence[np.ndarray]) -> float:
     return max(map(largest, arrays), default=0.0) or 1.0
 
 
+APART = 8.0
+"""Images whose largest values differ by more than so many times have a colour scale each."""
+
+
+def scale_ends(sizes: Sequence[float]) -> list[float]:
+    """The ends of the colour scales of images whose largest values are these.
+
+    One scale for all, so that they can be compared; where one would be blank on it, each its own.
+
+    >>> scale_ends([1.0, 0.5]), scale_ends([1.0, 0.02]), scale_ends([0.0, 0.0])
+    ([1.0, 1.0], [1.0, 0.02], [1.0, 1.0])
+    """
+    seen = [size for size in sizes if size > 0] or [1.0]
+    if max(seen) <= APART * min(seen):
+        return [max(seen)] * len(sizes)
+    return [size or max(seen) for size in sizes]
+
+
 def largest(array: np.ndarray) -> float:
     """The largest absolute value, of those that are finite."""
     ends = array.max(initial=0.0), array.min(initial=0.0)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from posenc.mechanisms import Additive
-from posenc.views.panels import Axis, Image, Line, Lines, View, common_limit, largest
+from posenc.views.panels import Axis, Image, Line, Lines, View, largest, scale_ends
 from posenc.views.scene import Scene, number
 from posenc.views.subject import Subject
 
@@ -12,9 +12,9 @@ def products(scene: Scene) -> View:
     """What the product of a query at m and a key at n is, as a matrix and over the distance m - n.
 
     Of a rotation: of one q and one k, drawn at random. Of what is added: of the encodings
-    themselves. All images have one scale, the lines of each encoding their own. Where only the
-    distance counts, every diagonal has one colour and the lines of all queries lie upon each other;
-    the notes say how far they are apart at most.
+    themselves. Images have one scale unless one would be blank on it, the lines of each encoding
+    their own. Where only the distance counts, every diagonal has one colour and the lines of all
+    queries lie upon each other; the notes say how far they are apart at most.
 
     >>> from posenc.views import view
     >>> for name in ("sinusoidal", "learned"):
@@ -26,15 +26,16 @@ def products(scene: Scene) -> View:
     t = scene.t
     positions = scene.positions(64, most=2**12)
     found = {subject: matrix(scene, subject, positions) for subject in scene.subjects}
-    limit = common_limit(list(found.values()))
-    images = [_image(scene, subject, values, limit) for subject, values in found.items()]
+    limits = scale_ends([largest(values) for values in found.values()])
+    images = [_image(scene, *pair, end) for pair, end in zip(found.items(), limits, strict=True)]
     lines = [_lines(scene, subject, values) for subject, values in found.items()]
     rotary = any(not isinstance(subject.acting, Additive) for subject in scene.subjects)
     said = t("one q and one k at every position, drawn with seed {seed}", seed=scene.seed)
     notes = scene.notes(
         *(_apart(scene, subject, values) for subject, values in found.items()),
         *([said] if rotary else []),
-        *scene.one_scale({subject.name: largest(values) for subject, values in found.items()}),
+        *_added(scene, found),
+        *scene.scale_notes({subject.name: largest(values) for subject, values in found.items()}),
     )
     columns = min(4, max(2, len(scene.subjects)))
     title = scene.title(t("relative dot products"))
@@ -73,6 +74,28 @@ def _apart(scene: Scene, subject: Subject, values: np.ndarray) -> str:
     )
     single = len(scene.subjects) == 1
     return said if single else t("{encoding}: {what}", encoding=subject.name, what=said)
+
+
+EVEN = 1e-9
+"""The part of the largest product by which those at one distance differ where only it counts."""
+
+
+def _added(scene: Scene, found: dict[Subject, np.ndarray]) -> list[str]:
+    """That products of encodings are not yet logits, where they look relative and those are not."""
+    t = scene.t
+    even = [
+        subject
+        for subject, values in found.items()
+        if isinstance(subject.acting, Additive) and apart(values) <= EVEN * largest(values)
+    ]
+    if not even:
+        return []
+    return [
+        t(
+            "e(m) · e(n) depends on the distance alone, the logits of x + e do not: their products "
+            "of x with e change from place to place, so the encoding is not relative"
+        )
+    ]
 
 
 def _image(scene: Scene, subject: Subject, values: np.ndarray, limit: float) -> Image:

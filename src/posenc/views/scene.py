@@ -10,7 +10,7 @@ from posenc import rules
 from posenc.messages import Note, Translate, said
 from posenc.positions import consecutive, grid
 from posenc.text import tokens as tokenised
-from posenc.views.panels import Axis
+from posenc.views.panels import Axis, scale_ends
 from posenc.views.subject import Subject
 
 HARDLY = 0.2
@@ -60,10 +60,17 @@ class Scene:
         first, *others = self.subjects
         return what if others else t("{encoding}: {what}", encoding=first.name, what=what)
 
-    def one_scale(self, sizes: dict[str, float]) -> list[str]:
-        """A note for each whose largest value can hardly be seen on the scale of all of them."""
+    def scale_notes(self, sizes: dict[str, float]) -> list[str]:
+        """That scales differ, or what can hardly be seen on the one of all, by largest values."""
         t = self.t
         limit = max(sizes.values(), default=0.0)
+        if len(set(scale_ends(list(sizes.values())))) > 1:
+            return [
+                t(
+                    "each picture has its own colour scale: their largest values are {sizes}",
+                    sizes=", ".join(number(size) for size in sizes.values()),
+                )
+            ]
         return [
             t(
                 "one colour scale for all: {encoding} is at most {size}",

@@ -114,9 +114,9 @@ def _attention(scene: Scene, i: int, j: int) -> Cell:
     tokens = scene.sentence()
     q, k = attention.projected(tokens, dim=subject.dim, seed=scene.seed)
     here = slice(i, i + 1)
-    head, causal = attention.head_of(scene, subject), scene.masked
     plain, made = (
-        attention.logits_of(one, q, k, head, here, causal=causal)[0] for one in (None, subject)
+        attention.logits_of(one, q, k, attention.head_of(scene, one), here, causal=scene.masked)[0]
+        for one in (None, subject)
     )
     without, weights = attention.softmax(plain), attention.softmax(made)
     value = float(weights[j])

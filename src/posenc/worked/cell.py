@@ -60,12 +60,14 @@ def cell(
     params: Params | InBoth | None = None,
     *,
     head: int = 0,
+    angle: bool = False,
     lang: str = "en",
 ) -> Cell:
     """The number at `place` (a position) and `other` (a dimension; of biases, the key's position).
 
     Where positions are points, they are tuples with a number for each axis. `head`, from 0, is for
-    biases and scores.
+    biases and scores. Of a rotation the number is the cosine or sine that the dimension is
+    multiplied by, or the `angle` of its pair, within half a turn.
 
     >>> from posenc import AxialSinusoidal, Sinusoidal
     >>> worked = cell(Sinusoidal(8), 3, 2)
@@ -81,8 +83,12 @@ def cell(
     rules.whole("head", head, least=0, most=heads - 1)
     other = rules.whole("other", other, **WHERE) if rows else _checked("other", other, encoding)
     both = params if isinstance(params, InBoth) else InBoth(params)
-    values = [value_at(encoding, place, other, cast, dtype, head) for dtype, cast in both.cast]
-    steps: list[Step] = formulas(encoding, Place(place, other, values[1], both.given, t, head))
+    if angle:
+        values = [angle_at(encoding, place, other, dtype) for dtype, _ in both.cast]
+    else:
+        values = [value_at(encoding, place, other, cast, dtype, head) for dtype, cast in both.cast]
+    at = Place(place, other, values[1], both.given, t, head, angle)
+    steps: list[Step] = formulas(encoding, at)
     looks_back = isinstance(encoding, Bias) and encoding.causal_only
     if looks_back and isinstance(place, int) and isinstance(other, int) and other > place:
         words = t(
@@ -156,6 +162,15 @@ def value_at(
             return float(
                 np.asarray(logits(encoding, x, x, here, np.array([other]), params))[head, 0, 0]
             )
+
+
+def angle_at(encoding: Encoding, place: Any, other: Any, dtype: Any) -> float:
+    """The angle that the pair of a dimension is turned by, within half a turn."""
+    if not isinstance(encoding, Rotary):
+        raise TypeError(f"angle must be left out for what does not rotate; got {encoding!r}")
+    pair, _ = turned_by(encoding, other)
+    cos, sin = encoding.cos_sin(np.array([place]), dtype=dtype)
+    return float(np.arctan2(sin[0, pair], cos[0, pair]))
 
 
 def _cast(params: Params | None, dtype: Any) -> Params:

@@ -29,6 +29,8 @@ class Place:
     t: Translate
     head: int = 0
     """Of biases and scores."""
+    angle: bool = False
+    """Of a rotation: whether the number is the angle, not its cosine or sine."""
 
 
 @singledispatch

@@ -66,9 +66,11 @@ def _(encoding: AxialRoPE, at: Place) -> list[Step]:
 
 
 def _turned(encoding: RoPE | AxialRoPE, p: float, w: float, at: Place) -> list[tuple[Maths, ...]]:
-    """The angle, and its cosine or sine, with numbers."""
+    """The angle, and its cosine or sine unless the angle is asked for, with numbers."""
     factor = encoding.attention_factor
     pair, wave = turned_by(encoding, at.column)
+    if at.angle:
+        return _angle(pair, p, w, at)
     scaled: tuple[Maths, ...] = (factor, " · ") if factor != 1 else ()
     angle = index("θ", p, pair)
     return [
@@ -77,11 +79,25 @@ def _turned(encoding: RoPE | AxialRoPE, p: float, w: float, at: Place) -> list[t
     ]
 
 
+def _angle(pair: int, p: float, w: float, at: Place) -> list[tuple[Maths, ...]]:
+    """The angle with numbers; without its full turns, which change nothing."""
+    name, whole = index("θ", p, pair), p * w
+    turns = round((whole - at.truth) / (2 * np.pi))
+    if not turns:
+        return [(name, row(p, " · ", bracketed(w)), at.truth)]
+    rest = row(name, " − " if turns > 0 else " + ", abs(turns), " · 2π")
+    return [(name, row(p, " · ", bracketed(w)), whole), (rest, at.truth)]
+
+
 @formulas.register
 def _(encoding: XPos, at: Place) -> list[Step]:
     t, p = at.t, at.row
     pair, wave = turned_by(encoding, at.column)
     w, zeta = float(encoding.frequencies()[pair]), float(encoding.zeta()[pair])
+    if at.angle:
+        words = t("The angle of pair i = {pair} at position {position}.", pair=pair, position=p)
+        general = index("θ", "p", "i"), row("p", " · ", index("w", "i"))
+        return worked(words, general, *_angle(pair, p, w, at), at=at)
     words = t(
         "The angle of pair i = {pair} at position {position}, and a decay that a query and a key "
         "share by their distance.",
