@@ -7,7 +7,7 @@ import numpy as np
 
 from posenc import rules
 from posenc.about import About
-from posenc.arrays import Array, clip, is_array, is_floating, is_integer, namespace, same_library
+from posenc.arrays import Array, clip, is_array, is_floating, is_integer, namespace
 from posenc.mechanisms import Bias, Params, Traits
 from posenc.messages import later
 from posenc.positions import LIMIT, distances
@@ -32,8 +32,7 @@ def named(params: Params | None, name: str, shape: tuple[int, ...]) -> Array:
 
 def looked_up(table: Array, index: Array) -> Array:
     """Rows of a table (row, head) by index (…, q, k), as a bias (…, head, q, k)."""
-    same_library("params['table']", table, index)
-    xp = namespace(table=table)
+    xp = namespace(positions=index, params=table)
     rows = xp.take(table, xp.reshape(index, (-1,)), axis=0)
     return xp.moveaxis(xp.reshape(rows, (*index.shape, table.shape[-1])), -1, -3)
 
