@@ -200,3 +200,17 @@ def test_the_html_file_has_the_cells_and_properties_of_each_encoding(
         badges.append(properties.locator(".badge").all_inner_texts())
     assert all(badges)
     assert badges[0] != badges[1]
+
+
+def test_a_refused_export_says_why_and_saves_nothing(visit: Visit) -> None:
+    """It was a cancelled download named html.json."""
+    visit.open(e="Sinusoidal(130)", n=8_192, view="heatmap")
+    saved: list[str] = []
+    visit.page.on("download", lambda download: saved.append(download.suggested_filename))
+    menu = visit.page.locator("header details")
+    menu.locator("summary").click()
+    menu.locator("a", has_text="CSV").click()
+    menu.get_by_text("a table must have at most 1,048,576 cells; got 1,064,960").wait_for()
+    assert saved == []
+    assert len(visit.refusals) == 1
+    visit.refusals.clear()

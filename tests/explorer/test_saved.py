@@ -8,6 +8,7 @@ import pytest
 
 import posenc as pe
 from posenc.explorer import page, saved, verdicts
+from posenc.explorer.parameters import Refused
 from posenc.expressions import spelling
 from posenc.find import VARIANTS, example
 from posenc.messages import LANGUAGES
@@ -79,3 +80,22 @@ def test_a_page_that_was_not_built_cannot_be_saved(client, tmp_path, monkeypatch
     assert {answer.status for answer in answers} == {503}
     assert answers[0].message == page.MISSING
     assert len({answer.message for answer in answers}) == len(LANGUAGES)
+
+
+def test_what_is_too_large_to_be_shown_is_refused_before_the_work(client, monkeypatch):
+    monkeypatch.setattr(verdicts, "checked", lambda *_: pytest.fail("the work began"))
+    answer = client.get("/api/v1/export/html", e="Sinusoidal(8)", n=4_096, view="similarity")
+    assert answer.status == 413
+    assert "must be at most 4,194,304" in answer.message
+
+
+def test_a_view_or_a_check_that_is_refused_is_left_out(client, monkeypatch):
+    def refused(*_):
+        raise Refused("the checks take too long; ask for a smaller encoding", "e", 503)
+
+    monkeypatch.setattr(verdicts, "checked", refused)
+    answer = client.get("/api/v1/export/html", e="Sinusoidal(2)", n=2_049, view="heatmap")
+    assert answer.status == 200
+    text = answer.body.decode()
+    assert '"view/heatmap"' in text
+    assert '"view/similarity"' not in text

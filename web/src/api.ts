@@ -67,6 +67,13 @@ export class Api {
     return (await this.ask(path, { method: "POST", body, headers: { "Content-Type": "application/json" } })).json();
   }
 
+  /** A file to save, and the name that the server gives it. */
+  async file(path: string): Promise<{ name: string | undefined; data: Blob }> {
+    const response = await this.ask(path, {});
+    const said = response.headers.get("content-disposition") ?? "";
+    return { name: /filename="([^"]+)"/.exec(said)?.[1], data: await response.blob() };
+  }
+
   private async ask(path: string, init: RequestInit): Promise<Response> {
     const response = await this.transport(path, init).catch((error: unknown) => {
       throw error instanceof TypeError ? new Refused(t("The explorer does not answer. Is it still running?"), null) : error;

@@ -4,6 +4,7 @@ import base64
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice, product
 from typing import Any
@@ -42,6 +43,9 @@ def saved(asked: Asked, values: dict[str, Any], loaded: dict[str, Encoding]) -> 
     if not (STATIC / "index.html").exists():
         raise Refused(MISSING, status=503)
     kind = values["view"] or answers.first_kind(asked)
+    answers.check_view(
+        asked, kind
+    )  # before seconds of work: other views may be left out, not this one
     state = {
         "v": 1,
         "text": values["text"],
@@ -65,13 +69,17 @@ def responses(asked: Asked, loaded: dict[str, Encoding]) -> dict[str, Any]:
         "tokens": answers.tokens(asked),
     }
     for one in _each(asked):
-        told[_named("check", one)] = verdicts.checked(one, loaded)
+        with suppress(Refused):  # too long, or too large: the page says that it is not there
+            told[_named("check", one)] = verdicts.checked(one, loaded)
         told[_named("spell", one)] = encodings.told(one.names[0], loaded)
         told |= _cells(one, len(asked.names))
     told |= {f"messages?lang={lang}": answers.messages(lang) for lang in LANGUAGES}
     told |= {f"colours?theme={theme}": answers.colour_maps(theme) for theme in ("light", "dark")}
     for kind in kinds_for(*asked.encodings):
-        made = answers.seen(asked, kind)
+        try:
+            made = answers.seen(asked, kind)
+        except Refused:  # a text that has a heatmap may be too long for its similarities
+            continue
         told[f"view/{kind}"] = answers.view_json(made, ROWS, COLUMNS)
         for number, panel in enumerate(made.panels):
             if isinstance(panel, Image):
