@@ -140,10 +140,18 @@ def test_meta_device_then_to_empty(encoding, x):
         assert torch.allclose(added, AddPositions(encoding)(x) - x)
 
 
-@pytest.mark.parametrize("encoding", ENCODINGS, ids=str)
-def test_compiles_as_one_graph(encoding, x):
+@pytest.mark.parametrize(  # the graphs of all; code for the processor, which takes 10 s, of one
+    ("encoding", "backend"),
+    [
+        (ENCODINGS[0], "inductor"),
+        *((encoding, "aot_eager") for encoding in ENCODINGS[1:]),
+        *(pytest.param(each, "inductor", marks=pytest.mark.slow) for each in ENCODINGS[1:]),
+    ],
+    ids=str,
+)
+def test_compiles_as_one_graph(encoding, backend, x):
     module = AddPositions(encoding)
-    compiled = torch.compile(module, fullgraph=True)
+    compiled = torch.compile(module, fullgraph=True, backend=backend)
     for positions in (torch.arange(5), torch.arange(5) + 4000, torch.tensor([[0, 1, 2, 0, 1]] * 2)):
         assert torch.allclose(compiled(x, positions), module(x, positions), atol=1e-6)
     assert torch.allclose(compiled(x), module(x), atol=1e-6)

@@ -96,11 +96,19 @@ def test_meta_device_and_state_dict(q, k):
     assert torch.equal(module(q, k, torch.arange(5), torch.arange(7))[0], fresh[0])
 
 
-@EACH
-def test_compiles_as_one_graph_and_exports(encoding, q, k):
+@pytest.mark.parametrize(  # the graphs of all; code for the processor, which takes 10 s, of one
+    ("encoding", "backend"),
+    [
+        (ROPES[0], "inductor"),
+        *((rope, "aot_eager") for rope in ROPES[1:]),
+        *(pytest.param(rope, "inductor", marks=pytest.mark.slow) for rope in ROPES[1:]),
+    ],
+    ids=str,
+)
+def test_compiles_as_one_graph_and_exports(encoding, backend, q, k):
     module = RotateQK(encoding)
     expected = module(q, k, torch.arange(5), torch.arange(7))
-    compiled = torch.compile(module, fullgraph=True)
+    compiled = torch.compile(module, fullgraph=True, backend=backend)
     auto = torch.export.Dim.AUTO
     shapes = ({2: auto}, {2: auto}, {0: auto}, {0: auto})
     program = torch.export.export(
