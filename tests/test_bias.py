@@ -54,6 +54,17 @@ def test_t5_bias_equals_the_oracle(xp, rng, bidirectional):
     assert np.allclose(numpy_of(ours), oracle.bias(table, Q.tolist(), K.tolist(), **rule))
 
 
+def test_an_encoding_may_be_made_inside_a_compiled_function():
+    import torch
+
+    def biased(p):
+        return pe.ALiBi(2).bias(p, p)
+
+    p = torch.arange(5)
+    made = torch.compile(biased, fullgraph=True, backend="eager")(p)
+    assert torch.equal(made, biased(p))
+
+
 def test_t5_gradients_reach_the_table(rng):
     encoding = pe.T5Bias(2, buckets=8, max_distance=20)
     table = torch.from_numpy(encoding.init(rng)["table"]).double().requires_grad_()

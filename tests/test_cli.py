@@ -284,8 +284,9 @@ def test_list_tells_all_about_one(run):
     for part in ("rotary position embedding", "base=10000.0", "arXiv:2104.09864 (2021)", "Llama"):
         assert part in told
     row = json.loads(run("list", "t5", "--json").stdout)["encodings"]["t5"]
-    assert row["parameters"]["heads"] is None
-    assert row["parameters"]["buckets"] == "32"
+    assert row["parameters"]["heads"]["default"] is None
+    assert row["parameters"]["buckets"]["default"] == "32"
+    assert row["parameters"]["heads"]["help"] in run("list", "t5").stdout
     assert row["traits"] == list(pe.T5Bias(8).traits.claims())
     assert row["models"] == list(pe.T5Bias.about.models)
 

@@ -14,8 +14,7 @@ def plain_fields(value: Any) -> None:
     """Make the fields of a frozen dataclass plain Python values, before they are checked.
 
     NumPy's scalars become int, float, bool and str: equal numbers then make equal values with one
-    repr, and no arithmetic wraps in 32 bits. An int that is too large for int64 becomes a float in
-    a field of type float, where NumPy would have no dtype for it.
+    repr, and no arithmetic wraps in 32 bits.
 
     >>> @dataclasses.dataclass(frozen=True)
     ... class Stretch:
@@ -27,25 +26,26 @@ def plain_fields(value: Any) -> None:
     """
     for field in dataclasses.fields(value):
         if field.init:
-            given = getattr(value, field.name)
-            floating = "float" in str(field.type)
-            object.__setattr__(value, field.name, plain_value(given, floating=floating))
+            object.__setattr__(value, field.name, plain_value(getattr(value, field.name)))
 
 
-def plain_value(value: Any, *, floating: bool = False) -> Any:
-    """A number, word or tuple of them as Python's own; anything else as it is."""
+def plain_value(value: Any) -> Any:
+    """A number, word or tuple of them as Python's own; anything else as it is.
+
+    An int beyond int64 becomes a float, for NumPy has no dtype for it.
+    """
     if isinstance(value, tuple):
-        return tuple(plain_value(each, floating=floating) for each in value)
+        return tuple(plain_value(each) for each in value)
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, str):
         return str(value)
-    if isinstance(value, numbers.Integral) and not (floating and abs(int(value)) >= 2**63):
+    if isinstance(value, numbers.Integral) and abs(int(value)) < 2**63:
         return int(value)
     try:
         # -0.0 becomes 0.0
         return float(value) + 0.0 if isinstance(value, numbers.Real) else value
-    except OverflowError:  # an int beyond any float: `real` says so
+    except OverflowError:  # an int beyond any float: the rules say so
         return value
 
 

@@ -30,8 +30,8 @@ def list_encodings(names: tuple[str, ...], as_json: bool) -> None:
     \b
     JSON: {"encodings": {NAME: {"acts", "parameters"}}, "variants": {NAME: EXPRESSION}};
           of some {"encodings": {NAME: {"title", "acts", "expression", "parameters":
-          {NAME: default}, "presets", "traits", "paper", "year", "models"}}}; the default
-          is as Python writes it, null where there is none
+          {NAME: {"default", "help"}}, "presets", "traits", "paper", "year", "models"}}};
+          the default is as Python writes it, null where there is none
     """
     from posenc.expressions import spelling
     from posenc.find import SCALED, found
@@ -72,6 +72,7 @@ def described(encoding: type[posenc.Encoding]) -> dict[str, Any]:
 
 def detailed(encoding: posenc.Encoding) -> dict[str, Any]:
     """All that is known of one encoding without measuring: its parameters, traits and source."""
+    from posenc.arguments import argument_help
     from posenc.expressions import presets, spelling
 
     row = described(type(encoding))
@@ -81,7 +82,12 @@ def detailed(encoding: posenc.Encoding) -> dict[str, Any]:
         "acts": row["acts"],
         "expression": spelling(encoding),
         "parameters": {
-            name: None if parameter.default is parameter.empty else repr(parameter.default)
+            name: {
+                "default": None
+                if parameter.default is parameter.empty
+                else repr(parameter.default),
+                "help": argument_help(type(encoding), name),
+            }
             for name, parameter in inspect.signature(type(encoding)).parameters.items()
         },
         "presets": presets(type(encoding)),
@@ -94,16 +100,11 @@ def detailed(encoding: posenc.Encoding) -> dict[str, Any]:
 
 def _lines(row: dict[str, Any]) -> Iterator[str]:
     """The details as lines of a label and what it is, those that there are."""
-    parameters = ", ".join(
-        name if default is None else f"{name}={default}"
-        for name, default in row["parameters"].items()
-    )
     year = f" ({row['year']})" if row["year"] else ""
     for label, text in (
         ("title", row["title"]),
         ("acts", row["acts"]),
         ("example", row["expression"]),
-        ("parameters", parameters),
         ("presets", ", ".join(row["presets"])),
         ("traits", ", ".join(row["traits"]).replace("_", " ")),
         ("paper", f"{row['paper']}{year}"),
@@ -111,3 +112,8 @@ def _lines(row: dict[str, Any]) -> Iterator[str]:
     ):
         if text:
             yield f"  {label:<11} {text}"
+    for name, parameter in row["parameters"].items():
+        default = parameter["default"]
+        yield f"  {name if default is None else f'{name}={default}'}"
+        if parameter["help"]:
+            yield f"      {parameter['help']}"
