@@ -194,19 +194,18 @@ class Sandwich(Bias):
         """
         rules.known_params(params)
         q_pos, k_pos = as_arrays(q_pos, k_pos)
-        left, right = (self._sinusoids(p)[..., None, :, :] for p in (q_pos, k_pos))
-        signs = send(np.tile([1.0, 1.0, -1.0], self.dim // 2), right, dtype=right.dtype)
-        return left * self._ratios(left), right * signs
+        left = self._sinusoids(q_pos, 1.0)[..., None, :, :]
+        return left * self._ratios(left), self._sinusoids(k_pos, -1.0)[..., None, :, :]
 
     def _ratios(self, like: Array) -> Array:
         ratios = self.heads / (8 * np.arange(1, self.heads + 1))
         return send(ratios.reshape(-1, 1, 1), like, dtype=like.dtype)
 
-    def _sinusoids(self, positions: Any) -> Array:
-        """cos, sin, 1 of each frequency, the slowest first: (…, seq, 3 dim/2)."""
+    def _sinusoids(self, positions: Any, last: float) -> Array:
+        """cos, sin, `last` of each frequency, the slowest first: (…, seq, 3 dim/2)."""
         positions = ranked(positions)
         xp = namespace(positions=positions)
         dtype = xp.float64 if has_float64(positions) else xp.float32
         cos, sin = cos_sin(positions, self._frequencies[::-1].copy(), dtype=dtype)
-        parts = xp.stack([cos, sin, xp.ones_like(cos)], axis=-1)
+        parts = xp.stack([cos, sin, xp.full_like(cos, last)], axis=-1)
         return xp.reshape(parts, (*positions.shape, 3 * self.dim // 2))

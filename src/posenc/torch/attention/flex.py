@@ -64,7 +64,7 @@ def _flex(call: Call) -> Tensor:
         score_mod=_score_mod(call),
         block_mask=_block_mask(call),
         scale=call.scale,
-        enable_gqa=bool(call.q.shape[1] != call.k.shape[1]),
+        enable_gqa=call.q.shape[1] != call.k.shape[1],
     )
     return out[..., :dim]
 

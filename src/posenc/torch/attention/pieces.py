@@ -89,11 +89,13 @@ def _parts(piece: Piece, q: Tensor, k: Tensor) -> tuple[tuple[slice, ...], tuple
 
 def fused(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:
     """PyTorch's attention; it is fast only where values are as wide as keys."""
-    grouped, dim = bool(q.shape[1] != k.shape[1]), v.shape[-1]  # no symbol, when compiled
+    dim = v.shape[-1]
+    if q.shape[1] != k.shape[1]:  # compiled, the comparison is a symbol, which PyTorch refuses
+        options["enable_gqa"] = True
     if q.shape[-1] != dim:
         wide = max(q.shape[-1], dim)
         q, k, v = (nn.functional.pad(x, (0, wide - x.shape[-1])) for x in (q, k, v))
-    out = nn.functional.scaled_dot_product_attention(q, k, v, enable_gqa=grouped, **options)
+    out = nn.functional.scaled_dot_product_attention(q, k, v, **options)
     return out[..., :dim]
 
 
