@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 import posenc as pe
-from posenc.bench import attentions, rotations, tables, timing
+from posenc.bench import attentions, costs, rotations, tables, timing
 from posenc.bench.timing import compared, interleaved, machine, spread
 from posenc.cli.bench import bench
 
@@ -128,6 +128,23 @@ def run_bench(monkeypatch, load, steady, *arguments):
     result = CliRunner().invoke(bench, arguments)
     assert result.exit_code == 0, result.output
     return result.output
+
+
+@pytest.mark.parametrize(
+    ("load", "steady", "trusted"), [(0.0, True, True), (9.0, True, False), (0.0, False, False)]
+)
+def test_the_cost_of_an_encoding_says_when_it_cannot_be_trusted(monkeypatch, load, steady, trusted):
+    row = {"seconds": 0.1, "ratio": 1.0, "error": 0.0, "spread": 0.01, "steady": steady}
+    rows = {"rows": {"q k^T": row, "applied": row}}
+    monkeypatch.setattr(costs, "compared", lambda *args, **kwargs: rows)
+    set_machine(monkeypatch, load)
+    told = json.loads(CliRunner().invoke(bench, ["nope", "--json"]).output)
+    assert told["trusted"] is trusted
+    assert told["encodings"]["nope"]["steady"] is steady
+    lines = CliRunner().invoke(bench, ["nope"]).output.splitlines()
+    assert lines[1].endswith("  unsteady") is not steady
+    assert lines[-1].startswith("Not to be trusted: ") is not trusted
+    assert ("1 of 1 rows are unsteady" in lines[-1]) is not steady
 
 
 def test_the_command_says_when_it_cannot_be_trusted(monkeypatch):

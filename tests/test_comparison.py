@@ -12,7 +12,7 @@ import pytest
 import posenc as pe
 from posenc.bench import costs
 from posenc.columns import padded, width, wrapped
-from posenc.comparison.cells import KNOWN, MARKS, MEASURED, bytes_told, cells, headings
+from posenc.comparison.cells import KNOWN, MARKS, MEASURED, bytes_told, cells, headings, notes
 from posenc.comparison.opinions import strengths, weaknesses
 from posenc.find import VARIANTS, example, found
 from posenc.messages import LANGUAGES, translator
@@ -342,11 +342,32 @@ def test_what_takes_tensors_only_is_not_timed():
 
 @pytest.mark.parametrize(("encoding", "spent"), [(pe.RoPE(64), 3.0), (pe.Shaw(64, 16), 1.0)])
 def test_the_ratio_is_to_the_products_and_scores_contain_them(monkeypatch, encoding, spent):
-    rows = {"q k^T": {"seconds": 2.0}, "applied": {"seconds": 3.0}}
+    rows = {"q k^T": {"seconds": 2.0}, "applied": {"seconds": 3.0, "steady": True}}
     monkeypatch.setattr(costs, "compared", lambda *args, **kwargs: {"rows": rows})
     cost = costs.measure(encoding)
     assert cost.seconds * cost.tokens == pytest.approx(spent)
     assert cost.ratio == pytest.approx(spent / 2)
+    assert cost.steady
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_times_whose_rounds_differ_are_said_to_be_unreliable(table, lang):
+    def told(steady):
+        costs = (
+            replace(entry.cost, steady=steady.get(entry.name, True)) for entry in table.entries
+        )
+        entries = (
+            replace(entry, cost=cost) for entry, cost in zip(table.entries, costs, strict=True)
+        )
+        return notes(tuple(entries), lang)
+
+    steady = told({})
+    *same, added = told({"rope": False, "alibi": False})
+    assert same == steady
+    words = "times are unreliable, since the rounds of measurement differ: {names}"
+    names = ", ".join(entry.name for entry in table.entries if entry.name in ("rope", "alibi"))
+    assert added == translator(lang)(words, names=names)
+    assert (added == words.format(names=names)) == (lang == "en")
 
 
 def test_cells_of_the_cost_are_its_numbers(table):

@@ -22,7 +22,8 @@ class Cost:
     """Time and memory of applying an encoding to `tokens` tokens, `heads` heads of `dim` channels.
 
     `seconds` and `bytes` are for each token, `ratio` is to the products of q and k in the same run,
-    and `power` tells how the memory grows: 1 with the tokens, 2 with the pairs of them.
+    and `power` tells how the memory grows: 1 with the tokens, 2 with the pairs of them. `steady` is
+    that of `posenc.bench.timing.compared`: whether the rounds agree, so that the time is a time.
     """
 
     tokens: int
@@ -33,6 +34,7 @@ class Cost:
     error: float
     bytes: float
     power: float
+    steady: bool
 
 
 def measure(encoding: Encoding, *, tokens: int = TOKENS, rounds: int = 9) -> Cost:
@@ -70,6 +72,7 @@ def measure(encoding: Encoding, *, tokens: int = TOKENS, rounds: int = 9) -> Cos
         error=error,
         bytes=trial.peak() / trial.count,
         power=math.log(more) / math.log(fewer) if fewer > 1 else 1.0,
+        steady=rows["applied"]["steady"],
     )
 
 

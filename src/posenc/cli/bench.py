@@ -32,13 +32,14 @@ def bench(names: tuple[str, ...], files: tuple[str, ...], rounds: int, as_json: 
     JSON: {"benchmarks": [{"what", "rounds", "rows": {NAME: {"seconds", "ratio", "error",
            "spread", "steady"}}}], "machine": {"load", "cores", "busy"}, "trusted"};
            of encodings {"encodings": {NAME: {"tokens", "heads", "dim", "seconds", "ratio",
-           "error", "bytes", "power"}}}, "machine", "trusted"}; seconds and bytes for each token
+           "error", "bytes", "power", "steady"}}}, "machine", "trusted"}; seconds and bytes for
+           each token
     """
     if names or files:
         _costs(names, files, rounds, as_json=as_json)
         return
     from posenc.bench import attentions, rotations, tables
-    from posenc.bench.timing import STEADY, machine
+    from posenc.bench.timing import machine
 
     before = machine()
     results = [
@@ -55,14 +56,9 @@ def bench(names: tuple[str, ...], files: tuple[str, ...], rounds: int, as_json: 
         click.echo(f"{result['what']:<28} {'median':>11} {'ratio':>6}  largest error")
         for name, row in result["rows"].items():
             milliseconds, ratio, error = row["seconds"] * 1e3, row["ratio"], row["error"]
-            mark = "" if row["steady"] else "  unsteady"
+            mark = _mark(row["steady"])
             click.echo(f"{name:<28} {milliseconds:8.1f} ms {ratio:6.2f}  {error:.1e}{mark}")
-    _say_busy(before)
-    if unsteady:
-        click.echo(
-            f"Not to be trusted: {unsteady} of {len(rows)} rows are unsteady; the middle half of "
-            f"their rounds, or of those they are compared with, spreads by more than {STEADY:.0%}."
-        )
+    _warn(before, unsteady, len(rows))
 
 
 def _costs(names: tuple[str, ...], files: tuple[str, ...], rounds: int, *, as_json: bool) -> None:
@@ -79,21 +75,35 @@ def _costs(names: tuple[str, ...], files: tuple[str, ...], rounds: int, *, as_js
     for file in files:
         some |= usage(lambda file=file: find.loaded(file))
     costs = {name: usage(lambda e=e: measure(e, rounds=rounds)) for name, e in some.items()}
+    unsteady = sum(not cost.steady for cost in costs.values())
+    trusted = not (unsteady or before["busy"])
     if as_json:
         told = {name: asdict(cost) for name, cost in costs.items()}
-        data = {"encodings": told, "machine": before, "trusted": not before["busy"]}
-        click.echo(json.dumps(data))
+        click.echo(json.dumps({"encodings": told, "machine": before, "trusted": trusted}))
         return
     click.echo(f"{'applied to a token':<28} {'time':>11} {'to q k^T':>8}  {'memory':>9}  error")
     for name, cost in costs.items():
         times = f"{cost.seconds * 1e6:8.2f} us {cost.ratio:8.2f}"
-        click.echo(f"{name:<28} {times}  {cost.bytes:7,.0f} B  {cost.error:.1e}")
-    _say_busy(before)
+        mark = _mark(cost.steady)
+        click.echo(f"{name:<28} {times}  {cost.bytes:7,.0f} B  {cost.error:.1e}{mark}")
+    _warn(before, unsteady, len(costs))
 
 
-def _say_busy(before: dict[str, Any]) -> None:
+def _mark(steady: bool) -> str:
+    return "" if steady else "  unsteady"
+
+
+def _warn(before: dict[str, Any], unsteady: int, rows: int) -> None:
+    """Say why the numbers cannot be trusted, if they cannot."""
+    from posenc.bench.timing import STEADY
+
     if before["busy"]:
         click.echo(
             f"Not to be trusted: the load average was {before['load']:.1f} on {before['cores']} "
             "cores at the start. Run it again when the machine is idle."
+        )
+    if unsteady:
+        click.echo(
+            f"Not to be trusted: {unsteady} of {rows} rows are unsteady; the middle half of "
+            f"their rounds, or of those they are compared with, spreads by more than {STEADY:.0%}."
         )

@@ -71,7 +71,8 @@ def compare(
     JSON: {"ok", "lang", "encodings": [{"name", "encoding", "acts",
            "parameters": {"count", "trained", "bytes"}, "axes", "axial",
            "properties": {CHECK: {"verdict", "measured", "bound", "detail"}},
-           "cost": {"tokens", "heads", "dim", "seconds", "ratio", "error", "bytes", "power"},
+           "cost": {"tokens", "heads", "dim", "seconds", "ratio", "error", "bytes", "power",
+           "steady"},
            "untimed", "models", "paper", "year", "strengths", "weaknesses"}]}
     """
     one_thread()

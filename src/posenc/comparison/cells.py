@@ -78,7 +78,7 @@ def cells(entry: Entry, lang: str) -> dict[str, str]:
 
 
 def notes(entries: tuple[Entry, ...], lang: str) -> list[str]:
-    """What the marks mean, and at which size time and memory were measured."""
+    """What the marks mean, how time and memory were measured, and which times are unreliable."""
     t = translator(lang)
     said = [t("✓ holds, (✓) holds but is not claimed, – does not hold, ✗ is claimed and fails")]
     sizes: dict[tuple[int, int, int], list[str]] = {}
@@ -94,6 +94,14 @@ def notes(entries: tuple[Entry, ...], lang: str) -> list[str]:
                 heads=heads,
                 dim=dim,
                 names=", ".join(names),
+            )
+        )
+    unsteady = [each.name for each in entries if each.cost is not None and not each.cost.steady]
+    if unsteady:
+        said.append(
+            t(
+                "times are unreliable, since the rounds of measurement differ: {names}",
+                names=", ".join(unsteady),
             )
         )
     return said
