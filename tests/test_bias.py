@@ -55,8 +55,6 @@ def test_t5_bias_equals_the_oracle(xp, rng, bidirectional):
 
 
 def test_an_encoding_may_be_made_inside_a_compiled_function():
-    import torch
-
     def biased(p):
         return pe.ALiBi(2).bias(p, p)
 

@@ -9,6 +9,7 @@ from posenc.torch import BiasLogits, ScoreQK
 from tests.libraries import numpy_of
 from tests.oracles import bias as oracle
 from tests.oracles import scores
+from tests.patient import check
 
 Q = np.array([0, 5, 40, 700, 5, 1300], dtype=np.int32)
 K = np.array([0, 1, 7, 39, 41, 1300, 6], dtype=np.int32)
@@ -379,4 +380,4 @@ def _wide(q, k):
 def test_one_row_for_all_distances_tells_no_order(reach):
     for encoding in (pe.Shaw(8, reach), pe.ClippedBias(2, reach)):
         assert encoding.traits.ordered == (reach > 0)
-        assert pe.check(encoding).ok
+        assert check(encoding).ok

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -21,10 +20,9 @@ from posenc.find import example
 from posenc.messages import translator
 from tests.mutants.encodings import CLAIMS, MUTANTS, Turned, hanging
 from tests.mutants.wide import DIM, HEADS, WIDE
+from tests.patient import check
 from tests.test_project import ROOT
 
-check = partial(pe.check, limit=300.0)
-"""Without a look at the clock: a busy machine may take longer than the limit of a user's call."""
 BUILTIN = [kind for _, kind in pe.encodings.BUILTIN]
 
 
@@ -482,9 +480,9 @@ def test_a_check_in_a_suite_fails_with_a_sentence():
 
 def test_the_docs_tell_every_check():
     text = (ROOT / "docs" / "checks.md").read_text()
-    assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == [check.name for check in ALL]
-    for check in ALL:
-        assert f"| `{check.name}` | {check.what} | {check.why} |" in text, check.name
+    assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == [each.name for each in ALL]
+    for each in ALL:
+        assert f"| `{each.name}` | {each.what} | {each.why} |" in text, each.name
 
 
 def test_the_example_of_the_docs_runs_in_a_suite(tmp_path):

@@ -16,13 +16,14 @@ from posenc.comparison.cells import KNOWN, MARKS, MEASURED, bytes_told, cells, h
 from posenc.comparison.opinions import strengths, weaknesses
 from posenc.find import VARIANTS, example, found
 from posenc.messages import LANGUAGES, translator
+from tests.patient import check, compare
 
 SEEDS = ("sinusoidal", "learned", "t5", "alibi", "transformer-xl", "rope")
 
 
 @pytest.fixture(scope="module")
 def table():
-    return pe.compare(*SEEDS)
+    return compare(*SEEDS)
 
 
 @pytest.mark.parametrize("name", SEEDS)
@@ -44,7 +45,7 @@ def test_parameters_that_are_kept_are_not_trained():
 
 @pytest.mark.parametrize("name", SEEDS)
 def test_properties_are_what_the_checks_find(table, name):
-    report = pe.check(found(name)[name])
+    report = check(found(name)[name])
     for row in report.rows:
         ours = table[name].report[row.name]
         assert (ours.verdict, ours.measured, ours.bound) == (row.verdict, row.measured, row.bound)
@@ -80,7 +81,7 @@ def test_cells_of_the_seeds_table(table):
 
 
 def test_axes_are_counted_and_each_is_seen():
-    entry = pe.compare("mrope", bench=False)["mrope"]
+    entry = compare("mrope", bench=False)["mrope"]
     assert entry.report["every_axis"].measured == 0
     assert cells(entry, "en")["axes"] == "✓ 3"
 
@@ -174,7 +175,7 @@ class Mine(pe.Bias):
 
 
 def test_an_encoding_of_ones_own_that_claims_too_much():
-    table = pe.compare({"mine": Mine()}, pe.NoPE(), bench=False)
+    table = compare({"mine": Mine()}, pe.NoPE(), bench=False)
     assert [entry.name for entry in table.entries] == ["mine", "NoPE()"]
     assert not table.ok
     assert weaknesses(table["mine"], translator("en"))[0] == "claims that fail: symmetric"

@@ -7,6 +7,7 @@ import torch
 
 import posenc as pe
 from posenc import peers
+from tests.patient import check
 
 MISSING = {
     peers.rotary_embedding_torch: "rotary-embedding-torch",
@@ -43,7 +44,7 @@ def test_a_missing_library_is_named(make, monkeypatch):
     ],
 )
 def test_models_of_transformers_fail_where_they_are_at_fault(make, failed):
-    assert pe.check(make()).failed == failed
+    assert check(make()).failed == failed
 
 
 def test_an_adapted_module_turns_as_ours_does():
@@ -103,8 +104,8 @@ class Kept(torch.nn.Module):
 
 
 def test_rounding_a_table_is_no_fault():
-    assert pe.check(pe.adapt.rotary(Table(), dim=8)).failed == ()
+    assert check(pe.adapt.rotary(Table(), dim=8)).failed == ()
 
 
 def test_a_cache_without_its_dtype_is_found():
-    assert "stateless" in pe.check(pe.adapt.rotary(Kept(), dim=8)).failed
+    assert "stateless" in check(pe.adapt.rotary(Kept(), dim=8)).failed

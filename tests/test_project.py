@@ -162,3 +162,12 @@ def test_the_readmes_say_the_same(language):
     assert skeleton(translated) == skeleton(original)
     assert translated.count("\n#") == original.count("\n#")
     assert translated.count("|") == original.count("|")
+
+
+def test_make_quick_has_the_tests_of_every_encoding():
+    quick = re.search(r"tests/test_%.py,([^)]*)\)", (ROOT / "Makefile").read_text())[1]
+    listed = set(quick.replace("\\", " ").split())
+    files = {path.stem for path in (ROOT / "src" / "posenc" / "encodings").glob("[a-z]*.py")}
+    own = {name for name in files if (ROOT / "tests" / f"test_{name}.py").exists()}
+    assert own <= listed
+    assert all((ROOT / "tests" / f"test_{name}.py").exists() for name in listed)

@@ -4,6 +4,7 @@ import pytest
 import posenc as pe
 from tests.libraries import numpy_of
 from tests.oracles import rotary as oracle
+from tests.patient import check
 
 POSITIONS = np.array([0, 1, 1022, 1023, 1024, 8190, 8191, 8192, 131_071, 1_048_575], dtype=np.int32)
 
@@ -127,4 +128,4 @@ def test_a_tempered_encoding_claims_what_is_left_and_the_doctor_agrees(encoding)
     assert own.exact
     assert not own.relative
     assert own.ordered == (inner.ordered and encoding.temperature != pe.SSMax(0.0))
-    assert pe.check(encoding).ok
+    assert check(encoding).ok

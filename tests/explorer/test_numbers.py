@@ -17,6 +17,7 @@ from posenc.messages import LANGUAGES, catalogue
 from posenc.text import MODES, tokenised
 from posenc.views import Dials, Image, kinds_for, view
 from tests.oracles import additive, rotary
+from tests.patient import check
 
 SENTENCES = ["我 爱 学习 AI", "犬が人を噛む。", "the dog bit the man", "👩‍👩‍👧 é\u0301 \n x"]
 EVERY = [*map(example, pe.catalogue().values()), *(make(64) for make in VARIANTS.values())]
@@ -270,7 +271,7 @@ def test_an_explanation_is_that_of_the_library(client, expression, lang):
 @pytest.mark.parametrize("expression", ["Sinusoidal(8)", "ALiBi(2)", "NoPE()"])
 def test_verdicts_are_those_of_the_library(client, expression):
     told = client.get("/api/v1/check", e=expression, seed=4).json
-    mine = json.loads(json.dumps(pe.check(spelled(expression), seed=4).to_json()))
+    mine = json.loads(json.dumps(check(spelled(expression), seed=4).to_json()))
     for report in (told, mine):
         for row in report["rows"]:
             row.pop("seconds")

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-import posenc as pe
 from posenc import peers
 from posenc.checks import Report
 from posenc.mechanisms import Encoding
+from tests.patient import check
 from tests.peers import timm_without_torchvision
 
 
@@ -39,7 +39,7 @@ class Case:
 def report(case: Case) -> Report:
     """The doctor's, once for each run."""
     timm_without_torchvision()
-    return pe.check(case.make())
+    return check(case.make())
 
 
 ROTARY_TORCH = "rotary-embedding-torch"
