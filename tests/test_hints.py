@@ -9,9 +9,9 @@ import pytest
 import torch
 
 import posenc as pe
-from posenc.expressions import makers
+from posenc.expressions import makers, presets
 from posenc.hints import SAME, argument_for
-from posenc.torch import attend
+from posenc.torch import AddPositions, BiasLogits, RotateQK, ScoreQK, attend
 
 Q = torch.zeros(1, 2, 3, 4)
 
@@ -41,6 +41,16 @@ Q = torch.zeros(1, 2, 3, 4)
         (lambda: attend(Q, Q, Q, encoding=pe.NoPE(), attn_mask=None), "did you mean mask=?"),
         (lambda: attend(Q, Q, Q, encoding=pe.NoPE(), dropout_p=0.1), "there is no dropout here"),
         (
+            lambda: pe.AxialRoPE.split(64, theta=5.0),
+            "AxialRoPE.split has no argument 'theta'; did you mean base=?",
+        ),
+        (lambda: pe.ALiBi.falcon(num_heads=8), "ALiBi.falcon has no argument 'num_heads'; did"),
+        (lambda: pe.logits(pe.NoPE(), Q, Q, query_positions=[0]), "did you mean q_pos=?"),
+        (lambda: pe.adapt.bias(len, num_heads=8), "adapt.bias has no argument 'num_heads'; did"),
+        (lambda: pe.consecutive(seq_len=8), "did you mean length=?"),
+        (lambda: RotateQK(pe.RoPE(8), in_place=True), "did you mean inplace=?"),
+        (lambda: AddPositions(pe.Sinusoidal(8), dropout_p=0.1), "did you mean dropout=?"),
+        (
             lambda: attend.explain(Q, Q, Q, is_causal=True),
             "attend has no argument 'is_causal'; did",
         ),
@@ -65,6 +75,22 @@ def test_all_that_an_expression_may_name_gives_hints():
     for name, kind in makers().items():
         with pytest.raises(TypeError, match=f"^{name} has no argument 'zzz'"):
             kind(zzz=1)
+        for preset in presets(kind):
+            with pytest.raises(TypeError, match=f"^{name}.{preset} has no argument 'zzz'"):
+                getattr(kind, preset)(zzz=1)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        *(f for f in (getattr(pe, name) for name in pe.__all__) if inspect.isfunction(f)),
+        *(pe.adapt.rotary, pe.adapt.additive, pe.adapt.bias, pe.Schedule, pe.Schedule.of),
+        *(AddPositions, BiasLogits, RotateQK, ScoreQK),
+    ],
+)
+def test_all_that_is_offered_gives_hints(function):
+    with pytest.raises(TypeError, match=f"{function.__name__} has no argument 'zzz'"):
+        function(zzz=1)
 
 
 def test_what_is_called_the_same_is_said_of_one_that_is_there():

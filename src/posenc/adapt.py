@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 from posenc import rules
 from posenc.arrays import Array, Dtype, is_torch
+from posenc.hints import hinted
 from posenc.mechanisms import Additive, Bias, Params, Rotary, Traits
 
 Library = Literal["numpy", "torch"]
@@ -95,6 +96,7 @@ class AdaptedBias(Adapted, Bias):
         return self.fn(q_pos, k_pos)
 
 
+@hinted("adapt.rotary")
 def rotary(
     fn: Callable[..., Any],
     *,
@@ -113,6 +115,7 @@ def rotary(
     return AdaptedRotary(fn, dim, keys=keys, axes=axes, **_told(fn, name, library, claims))
 
 
+@hinted("adapt.additive")
 def additive(
     fn: Callable[..., Any],
     *,
@@ -127,6 +130,7 @@ def additive(
     return AdaptedAdditive(fn, dim, axes=axes, **_told(fn, name, library, claims))
 
 
+@hinted("adapt.bias")
 def bias(
     fn: Callable[..., Any],
     *,

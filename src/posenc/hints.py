@@ -46,6 +46,8 @@ SAME = tuple(
         "lang language locale",
         "seed random_state rng",
         "limit timeout",
+        "dropout dropout_p drop drop_rate hidden_dropout_prob",
+        "inplace in_place",
     )
 )
 """Arguments that mean the same, here and in other libraries."""
@@ -86,8 +88,13 @@ def argument_for(name: str, known: Iterable[str]) -> str | None:
     ('base', 'heads')
     """
     known = [*known]
+    return _alias(name, known) or nearest(name, known, cutoff=0.6)
+
+
+def _alias(name: str, known: list[str]) -> str | None:
+    """The argument among `known` that has this very name elsewhere."""
     alike = (each for each in known for names in SAME if {name, each} <= names)
-    return next(alike, None) or nearest(name, known, cutoff=0.6)
+    return next(alike, None)
 
 
 def unknown_argument(
@@ -100,7 +107,7 @@ def unknown_argument(
     """
     known = [*known]
     hint = argument_for(name, known)
-    if name in ABSENT:
+    if name in ABSENT and not _alias(name, known):
         template, rest = later("{maker} has no argument {name!r}; {why}"), phrase(ABSENT[name])
     elif hint is not None:
         template, rest = later("{maker} has no argument {name!r}; did you mean {hint}=?"), hint
@@ -125,18 +132,22 @@ def hinted(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 
 def hint_arguments(*kinds: type) -> None:
-    """Let the constructors of these dataclasses say which argument was meant.
+    """Let the constructors and presets of these dataclasses say which argument was meant.
 
     Wrapping `__init__` leaves a class as plain as it was: frozen, picklable, its signature known.
     """
     for kind in kinds:
         setattr(kind, "__init__", _hinted(kind.__init__, kind.__name__))  # noqa: B010
+        for name, preset in [*vars(kind).items()]:
+            if isinstance(preset, classmethod) and not name.startswith("_"):
+                wrapped = _hinted(preset.__func__, f"{kind.__name__}.{name}")
+                setattr(kind, name, classmethod(wrapped))
 
 
 def _hinted(function: Callable[..., Any], maker: str) -> Callable[..., Any]:
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     parameters = inspect.signature(function).parameters.items()
-    known = [name for name, each in parameters if each.kind in named and name != "self"]
+    known = [n for n, each in parameters if each.kind in named and n not in ("self", "cls")]
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:

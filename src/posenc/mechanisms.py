@@ -41,6 +41,7 @@ from posenc.arrays import (
     unrounded,
     working,
 )
+from posenc.hints import hinted
 from posenc.positions import ranked
 from posenc.rotation import Pairing, Rotated, rotate, unscaled
 
@@ -232,6 +233,7 @@ class Scores(Encoding):
         return weights @ v
 
 
+@hinted("logits")
 def logits(
     encoding: Encoding,
     q: Array,

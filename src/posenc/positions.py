@@ -25,11 +25,13 @@ from posenc.arrays import (
     whole_dtype,
     working,
 )
+from posenc.hints import hinted
 
 LIMIT = 2**24
 """Positions are exact below this distance from 0: 16,777,216."""
 
 
+@hinted("consecutive")
 def consecutive(length: int, *, start: int = 0, like: Array | None = None) -> Array:
     """The positions start, start + 1, …, as an array of the library and on the device of `like`.
 
@@ -41,6 +43,7 @@ def consecutive(length: int, *, start: int = 0, like: Array | None = None) -> Ar
     return _given(np.arange(start, start + length, dtype=np.int64), like)
 
 
+@hinted("packed")
 def packed(lengths: Sequence[int], *, like: Array | None = None) -> Array:
     """Positions of documents that share one row: each document starts again at 0.
 
@@ -55,6 +58,7 @@ def packed(lengths: Sequence[int], *, like: Array | None = None) -> Array:
     return _given(np.concatenate([consecutive(size) for size in (0, *sizes)]), like)
 
 
+@hinted("documents")
 def documents(lengths: Sequence[int], *, like: Array | None = None) -> Array:
     """Which document each token of such a row is of: what keeps attention from looking across.
 
@@ -66,6 +70,7 @@ def documents(lengths: Sequence[int], *, like: Array | None = None) -> Array:
     return _given(np.repeat(np.arange(len(sizes)), sizes), like)
 
 
+@hinted("left_padded")
 def left_padded(mask: Array, /) -> Array:
     """Positions of rows that are padded on the left, from their attention mask (batch, seq).
 
@@ -82,6 +87,7 @@ def left_padded(mask: Array, /) -> Array:
     return xp.clip(xp.cumulative_sum(real, axis=1) - 1, min=0)
 
 
+@hinted("grid")
 def grid(*shape: int, like: Array | None = None) -> Array:
     """Positions (prod(shape), axis) on a grid, the last axis fastest: row and column of an image.
 
@@ -97,6 +103,7 @@ def grid(*shape: int, like: Array | None = None) -> Array:
     return _given(np.stack([axis.reshape(-1) for axis in axes], axis=-1), like)
 
 
+@hinted("detr_grid")
 def detr_grid(height: int, width: int, /, *, like: Array | None = None) -> Array:
     """Positions of DETR's pixels: row and column from 1, divided by the last one, in turns of 2 pi.
 
@@ -110,6 +117,7 @@ def detr_grid(height: int, width: int, /, *, like: Array | None = None) -> Array
     return _given(2 * np.pi * (pixels + 1) / (np.array([height, width]) + 1e-6), like)
 
 
+@hinted("mrope_positions")
 def mrope_positions(
     parts: Sequence[int | tuple[int, int, int]],
     /,
@@ -168,6 +176,7 @@ def as_arrays(q_pos: Any, k_pos: Any, *, like: Array | None = None) -> tuple[Arr
     return q_pos, k_pos
 
 
+@hinted("distances")
 def distances(q_pos: Any, k_pos: Any, /, *, like: Array | None = None) -> Array:
     """How far each key lies behind each query, q_pos - k_pos: (…, q), (…, k) -> (…, q, k).
 
@@ -188,6 +197,7 @@ def distances(q_pos: Any, k_pos: Any, /, *, like: Array | None = None) -> Array:
     return _widened(q_pos)[..., :, None] - _widened(k_pos)[..., None, :]
 
 
+@hinted("randomised")
 def randomised(
     length: int, *, limit: int, rng: np.random.Generator, like: Array | None = None
 ) -> Array:
@@ -206,6 +216,7 @@ def randomised(
     return _given(np.sort(rng.choice(limit, size=length, replace=False)), like)
 
 
+@hinted("cape")
 def cape(
     positions: Array,
     /,

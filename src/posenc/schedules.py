@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from posenc import rules
+from posenc.hints import hint_arguments
 from posenc.mechanisms import Encoding
 
 PATTERNS: dict[str, tuple[str, ...]] = {
@@ -60,3 +61,6 @@ class Schedule:
 
     def __iter__(self) -> Iterator[Encoding]:
         return iter(self.layers)
+
+
+hint_arguments(Schedule)

@@ -16,7 +16,7 @@ from posenc.encodings.swin import SwinBias, SwinV2Bias
 from posenc.encodings.t5 import T5Bias
 from posenc.encodings.tables import ClippedBias
 from posenc.encodings.transformer_xl import TransformerXL
-from posenc.hints import fold, hint_arguments, nearest
+from posenc.hints import fold, hint_arguments, hinted, nearest
 from posenc.mechanisms import Encoding
 
 BUILTIN: tuple[tuple[str, type[Encoding]], ...] = (
@@ -71,6 +71,7 @@ __all__ = [
 ]
 
 
+@hinted("catalogue")
 def catalogue() -> dict[str, type[Encoding]]:
     """Every encoding that has a name: the built-in ones and those of installed packages.
 
@@ -92,6 +93,7 @@ def names() -> tuple[str, ...]:
     return tuple(_names())
 
 
+@hinted("named")
 def named(name: str) -> type[Encoding]:
     """The encoding of this name; only the package that has it is imported.
 

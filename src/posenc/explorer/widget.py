@@ -13,10 +13,12 @@ from posenc.explorer.page import MISSING, STATIC
 from posenc.explorer.parameters import Refused, language
 from posenc.expressions import spelling
 from posenc.find import found, spelled
+from posenc.hints import hinted
 from posenc.mechanisms import Encoding
 from posenc.messages import told, translator
 
 
+@hinted("explore")
 def explore(*encodings: Encoding | str, text: str | None = None, lang: str | None = None) -> Any:
     """The explorer as a widget of a notebook, showing these; `posenc explore` is the page.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from posenc.arrays import Array, is_array
 from posenc.encodings import Learned, SwinBias, SwinV2Bias, T5Bias
+from posenc.hints import hinted
 from posenc.interop.biases import swin_stages
 from posenc.interop.config import Config, fields_of, read_config
 from posenc.interop.conventions import SWIN
@@ -16,6 +17,7 @@ Names = dict[str, tuple[str, tuple[int, ...]]]
 """For each parameter the end of its name in a checkpoint, with * for what differs, and its shape"""
 
 
+@hinted("from_state_dict")
 def from_state_dict(config: Config, state_dict: Mapping[str, Array]) -> tuple[Layer, ...]:
     """The encoding of each layer of a model, with its parameters out of a checkpoint.
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from posenc import rules
+from posenc.hints import hinted
 from posenc.mechanisms import Additive, floating
 from posenc.torch.parameters import EncodingModule, of_kind
 
@@ -26,6 +27,7 @@ class AddPositions(EncodingModule):
     4096
     """
 
+    @hinted("AddPositions")
     def __init__(
         self,
         encoding: Additive,

@@ -5,6 +5,7 @@ from typing import Any
 
 from torch import Tensor
 
+from posenc.hints import hinted
 from posenc.mechanisms import Bias, Scores, logits
 from posenc.torch.parameters import EncodingModule, of_kind
 
@@ -22,6 +23,7 @@ class BiasLogits(EncodingModule):
     torch.Size([1, 8, 5, 5])
     """
 
+    @hinted("BiasLogits")
     def __init__(self, encoding: Bias, *, params: Mapping[str, Any] | None = None):
         super().__init__(of_kind(encoding, Bias), params)
         self.of_bias = encoding
@@ -55,6 +57,7 @@ class ScoreQK(EncodingModule):
     torch.Size([1, 2, 5, 5])
     """
 
+    @hinted("ScoreQK")
     def __init__(self, encoding: Scores, *, params: Mapping[str, Any] | None = None):
         super().__init__(of_kind(encoding, Scores), params)
 

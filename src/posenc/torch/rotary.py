@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from posenc import rules
 from posenc.arrays import host
+from posenc.hints import hinted
 from posenc.mechanisms import Rotary, floating, settled
 from posenc.rotation_torch import turn_in_place
 from posenc.temperatures import Tempered
@@ -24,6 +25,7 @@ class RotateQK(nn.Module):
     >>> q, k = rotate(q, k, torch.arange(5))
     """
 
+    @hinted("RotateQK")
     def __init__(self, encoding: Rotary | Tempered, *, inplace: bool = False):
         super().__init__()
         rotary = encoding.encoding if isinstance(encoding, Tempered) else encoding

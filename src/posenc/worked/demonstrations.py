@@ -6,6 +6,7 @@ import numpy as np
 
 from posenc import rules
 from posenc.encodings import NoPE, RoPE, Sinusoidal
+from posenc.hints import hinted
 from posenc.mechanisms import Encoding, logits
 from posenc.messages import Translate, language, translator
 from posenc.text import tokens as tokenise
@@ -27,6 +28,7 @@ LEARNING = {
 }
 
 
+@hinted("demonstrate")
 def demonstrate(name: str, *, lang: str = "en") -> Explanation:
     """One of the tutorials' demonstrations: permutation, rope-relative, rope-steps or addition.
 
