@@ -9,11 +9,21 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from posenc.explorer.connections import Connection
+from tests.explorer.clock import clock, run, turns
 
 PIECE = 2**18
 HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n"
-NEVER = 3_600.0
-SOON = 0.02
+LONG = 3_600.0
+
+
+class Counting(Connection):
+    """A connection that counts what has come."""
+
+    taken = 0
+
+    def data_received(self, data):
+        super().data_received(data)
+        self.taken += len(data)
 
 
 class Endless:
@@ -49,8 +59,8 @@ async def small(scope, receive, send):
 
 @contextlib.asynccontextmanager
 async def serving(app, **times):
-    """Connections to an application, with time-outs of their own."""
-    kind = type("Quick", (Connection,), {"REQUEST_SECONDS": NEVER, "WRITE_SECONDS": NEVER} | times)
+    """Connections to an application, whose time-outs are up when the clock is put forward."""
+    kind = type("Timed", (Counting,), {"REQUEST_SECONDS": LONG, "WRITE_SECONDS": LONG} | times)
     config, state = uvicorn.Config(app, http=kind, lifespan="off", log_level="error"), ServerState()
     loop = asyncio.get_running_loop()
     made = await loop.create_server(lambda: kind(config, state, {}), "127.0.0.1", 0)
@@ -61,6 +71,7 @@ async def serving(app, **times):
         for connection in list(state.connections):
             connection.transport.abort()
         await asyncio.gather(*state.tasks, return_exceptions=True)
+        await turns()  # until what was cut off is lost
 
 
 @contextlib.asynccontextmanager
@@ -83,8 +94,12 @@ async def told(port, sent):
     return b""
 
 
-def run(work):
-    asyncio.run(asyncio.wait_for(work, 120))  # so that what hangs fails
+async def arrived(state, count):
+    """The one connection, as soon as so many bytes of a request have come."""
+    while not state.connections or next(iter(state.connections)).taken < count:
+        await asyncio.sleep(0)
+    (connection,) = state.connections
+    return connection
 
 
 @pytest.mark.parametrize(
@@ -100,8 +115,15 @@ def run(work):
 )
 def test_who_sends_half_a_request_is_cut_off(sent):
     async def half():
-        async with serving(Endless(), REQUEST_SECONDS=SOON) as (port, state):
-            assert await told(port, sent) == b""
+        async with serving(Endless()) as (port, state), connected(port) as (reader, writer):
+            writer.write(sent)
+            connection = await arrived(state, len(sent))
+            await clock().forward(0.9 * LONG)
+            assert not connection.transport.is_closing()
+            await clock().forward(0.1 * LONG)
+            assert connection.transport.is_closing()
+            with contextlib.suppress(ConnectionError):
+                assert await reader.read() == b""
             assert not state.connections
 
     run(half())
@@ -109,25 +131,30 @@ def test_who_sends_half_a_request_is_cut_off(sent):
 
 def test_a_byte_now_and_then_gains_no_time():
     async def trickle():
-        async with serving(Endless(), REQUEST_SECONDS=SOON) as (port, state), connected(port) as to:
-            to[1].write(HEAD)
-            while not state.connections:
-                await asyncio.sleep(0)
-            while state.connections:  # for ever, if each byte were a new beginning
-                with contextlib.suppress(ConnectionError):
-                    to[1].write(b"X")
-                    await asyncio.sleep(SOON / 4)
+        async with serving(Endless()) as (port, state), connected(port) as (_, writer):
+            writer.write(HEAD)
+            connection = await arrived(state, len(HEAD))
+            for count in range(1, 4):
+                await clock().forward(0.3 * LONG)
+                writer.write(b"X")
+                await arrived(state, len(HEAD) + count)
+            assert not connection.transport.is_closing()
+            await clock().forward(0.1 * LONG)
+            assert connection.transport.is_closing()
 
     run(trickle())
 
 
 def test_the_rest_of_a_body_that_was_not_needed_is_not_waited_for():
     async def rest():
-        async with serving(small, REQUEST_SECONDS=SOON) as (port, _), connected(port) as to:
-            reader, writer = to
-            writer.write(HEAD + b"Content-Length: 99\r\n\r\n")
+        async with serving(small) as (port, state), connected(port) as (reader, writer):
+            asked, more = HEAD + b"Content-Length: 99\r\n\r\n", b"a little more"
+            writer.write(asked)
             assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
-            writer.write(b"a little more")
+            writer.write(more)
+            connection = await arrived(state, len(asked + more))
+            await clock().forward(LONG)
+            assert connection.transport.is_closing()
             with contextlib.suppress(ConnectionError):
                 assert await reader.read() == b""
 
@@ -144,10 +171,11 @@ def test_work_for_a_whole_request_is_not_timed():
     async def wait():
         nonlocal release
         release = asyncio.Event()
-        async with serving(late, REQUEST_SECONDS=SOON, WRITE_SECONDS=SOON) as (port, state):
+        async with serving(late) as (port, state):
             answer = asyncio.ensure_future(told(port, HEAD + b"Connection: close\r\n\r\n"))
             while not state.tasks:
-                await asyncio.sleep(SOON)
+                await asyncio.sleep(0)
+            await clock().forward(10 * LONG)
             (connection,) = state.connections
             assert connection.deadline() == float("inf")
             release.set()
@@ -167,11 +195,13 @@ async def stalled(port):
 def test_who_does_not_read_is_cut_off_and_holds_one_piece():
     async def slow():
         app = Endless()
-        async with serving(app, WRITE_SECONDS=SOON) as (port, state):
+        async with serving(app) as (port, state):
             asking = await stalled(port)
             held = [0]
             while not app.ended.is_set():  # for ever, without a time-out
                 held += [c.transport.get_write_buffer_size() for c in state.connections]
+                if held[-1]:  # the reader's time passes while something waits for it
+                    await clock().forward(0.1 * LONG)
                 await asyncio.sleep(0)
             asking.close()
             # 64 bytes: the frame of a chunk. Without a bound of its own the transport would hold
@@ -200,8 +230,9 @@ def test_readers_that_stall_make_room_too():
         app = Endless()
         async with serving(app, MOST=3) as (port, state):
             asking = [await stalled(port) for _ in range(3)]
-            while sum(c.deadline() < float("inf") for c in state.connections) < 3:
-                await asyncio.sleep(SOON)
+            # until each waits for its reader: one that was yet to ask would give way unseen
+            while sum(c.transport.get_write_buffer_size() > 0 for c in state.connections) < 3:
+                await asyncio.sleep(0)
             asking.append(await stalled(port))
             await app.ended.wait()
             for each in asking:

@@ -4,6 +4,7 @@ import asyncio
 import sys
 import threading
 import time
+from functools import partial
 
 import pytest
 
@@ -14,6 +15,7 @@ from posenc.explorer.once import Once
 from posenc.explorer.parameters import Refused
 from posenc.explorer.work import Workers
 from tests.explorer.asking import Client, small_crew
+from tests.explorer.clock import clock, run
 
 
 def running(name="posenc-worker"):
@@ -104,13 +106,26 @@ def test_what_takes_too_long_is_refused_and_others_go_on(release):
 
 
 def test_the_time_in_the_queue_is_not_that_of_the_work():
-    async def many():
-        workers = Workers(1, waiting=50, seconds=2.0)
-        made = await asyncio.gather(*(workers.do(lambda: time.sleep(0.1)) for _ in range(26)))
-        workers.close()
-        return made
+    begun, released = ([threading.Event() for _ in range(3)] for _ in range(2))
 
-    assert asyncio.run(many()) == [None] * 26
+    def work(number):
+        begun[number].set()
+        return released[number].wait(120)
+
+    async def many():
+        workers = Workers(1, waiting=5, seconds=1_000.0)
+        jobs = [asyncio.create_task(workers.do(partial(work, each))) for each in range(3)]
+        for job, began, release in zip(jobs, begun, released, strict=True):
+            while not began.is_set():
+                await asyncio.sleep(0.001)
+            # the third begins after 1,200 seconds, which is longer than any may take, and ends
+            # before the 2,000 that it may wait
+            await clock().forward(600.0)
+            release.set()
+            assert await job
+        workers.close()
+
+    run(many())
 
 
 def test_closing_tells_those_who_wait(release):
