@@ -3,6 +3,7 @@
 import gc
 import time
 from concurrent.futures import ThreadPoolExecutor
+from importlib import metadata
 
 import numpy as np
 import pytest
@@ -197,6 +198,13 @@ def test_what_is_nothing_else_is_a_sentence(sentence):
 )
 def test_what_was_meant_as_an_encoding_is_no_sentence(what):
     assert not is_sentence(what)
+
+
+def test_spellings_are_looked_up_once(monkeypatch):
+    known_name("rope")
+    monkeypatch.setattr(metadata, "entry_points", lambda group: pytest.fail("looked up again"))
+    assert known_name("T5Bias") == "t5"
+    assert is_sentence("the dog")
 
 
 def test_a_file_that_is_not_there_has_its_neighbour_named(tmp_path):

@@ -201,7 +201,7 @@ def makers() -> dict[str, type]:
 
 
 @cache
-def _spellings() -> dict[str, type]:
+def spellings() -> dict[str, type]:
     """Each class under its folded name, and under that of the list of encodings."""
     listed = {fold(name): kind for name, kind in catalogue().items()}
     return listed | {fold(name): kind for name, kind in makers().items()}
@@ -213,7 +213,7 @@ def maker_named(name: str) -> type | None:
     >>> maker_named("transformer-xl").__name__, maker_named("t5").__name__, maker_named("print")
     ('TransformerXL', 'T5Bias', None)
     """
-    return _spellings().get(fold(name))
+    return spellings().get(fold(name))
 
 
 def _own(kind: Any, module: Any) -> bool:

@@ -13,8 +13,8 @@ from typing import Any, cast
 
 from posenc import scalings
 from posenc.encodings import BUILTIN, AxialRoPE, RoPE, catalogue
-from posenc.expressions import Check, made, maker_named, spelling
-from posenc.hints import fold, nearest
+from posenc.expressions import Check, made, maker_named, spelling, spellings
+from posenc.hints import did_you_mean, fold, nearest
 from posenc.mechanisms import Encoding
 from posenc.messages import LANGUAGES, said, translator
 
@@ -107,16 +107,14 @@ def known_name(what: str) -> str | None:
     return _spellings().get(fold(what))
 
 
+@cache  # to look through all installed packages takes longer than most of what is asked
 def _spellings() -> dict[str, str]:
-    others = {
-        fold(spelling): name
-        for name, kind in catalogue().items()
-        for spelling in (kind.__name__, name)
-    }
+    """Each name in the list of encodings under all its spellings, folded."""
+    listed = {kind: name for name, kind in catalogue().items()}
+    others = {folded: listed[kind] for folded, kind in spellings().items() if kind in listed}
     return _titles() | others | {fold(name): name for name in SCALED}
 
 
-@cache
 def _titles() -> dict[str, str]:
     """The titles of our encodings in four languages and the classes of scalings, folded."""
     kinds: dict[str, Any] = dict(BUILTIN)
@@ -198,7 +196,7 @@ def _unnamed(what: str) -> ValueError:
     near = _near(what)
     if near is not None:
         return ValueError(
-            f"no encoding is called {what!r}; did you mean {near}? `posenc list` shows every name"
+            f"no encoding is called {what!r}{did_you_mean(near)} `posenc list` shows every name"
         )
     return ValueError(
         f"no encoding is called {what!r}; give a name (`posenc list` shows every one), an "
@@ -219,7 +217,7 @@ def _check_file(what: str) -> None:
         raise ValueError(f"{what} is a directory; give the config.json in it")
     if not path.is_file():
         near = nearest(path.name, (each.name for each in path.parent.glob("*.json")))
-        hint = "" if near is None else f"; did you mean {path.with_name(near)}?"
+        hint = did_you_mean(None if near is None else str(path.with_name(near)))
         raise ValueError(f"no such file: {what}{hint}")
     if what.endswith(".py"):
         raise ValueError(

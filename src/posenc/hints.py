@@ -81,6 +81,15 @@ def nearest(name: str, names: Iterable[str], *, cutoff: float = 0.7) -> str | No
     return folded[found[0]] if found else None
 
 
+def did_you_mean(near: str | None) -> str:
+    """The end of a sentence that names what was probably meant; empty if nothing is near.
+
+    >>> did_you_mean("rope"), did_you_mean(None)
+    ('; did you mean rope?', '')
+    """
+    return "" if near is None else f"; did you mean {near}?"
+
+
 def argument_for(name: str, known: Iterable[str]) -> str | None:
     """The argument among `known` that is called `name` elsewhere, or nearly so.
 

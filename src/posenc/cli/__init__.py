@@ -63,12 +63,12 @@ class Commands(click.Group):
 
     def _instead(self, name: str) -> str:
         from posenc.find import known_name
-        from posenc.hints import nearest
+        from posenc.hints import did_you_mean, nearest
 
         near = nearest(name, self.commands)
         if near is None and known_name(name):
             return f"; for the encoding: posenc show {known_name(name)}"
-        return "" if near is None else f"; did you mean {near}?"
+        return did_you_mean(near)
 
 
 @click.group(

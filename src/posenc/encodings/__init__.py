@@ -16,7 +16,7 @@ from posenc.encodings.swin import SwinBias, SwinV2Bias
 from posenc.encodings.t5 import T5Bias
 from posenc.encodings.tables import ClippedBias
 from posenc.encodings.transformer_xl import TransformerXL
-from posenc.hints import fold, hint_arguments, hinted, nearest
+from posenc.hints import did_you_mean, fold, hint_arguments, hinted, nearest
 from posenc.mechanisms import Encoding
 
 BUILTIN: tuple[tuple[str, type[Encoding]], ...] = (
@@ -109,8 +109,7 @@ def named(name: str) -> type[Encoding]:
     sources = _names()
     known = {fold(each): each for each in sources}.get(fold(name))
     if known is None:
-        near = nearest(name, sources)
-        hint = "" if near is None else f"; did you mean {near}?"
+        hint = did_you_mean(nearest(name, sources))
         raise ValueError(
             f"name must be that of an encoding; got {name!r}{hint or ';'} `posenc list` shows "
             "every name"
