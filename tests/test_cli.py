@@ -244,6 +244,21 @@ def test_wrong_usage_is_a_sentence_and_exit_code_2(run, tmp_path, arguments, mes
     assert result.stdout == ""
 
 
+@pytest.mark.parametrize("command", ["show", "explain"])
+@pytest.mark.parametrize(
+    ("what", "end"),
+    [
+        ("RoPE(64, theta=1)", "did you mean base=?"),
+        ("RoPE(64", "'(' was never closed"),
+        ("missing/confg.json", "no such file: missing/confg.json"),
+        ("rop", "shows every name; a sentence is given by --text 'rop'"),
+    ],
+)
+def test_a_sentence_is_offered_where_there_can_be_one(run, command, what, end):
+    told = " ".join(run(command, what).stderr.split())
+    assert told.endswith(end)
+
+
 def test_the_command_alone_says_what_to_try(run):
     result = run()
     assert result.exit_code == 0

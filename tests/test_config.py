@@ -604,7 +604,7 @@ ERRORS = [
     ({"model_type": "mpt", "n_heads": 8, "n_layers": 2, "attn_config": 3},
      "attn_config must be an object; got attn_config=3"),
     ({"model_type": "llava", "text_config": 3}, "text_config must be an object; got text_config=3"),
-    (3, "config must be a path or a dict; got 3"),
+    (3, "config must be a path, its text or a dict; got 3"),
 ]  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Encodings found by name and by expression (test_cli.py and test_checks.py have the rest)."""
 
 import gc
+import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
@@ -12,6 +13,7 @@ import posenc as pe
 from posenc.expressions import called, spelling
 from posenc.find import SCALED, example, found, is_sentence, known_name, shared, spelled
 from posenc.messages import LANGUAGES, translator
+from posenc.views import view
 
 
 @pytest.mark.parametrize("name", [*pe.catalogue(), *SCALED])
@@ -198,6 +200,28 @@ def test_what_is_nothing_else_is_a_sentence(sentence):
 )
 def test_what_was_meant_as_an_encoding_is_no_sentence(what):
     assert not is_sentence(what)
+
+
+@pytest.mark.parametrize("tool", [pe.show, pe.explain])
+def test_a_sentence_in_place_of_an_encoding_is_told_its_argument(tool):
+    with pytest.raises(ValueError, match="no encoding is called 'dog bites man'") as raised:
+        tool("dog bites man")
+    assert str(raised.value).endswith("; a sentence is given by tokens='dog bites man'")
+    for what in ("RoPE(64, theta=5e5)", "missing/config.json", "posenc:RoPEE", "{"):
+        with pytest.raises(ValueError, match=r".") as raised:
+            tool(what)
+        assert "tokens=" not in str(raised.value)
+
+
+def test_the_text_of_a_config_is_as_good_as_its_file():
+    llama = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4}
+    text = json.dumps(llama | {"num_hidden_layers": 2, "max_position_embeddings": 2048}, indent=1)
+    encoding = pe.from_config(text)
+    assert found(text) == {f"llama: {encoding}": encoding}
+    assert pe.check(text, limit=300.0).ok
+    shown = view(text, "decay")
+    assert "base 10,000 is what llama has; the file does not say" in map(str, shown.notes)
+    assert not is_sentence(text)
 
 
 def test_spellings_are_looked_up_once(monkeypatch):

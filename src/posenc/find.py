@@ -5,7 +5,8 @@ import importlib
 import importlib.util
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from os import PathLike, fspath
 from pathlib import Path
@@ -132,8 +133,8 @@ def found(what: str, **sizes: int) -> dict[str, Encoding]:
     """The encodings that `what` names, each with a name of its own.
 
     `what` is one of our names, an expression such as RoPE(64, scaling=YaRN(4, 8192)),
-    package.module:name, or a model's config.json. `sizes` (dim, length, heads) are for names only:
-    what else is given has its own.
+    package.module:name, or a model's config.json (its path or its text). `sizes` (dim, length,
+    heads) are for names only: what else is given has its own.
 
     >>> found("RoPE", dim=8)["rope"].dim
     8
@@ -145,10 +146,11 @@ def found(what: str, **sizes: int) -> dict[str, Encoding]:
         return {name: SCALED[name]((TYPICAL | sizes)["dim"])}
     if name is not None:
         return {name: example(catalogue()[name], **sizes)}
-    expression, imported = "(" in what, IMPORT.fullmatch(what) is not None
-    if not expression:
+    text = is_config_text(what)
+    expression, imported = "(" in what and not text, IMPORT.fullmatch(what) is not None
+    if not (expression or text):
         _check_file(what)
-    if not (expression or imported or what.endswith(".json")):
+    if not (expression or imported or text or what.endswith(".json")):
         raise _unnamed(what)
     if sizes:
         raise ValueError(
@@ -171,8 +173,9 @@ def _imported(what: str) -> dict[str, Encoding]:
 def _configured(what: str) -> dict[str, Encoding]:
     from posenc.interop import read_config
 
-    layers = dict.fromkeys(read_config(what).layers)
-    return {f"{what}: {encoding}": encoding for encoding in layers}
+    model = read_config(what)
+    source = model.model_type if is_config_text(what) else what
+    return {f"{source}: {encoding}": encoding for encoding in dict.fromkeys(model.layers)}
 
 
 def is_sentence(what: str) -> bool:
@@ -181,10 +184,35 @@ def is_sentence(what: str) -> bool:
     >>> is_sentence("the dog bit the man"), is_sentence("rop"), is_sentence("missing/config.json")
     (True, False, False)
     """
-    if known_name(what) or CODE.match(what) or maker_named(what.partition("(")[0]):
+    return may_be_sentence(what) and (len(what.split()) > 1 or not _near(what))
+
+
+def may_be_sentence(what: str) -> bool:
+    """Whether `what` names no encoding and has not the form of a call, a config or an import.
+
+    >>> may_be_sentence("rop"), may_be_sentence("RoPE(64, theta=1)"), may_be_sentence("confg.json")
+    (True, False, False)
+    """
+    called = CODE.match(what) or maker_named(what.partition("(")[0])
+    if known_name(what) or called or is_config_text(what):
         return False
-    several = len(what.split()) > 1
-    return several or not (_is_path(what) or IMPORT.fullmatch(what) or _near(what))
+    return len(what.split()) > 1 or not (_is_path(what) or IMPORT.fullmatch(what))
+
+
+@contextmanager
+def hinting_tokens(what: str) -> Generator[None]:
+    """Let the error of a name that may be a sentence say which argument takes one."""
+    try:
+        yield
+    except ValueError as error:
+        if not may_be_sentence(what):
+            raise
+        raise ValueError(f"{error}; a sentence is given by tokens={what!r}") from error
+
+
+def is_config_text(what: str) -> bool:
+    """Whether `what` is the text of a config.json rather than its path: it begins with a brace."""
+    return what.lstrip().startswith("{")
 
 
 def _near(what: str) -> str | None:

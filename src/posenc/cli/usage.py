@@ -114,7 +114,7 @@ def encodings_or_text(
     names: tuple[str, ...], text: str | None
 ) -> tuple[tuple[str, ...], str | None]:
     """Encodings and a sentence: a lone argument that can be nothing else is the sentence."""
-    from posenc.find import found, is_sentence
+    from posenc.find import found, is_sentence, may_be_sentence
 
     if text is not None and not text.split():
         raise click.BadParameter("the sentence has no tokens", param_hint="--text")
@@ -127,7 +127,8 @@ def encodings_or_text(
         try:
             found(name)
         except (ValueError, TypeError) as error:
-            hint = "" if text is not None else f"; a sentence is given by --text {name!r}"
+            unsaid = text is None and may_be_sentence(name)
+            hint = f"; a sentence is given by --text {name!r}" if unsaid else ""
             raise click.UsageError(f"{error}{hint}") from error
     return names, text
 

@@ -339,7 +339,7 @@ def _loaded(config: Any) -> Mapping[str, Any]:
     if isinstance(config, Mapping):
         return cast(Mapping[str, Any], config)
     if not isinstance(config, str | PathLike):
-        raise TypeError(f"config must be a path or a dict; got {config!r}")
+        raise TypeError(f"config must be a path, its text or a dict; got {config!r}")
     source = shortened(str(config))
     try:
         if isinstance(config, str) and config.lstrip().startswith("{"):

@@ -9,7 +9,14 @@ from typing import Any, cast
 import numpy as np
 
 from posenc import rules
-from posenc.find import TYPICAL, found, known_name, refuse_unused
+from posenc.find import (
+    TYPICAL,
+    found,
+    hinting_tokens,
+    is_config_text,
+    known_name,
+    refuse_unused,
+)
 from posenc.mechanisms import Encoding, Params
 from posenc.views.subject import Subject
 
@@ -67,11 +74,12 @@ def _subjects(item: Any, sizes: dict[str, int]) -> list[Subject]:
     if not isinstance(item, str | PathLike):
         raise TypeError(f"what is shown must be an Encoding or name one; got {item!r}")
     name = fspath(cast("str | PathLike[str]", item))
-    if name.endswith(".json") and Path(name).is_file():
+    if is_config_text(name) or (name.endswith(".json") and Path(name).is_file()):
         return _of_config(name, own)
     if known_name(name):  # its table must hold the sentence
         own["length"] = max(TYPICAL["length"], sizes.get("length", 0))
-    return [Subject(one) for one in found(name, **own).values()]
+    with hinting_tokens(name):
+        return [Subject(one) for one in found(name, **own).values()]
 
 
 def _of_config(path: str, sizes: dict[str, int]) -> list[Subject]:

@@ -30,7 +30,7 @@ from posenc.encodings import (
     XPos,
 )
 from posenc.expressions import spelling
-from posenc.find import known_name, one, refuse_unused
+from posenc.find import hinting_tokens, known_name, one, refuse_unused
 from posenc.hints import hinted
 from posenc.mechanisms import Additive, Bias, Encoding, Rotary
 from posenc.messages import language, translator
@@ -151,4 +151,5 @@ def _one(encoding: Any, *, length: int, dim: int | None, heads: int | None) -> E
         return value
     if given:
         raise ValueError(f"dim and heads are for names of encodings; got {given} for {encoding}")
-    return one(encoding)
+    with hinting_tokens(str(encoding)):
+        return one(encoding)
