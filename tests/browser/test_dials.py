@@ -45,7 +45,7 @@ def test_a_dial_is_hovered_and_pinned(visit: Visit) -> None:
     visit.page.mouse.move(5, 5)
     assert visit.state["d"] == [str(fourth)]
     assert chosen(visit) == [str(fourth)]
-    asked = {"e": "RoPE(64)", "p": 2, "d": 2 * fourth}
+    asked = {"e": "RoPE(64)", "p": 2, "d": 2 * fourth, "view": "heatmap"}  # the angle
     value = visit.page.locator(f"{CELL} .value").inner_text().replace("\N{MINUS SIGN}", "-")
     assert float(value) == pytest.approx(visit.api("cell", **asked)["value"], abs=1e-7)
 
