@@ -78,7 +78,7 @@ def test_a_panel_says_which_encoding_it_is_of(what, kind, numbers):
 
 
 def test_several_are_on_one_scale():
-    views = view(["sinusoidal", "Learned(64, 64, std=3.0)"], "heatmap", length=64)
+    views = view(["sinusoidal", "Learned(64, 64, std=1.0)"], "heatmap", length=64)
     first, second = views.panels
     assert first.limit == second.limit == np.abs(second.values).max() > 1
 
@@ -88,10 +88,11 @@ def test_several_are_on_one_scale():
     [
         (["sinusoidal", "Learned(64, 64, std=3.0)"], "sum"),
         (["axial-sinusoidal", "LearnedFourier(64, 2)", "fourier-features"], "maps"),
-        (["swin", "SwinV2Bias(8, (7, 7))"], "bias"),
+        (["SwinBias(8, (7, 7), std=3.0)", "SwinV2Bias(8, (7, 7))"], "bias"),
         (["alibi", "T5Bias(8, std=3.0)"], "bias"),
+        (["alibi", "SwinBias(8, (7, 7), std=3.0)"], "bias"),
         (["sinusoidal", "Learned(64, 64)"], "similarity"),
-        (["sinusoidal", "rope", "Learned(64, 64)"], "products"),
+        (["sinusoidal", "rope", "Learned(64, 64, std=0.5)"], "products"),
         (["sinusoidal", "alibi"], "attention"),
     ],
 )
@@ -104,11 +105,34 @@ def test_several_are_on_one_scale_and_told_apart(what, kind):
 
 
 def test_what_one_scale_hides_is_said():
-    made = view(["sinusoidal", "learned"], "heatmap", length=9)
+    made = view(["sinusoidal", "Learned(512, 64, std=0.05)"], "heatmap", length=9)
     largest = np.abs(made.panels[1].values).max()
-    assert made.notes[0] == f"one colour scale for all: Learned(512, 64) is at most {largest:.3g}"
-    steep = view(["ALiBi(1)", "ALiBi(8)"], "bias", length=9)
-    assert steep.notes == ("one colour scale for all: ALiBi(1) is at most 0.0312",)
+    assert 1 / 8 < largest < 1 / 5  # a scale of its own, or seen without a word
+    said = f"one colour scale for all: Learned(512, 64, std=0.05) is at most {largest:.3g}"
+    assert made.notes[0] == said
+    flat = view("ALiBi(8)", "bias", length=16, head=6)
+    assert flat.notes == ("one colour scale for all: head 7 is at most 0.117",)
+
+
+@pytest.mark.parametrize(
+    ("what", "options"),
+    [
+        (["ALiBi(8)"], {"head": 6}),
+        (["KERPLE(8)"], {}),
+        (["T5Bias(8)", "ALiBi(8)"], {}),
+        (["ALiBi(8)", "SwinBias(8, (7, 7))"], {}),
+    ],
+)
+def test_heads_of_one_encoding_have_one_scale(what, options):
+    """Head 7 of ALiBi(8), whose slope is a sixteenth of head 3's, looked like head 3."""
+    seen = view(what, "bias", length=7, **options)
+    images = [panel for panel in seen.panels if isinstance(panel, Image)]
+    for number in range(len(what)):
+        own = [image for image in images if image.of == number]
+        assert {image.limit for image in own} == {
+            max(np.nanmax(np.abs(image.values)) for image in own)
+        }
+    assert sum(note.startswith("each encoding has its own") for note in seen.notes) == len(what) - 1
 
 
 @pytest.mark.parametrize("name", ["sinusoidal", "rope"])
@@ -870,6 +894,8 @@ def test_a_head_that_is_not_there_is_refused(kind):
         (["Learned(64, 64)", "Sinusoidal(64)"], "heatmap", True),
         (["Learned(64, 64)", "Sinusoidal(64)"], "products", True),
         (["T5Bias(8)", "ALiBi(8)"], "bias", True),
+        (["T5Bias(8)", "SwinV2Bias(8, (7, 7))"], "bias", True),
+        (["Learned(64, 64)", "Sinusoidal(64)"], "sum", True),
         (["ALiBi(8)", "TwoSidedALiBi(8)"], "bias", False),
         (["Sinusoidal(64)", "Sinusoidal(32)"], "heatmap", False),
     ],
@@ -881,7 +907,9 @@ def test_pictures_that_would_be_blank_have_a_scale_of_their_own(what, kind, own)
     for image, size in zip(images, sizes, strict=True):
         assert size <= image.limit <= 8 * size
     assert (len({image.limit for image in images}) > 1) == own
-    said = [note for note in seen.notes if note.startswith("each picture has its own colour scale")]
+    said = [
+        note for note in seen.notes if note.startswith("each encoding has its own colour scale")
+    ]
     assert len(said) == own
 
 
@@ -889,6 +917,12 @@ def test_one_sentence_says_that_sines_are_relative_and_their_logits_are_not():
     said = "e(m) · e(n) depends on the distance alone, the logits of x + e do not"
     for what, there in (("Sinusoidal(64)", True), ("Learned(64, 64)", False), ("RoPE(64)", False)):
         assert any(note.startswith(said) for note in view(what, "products").notes) == there
+    beside = view(["Sinusoidal(64)", "RoPE(64)"], "products").notes
+    assert [note for note in beside if said in note] == [
+        f"Sinusoidal(64): {note}"
+        for note in view("Sinusoidal(64)", "products").notes
+        if note.startswith(said)
+    ]
     x, e = np.random.default_rng(0).normal(size=(2, 8)), pe.Sinusoidal(8).encode(np.arange(32))
     near, far = ((x[0] + e[at + 2]) @ (x[1] + e[at]) for at in (0, 20))
     assert abs(near - far) > 0.1

@@ -4,13 +4,13 @@ import numpy as np
 
 from posenc.mechanisms import Additive
 from posenc.views.embedding import embeddings
-from posenc.views.panels import Axis, Image, View, common_limit
+from posenc.views.panels import Axis, Image, View, largest, scale_ends
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 
 
 def addition(scene: Scene) -> View:
-    """Embedding + encoding = input: three images of each encoding, all on one scale.
+    """Embedding + encoding = input: three images of each encoding, the three on one scale.
 
     The embeddings stand for learned ones: random, but the same for the same token, and as large as
     the encoding is on average, so that both can be seen.
@@ -23,8 +23,10 @@ def addition(scene: Scene) -> View:
     t = scene.t
     tokens = scene.sentence()
     found: list[tuple[str, np.ndarray, int]] = []
+    sizes: list[float] = []
     for number, subject in enumerate(scene.subjects):
         x, encoding, made = summands(scene, subject)
+        sizes.append(max(map(largest, (x, encoding, made))))
         label = "" if len(scene.subjects) == 1 else f"{subject.name}: "
         found += [
             (label + t("embedding"), x, number),
@@ -33,15 +35,17 @@ def addition(scene: Scene) -> View:
         ]
     # a column for each subject
     found = [found[i] for part in range(3) for i in range(part, len(found), 3)]
-    limit = common_limit([values for _, values, _ in found])
+    limits = scale_ends(sizes)
     rows, columns = Axis(t("position"), tokens), Axis(t("dimension"))
     panels = tuple(
-        Image(title, values, rows, columns, limit, "diverging", t("value"), of=number)
+        Image(title, values, rows, columns, limits[number], "diverging", t("value"), of=number)
         for title, values, number in found
     )
     title = scene.title(t("embedding + encoding = input"))
     note = t("embeddings are made from each token's text, not learned")
-    return View("sum", title, panels, scene.notes(note), columns=min(4, len(scene.subjects)))
+    names = [subject.name for subject in scene.subjects]
+    notes = scene.notes(note, *scene.scale_notes(dict(zip(names, sizes, strict=True))))
+    return View("sum", title, panels, notes, columns=min(4, len(scene.subjects)))
 
 
 def summands(scene: Scene, subject: Subject) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -13,7 +13,6 @@ from posenc.views.panels import (
     Lines,
     Panel,
     View,
-    common_limit,
     largest,
     scale_ends,
 )
@@ -39,19 +38,27 @@ def bias(scene: Scene) -> View:
     plain = [subject for subject in scene.subjects if (subject.acting.axes or 1) == 1]
     for subject in plain:
         panels.append(_curves(scene, subject))
-    matrices = [(s, head, m) for s in plain for head, m in _matrices(scene, s)]
-    limits = scale_ends([largest(values) for _, _, values in matrices])
-    for (subject, head, values), limit in zip(matrices, limits, strict=True):
-        panels.append(_matrix(scene, subject, head, values, limit))
     on_grid = [subject for subject in scene.subjects if subject not in plain]
-    maps = [image for subject in on_grid for image in _displacements(scene, subject)]
-    limits = scale_ends([largest(image.values) for image in maps])
-    panels += [replace(image, limit=end) for image, end in zip(maps, limits, strict=True)]
+    images = [image for subject in plain for image in _matrices(scene, subject)]
+    images += [image for subject in on_grid for image in _displacements(scene, subject)]
+    # heads of one encoding are compared with each other, so they share a scale
+    sizes = [_size(images, number) for number in range(len(scene.subjects))]
+    limits = scale_ends(sizes)
+    panels += [replace(image, limit=limits[image.of or 0]) for image in images]
     columns = 3 if len(plain) == 1 else min(4, len(scene.subjects)) if plain else 4
-    sizes = {p.title: largest(p.values) for p in panels if isinstance(p, Image)}
+    if len(sizes) == 1:
+        seen = scene.hardly_seen({i.title: largest(i.values) for i in images}, limits[0])
+    else:
+        names = [subject.name for subject in scene.subjects]
+        seen = scene.scale_notes(dict(zip(names, sizes, strict=True)))
     cut = [note for subject in on_grid for note in _cut(scene, subject)]
-    notes = scene.notes(*_looking_back(scene, plain), *cut, *scene.scale_notes(sizes))
+    notes = scene.notes(*_looking_back(scene, plain), *cut, *seen)
     return View("bias", scene.title(t("bias by distance")), tuple(panels), notes, columns=columns)
+
+
+def _size(images: list[Image], number: int) -> float:
+    """The largest bias in the images of a subject."""
+    return max(largest(image.values) for image in images if image.of == number)
 
 
 def _looking_back(scene: Scene, plain: list[Subject]) -> list[str]:
@@ -83,7 +90,9 @@ def _curves(scene: Scene, subject: Subject) -> Lines:
     return Lines(title, keys - last, lines, x_axis, Axis(t("bias")), of=scene.of(subject))
 
 
-def _matrices(scene: Scene, subject: Subject) -> list[tuple[int, np.ndarray]]:
+def _matrices(scene: Scene, subject: Subject) -> list[Image]:
+    """What a few heads add, by query and key."""
+    t = scene.t
     positions = scene.positions(32, most=2**12)
     count = len(subject.biases(positions[:1], positions))
     # two heads of one encoding, of which the last may be too flat to see; one each of several
@@ -92,13 +101,9 @@ def _matrices(scene: Scene, subject: Subject) -> list[tuple[int, np.ndarray]]:
     some = max(1, SOME // len(positions))
     parts = [positions[at : at + some] for at in range(0, len(positions), some)]
     made = np.concatenate([subject.biases(part, positions)[shown] for part in parts], axis=1)
-    return list(zip(shown, made, strict=True))
-
-
-def _matrix(scene: Scene, subject: Subject, head: int, values: np.ndarray, limit: float) -> Image:
-    t = scene.t
     axes = Axis(t("query"), scene.tokens), Axis(t("key"), scene.tokens)
-    return _of_head(scene, subject, head, values, axes, limit)
+    heads = zip(shown, made, strict=True)
+    return [_of_head(scene, subject, head, values, axes) for head, values in heads]
 
 
 def _of_head(
@@ -107,9 +112,8 @@ def _of_head(
     head: int,
     values: np.ndarray,
     axes: tuple[Axis, Axis],
-    limit: float,
 ) -> Image:
-    """What a head adds, over rows and columns."""
+    """What a head adds, over rows and columns; its scale is that of its encoding, set later."""
     t = scene.t
     title = t("head {head}", head=head + 1)
     if len(scene.subjects) > 1:
@@ -118,7 +122,7 @@ def _of_head(
         title,
         values,
         *axes,
-        limit,
+        1.0,
         "diverging",
         t("bias"),
         square=True,
@@ -142,10 +146,9 @@ def _displacements(scene: Scene, subject: Subject) -> list[Image]:
     query = np.full((1, keys.shape[1]), far)
     made = subject.biases(query, keys)[:, 0].reshape(-1, side, side)
     shown = _heads(scene, len(made), 4)
-    limit = common_limit([made[head] for head in shown])
     labels = tuple(str(d) for d in range(-far, far + 1))
     axes = Axis(t("rows away"), labels), Axis(t("columns away"), labels)
-    return [_of_head(scene, subject, head, made[head], axes, limit) for head in shown]
+    return [_of_head(scene, subject, head, made[head], axes) for head in shown]
 
 
 def _cut(scene: Scene, subject: Subject) -> list[str]:

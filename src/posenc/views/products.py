@@ -72,8 +72,7 @@ def _apart(scene: Scene, subject: Subject, values: np.ndarray) -> str:
         size=number(apart(values)),
         largest=number(largest(values)),
     )
-    single = len(scene.subjects) == 1
-    return said if single else t("{encoding}: {what}", encoding=subject.name, what=said)
+    return _about(scene, subject, said)
 
 
 EVEN = 1e-9
@@ -88,21 +87,24 @@ def _added(scene: Scene, found: dict[Subject, np.ndarray]) -> list[str]:
         for subject, values in found.items()
         if isinstance(subject.acting, Additive) and apart(values) <= EVEN * largest(values)
     ]
-    if not even:
-        return []
-    return [
-        t(
-            "e(m) · e(n) depends on the distance alone, the logits of x + e do not: their products "
-            "of x with e change from place to place, so the encoding is not relative"
-        )
-    ]
+    said = t(
+        "e(m) · e(n) depends on the distance alone, the logits of x + e do not: their products "
+        "of x with e change from place to place, so the encoding is not relative"
+    )
+    return [_about(scene, subject, said) for subject in even]
+
+
+def _about(scene: Scene, subject: Subject, what: str) -> str:
+    """What is said of a subject, with its name where there are several."""
+    t = scene.t
+    single = len(scene.subjects) == 1
+    return what if single else t("{encoding}: {what}", encoding=subject.name, what=what)
 
 
 def _image(scene: Scene, subject: Subject, values: np.ndarray, limit: float) -> Image:
     t = scene.t
     formula = "e(m) · e(n)" if isinstance(subject.acting, Additive) else "R(m) q · R(n) k"
-    single = len(scene.subjects) == 1
-    title = formula if single else t("{encoding}: {what}", encoding=subject.name, what=formula)
+    title = _about(scene, subject, formula)
     rows, columns = Axis(t("query"), scene.tokens), Axis(t("key"), scene.tokens)
     unit, of = t("product"), scene.of(subject)
     return Image(title, values, rows, columns, limit, "diverging", unit, square=True, of=of)
@@ -119,7 +121,7 @@ def _lines(scene: Scene, subject: Subject, values: np.ndarray) -> Lines:
     )
     said = t("the same over the distance, from a few queries")
     single = len(scene.subjects) == 1
-    title = said if single else t("{encoding}: {what}", encoding=subject.name, what=said)
+    title = _about(scene, subject, said)
     # beside one image the name of its colours stands there already
     x_axis, y_axis = Axis(t("distance (query − key)")), Axis("" if single else t("product"))
     return Lines(title, distances, lines, x_axis, y_axis, of=scene.of(subject))

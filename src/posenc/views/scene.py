@@ -61,16 +61,23 @@ class Scene:
         return what if others else t("{encoding}: {what}", encoding=first.name, what=what)
 
     def scale_notes(self, sizes: dict[str, float]) -> list[str]:
-        """That scales differ, or what can hardly be seen on the one of all, by largest values."""
+        """That scales differ, or what can hardly be seen on the one of all.
+
+        By the name of each encoding, the largest value in its pictures: those share a scale.
+        """
         t = self.t
-        limit = max(sizes.values(), default=0.0)
         if len(set(scale_ends(list(sizes.values())))) > 1:
             return [
                 t(
-                    "each picture has its own colour scale: their largest values are {sizes}",
+                    "each encoding has its own colour scale: their largest values are {sizes}",
                     sizes=", ".join(number(size) for size in sizes.values()),
                 )
             ]
+        return self.hardly_seen(sizes, max(sizes.values(), default=0.0))
+
+    def hardly_seen(self, sizes: dict[str, float], limit: float) -> list[str]:
+        """What can hardly be seen on a scale that ends at `limit`, by name and largest value."""
+        t = self.t
         return [
             t(
                 "one colour scale for all: {encoding} is at most {size}",
