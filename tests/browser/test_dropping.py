@@ -71,6 +71,26 @@ def test_a_config_says_which_part_has_which_in_the_reader_s_language(
     assert visit.state["e"] == [encoder, decoder]
 
 
+def test_a_note_that_took_its_place_stays_in_another_language(visit: Visit, config: Path) -> None:
+    """The config was posted again, and its note was back."""
+    config.write_text(json.dumps(LLAMA))
+    visit.open()
+    Hand(visit, config).does("dragEnter", "dragOver", "drop")
+    note = visit.page.locator("p.note")
+    note.get_by_text("Loaded llama from its config.json.").wait_for()
+    visit.drawn()
+    note.get_by_role("button", name="Close this note").click()
+    menu = visit.page.locator("header details")
+    menu.locator("summary").click()
+    menu.locator("a", has_text="Python").click()
+    note.get_by_text("Saved").wait_for()
+    visit.requests.clear()
+    visit.page.locator("select").filter(has_text="日本語").select_option("ja")
+    note.get_by_text("保存しました").wait_for()
+    visit.rest()
+    assert [asked for asked in visit.requests if "api/v1/config" in asked] == []
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

@@ -210,7 +210,56 @@ def test_a_refused_export_says_why_and_saves_nothing(visit: Visit) -> None:
     menu = visit.page.locator("header details")
     menu.locator("summary").click()
     menu.locator("a", has_text="CSV").click()
-    menu.get_by_text("a table must have at most 1,048,576 cells; got 1,064,960").wait_for()
+    visit.page.locator("h1").click()  # which closes the menu
+    note = visit.page.locator("p.note[role=alert]")
+    note.get_by_text("a table must have at most 1,048,576 cells; got 1,064,960").wait_for()
     assert saved == []
     assert len(visit.refusals) == 1
     visit.refusals.clear()
+
+
+def test_an_export_that_is_under_way_is_said_and_cancelled(visit: Visit, tmp_path: Path) -> None:
+    """The menu said it, and closed with the next click; the file came all the same."""
+    visit.open()
+    saved: list[str] = []
+    visit.page.on("download", lambda download: saved.append(download.suggested_filename))
+    visit.page.route("**/export/csv*", lambda _: None)  # never answered
+    menu, note = visit.page.locator("header details"), visit.page.locator("p.note")
+    menu.locator("summary").click()
+    menu.locator("a", has_text="CSV").click()
+    visit.page.locator("h1").click()
+    assert menu.get_attribute("open") is None
+    note.get_by_text("Making the file…").wait_for()
+    visit.page.locator("select").filter(has_text="日本語").select_option("ja")
+    note.get_by_text("ファイルを作成しています…").wait_for()
+    note.get_by_role("button", name="キャンセル").click()
+    note.get_by_text("キャンセルしました。").wait_for()
+    assert saved == []
+    file = taken(visit, "Python", tmp_path)  # what was cancelled does not stand in its way
+    note.get_by_text(file.name).wait_for()
+    assert saved == [file.name]
+
+
+def test_an_export_takes_the_place_of_the_one_before(visit: Visit, tmp_path: Path) -> None:
+    visit.open()
+    visit.page.route("**/export/csv*", lambda _: None)  # never answered
+    menu, note = visit.page.locator("header details"), visit.page.locator("p.note")
+    menu.locator("summary").click()
+    menu.locator("a", has_text="CSV").click()
+    note.get_by_text("Making the file…").wait_for()
+    with visit.page.expect_event("requestfailed", lambda asked: "export/csv" in asked.url):
+        file = taken(visit, "Python", tmp_path)
+    note.get_by_text(f"Saved {file.name}.").wait_for()
+
+
+def test_a_file_that_breaks_off_is_said_in_words_of_the_page(visiting, address: str) -> None:
+    """The browser's own English was shown: "Failed to fetch"."""
+    visit: Visit = visiting(address, refusals=True)
+    visit.context.add_init_script(
+        "Response.prototype.blob = () => Promise.reject(new TypeError('Failed to fetch'));"
+    )
+    visit.open(lang="ja")
+    menu = visit.page.locator("header details")
+    menu.locator("summary").click()
+    menu.locator("a", has_text="CSV").click()
+    visit.page.locator("p.note[role=alert]").get_by_text("サーバーから応答がありません").wait_for()

@@ -41,7 +41,7 @@ export class Api {
   json<T>(path: string, signal?: AbortSignal): Promise<T> {
     const kept = this.answers.get(path);
     if (kept) return kept as Promise<T>;
-    const answer = this.ask(path, { signal }).then((response) => response.json());
+    const answer = this.ask(path, { signal }).then((response) => response.json().catch(unanswered));
     const forget = () => this.answers.get(path) === answer && this.answers.delete(path);
     signal?.addEventListener("abort", forget);
     answer.then(() => signal?.removeEventListener("abort", forget), forget);
@@ -55,7 +55,7 @@ export class Api {
   array(path: string, signal?: AbortSignal): Promise<ArrayBuffer> {
     const coming = this.coming.get(path);
     if (coming) return coming;
-    const answer = this.ask(path, { signal }).then((response) => response.arrayBuffer());
+    const answer = this.ask(path, { signal }).then((response) => response.arrayBuffer().catch(unanswered));
     const forget = () => this.coming.get(path) === answer && this.coming.delete(path);
     signal?.addEventListener("abort", forget);
     answer.then(() => setTimeout(forget, 1000), forget);
@@ -64,24 +64,28 @@ export class Api {
   }
 
   async post<T>(path: string, body: string): Promise<T> {
-    return (await this.ask(path, { method: "POST", body, headers: { "Content-Type": "application/json" } })).json();
+    const response = await this.ask(path, { method: "POST", body, headers: { "Content-Type": "application/json" } });
+    return response.json().catch(unanswered);
   }
 
   /** A file to save, and the name that the server gives it. */
-  async file(path: string): Promise<{ name: string | undefined; data: Blob }> {
-    const response = await this.ask(path, {});
+  async file(path: string, signal?: AbortSignal): Promise<{ name: string | undefined; data: Blob }> {
+    const response = await this.ask(path, { signal });
     const said = response.headers.get("content-disposition") ?? "";
-    return { name: /filename="([^"]+)"/.exec(said)?.[1], data: await response.blob() };
+    return { name: /filename="([^"]+)"/.exec(said)?.[1], data: await response.blob().catch(unanswered) };
   }
 
   private async ask(path: string, init: RequestInit): Promise<Response> {
-    const response = await this.transport(path, init).catch((error: unknown) => {
-      throw error instanceof TypeError ? new Refused(t("The explorer does not answer. Is it still running?"), null) : error;
-    });
+    const response = await this.transport(path, init).catch(unanswered);
     if (response.ok) return response;
     const said = await response.json().catch(() => null);
     throw new Refused(said?.error?.message ?? `${response.status} ${response.statusText}`, said?.error?.argument ?? null);
   }
+}
+
+/** A connection that fails or ends too early, in words of the page and not of the browser. */
+function unanswered(error: unknown): never {
+  throw error instanceof TypeError ? new Refused(t("The explorer does not answer. Is it still running?"), null) : error;
 }
 
 export function overHttp(base: string): Transport {

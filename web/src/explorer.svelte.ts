@@ -23,6 +23,8 @@ export interface Note {
   /** What else is to be known, a line each. */
   more?: string[];
   wrong: boolean;
+  /** Ends the work that the note is about, where there is any. */
+  cancel?: () => void;
 }
 
 /** What a reader sees first of each mechanism. */
