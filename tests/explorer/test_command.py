@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from urllib.parse import parse_qs
 
 import pytest
 from click.testing import CliRunner
@@ -92,6 +93,27 @@ def test_ctrl_c_does_not_wait_for_work_or_half_a_request(static, tmp_path):
         half.close()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "state"),
+    [
+        ((), {}),
+        (("rope", "alibi(4)"), {"e": ["RoPE(64)", "alibi(4)"]}),
+        (("rope", "--text", "犬 が"), {"e": ["RoPE(64)"], "text": ["犬 が"]}),
+        (("dog bites man",), {"text": ["dog bites man"]}),
+        (("--load", "mine.py", "plain", "rope"), {"e": ["plain", "RoPE(64)"]}),
+    ],
+)
+def test_it_opens_at_the_encodings_that_are_named(monkeypatch, tmp_path, arguments, state):
+    served = []
+    monkeypatch.setattr(serve, "serve", lambda **options: served.append(options))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(MINE)
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    query = parse_qs(served[0]["query"].removeprefix("?"))
+    assert query == (state and {"v": ["1"], **state})
+
+
 def test_a_port_in_use_is_a_sentence_and_the_next_one(static):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
@@ -138,6 +160,9 @@ def test_ipv6_has_brackets(static):
         (("--host", "ü..example"), "host must be an address or a name"),
         (("--lang", "fr"), "'fr' is not one of 'en', 'ja', 'zh-Hans', 'zh-Hant'"),
         (("--load", "none.py"), "file must be a Python file that exists; got none.py"),
+        (("rpoe",), "no encoding is called 'rpoe'; did you mean rope?"),
+        (("rope", "the dog"), "a sentence is given by --text 'the dog'"),
+        (("rope", "alibi", "t5", "xpos", "fire"), "encodings must be at most 4; got 5"),
     ],
 )
 def test_what_is_wrong_is_a_sentence(monkeypatch, static, arguments, message):

@@ -8,11 +8,20 @@ from typing import Any
 
 import click
 
-from posenc.cli.usage import Language, from_files, install, usage
+from posenc.cli.usage import (
+    Language,
+    encodings_or_text,
+    from_files,
+    install,
+    of_encodings,
+    usage,
+)
 from posenc.messages import LANGUAGES
 
 
 @click.command()
+@of_encodings
+@click.option("--text", metavar="SENTENCE", help="Sentence to begin with.")
 @click.option("--port", default=8765, show_default=True, help="Port, or the next free one.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
 @click.option("--no-open", is_flag=True, help="Print the address and open no browser.")
@@ -21,6 +30,8 @@ from posenc.messages import LANGUAGES
 @click.option("--lang", type=Language(LANGUAGES), help="Language. [default: the browser's]")
 @click.option("--json", "as_json", is_flag=True, help="Print the address as one JSON object.")
 def explore(
+    names: tuple[str, ...],
+    text: str | None,
     port: int,
     host: str,
     no_open: bool,
@@ -31,8 +42,12 @@ def explore(
 ) -> None:
     """Open the explorer: type a sentence, see its positional encoding.
 
+    An ENCODING to begin with, up to four, is a name (`posenc list`), an expression such as
+    "RoPE(64, base=5e5)", a model's config.json, package.module:name, or a name in a file of --load.
+
     \b
     posenc explore
+    posenc explore rope alibi --text "dog bites man"
     posenc explore --load mine.py --lang ja
 
     JSON: {"address"}, before it serves; Ctrl-C stops it.
@@ -47,6 +62,7 @@ def explore(
             f"{library} is not installed; the explorer needs: {install('explorer')}"
         ) from error
     from posenc import find
+    from posenc.explorer.encodings import page_query
     from posenc.text import from_file
 
     loaded: dict[str, Any] = {}
@@ -55,13 +71,16 @@ def explore(
     own = None if tokenizer is None else usage(lambda: from_file(tokenizer))
     if not 0 <= port < 65_536:
         raise click.BadParameter(f"must be 0 .. 65535; got {port}", param_hint="--port")
+    others, text = encodings_or_text(tuple(each for each in names if each not in loaded), text)
+    chosen = [each for each in names if each in loaded or each in others]
+    query = usage(lambda: page_query(chosen, loaded, text=text, lang=lang))
     usage(
         lambda: serve(
             host=host,
             port=port,
             loaded=loaded,
             tokenizer=own,
-            query=f"?v=1&lang={lang}" if lang else "",
+            query=query if chosen or text or lang else "",
             open_page=not no_open,
             say=_say_json if as_json else click.echo,
         )

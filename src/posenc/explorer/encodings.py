@@ -1,14 +1,16 @@
 """What there is to choose from, and what the page must know of an encoding to show it."""
 
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
+from urllib.parse import urlencode
 
 from posenc.encodings import catalogue
 from posenc.explorer import controls, limits
 from posenc.explorer.answers import number_of_channels
 from posenc.explorer.parameters import Refused
 from posenc.expressions import Call, called, spelling
-from posenc.find import VARIANTS, example
+from posenc.find import VARIANTS, example, found, spelled
 from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores
 from posenc.messages import translator
 from posenc.views.bias import reach
@@ -78,6 +80,44 @@ def told(
         call, value = controls.changed(call, name, text)
     made = {"maker": call.maker, "makers": controls.ways(call), "fields": controls.fields(call)}
     return {"expression": str(call), "name": name_of(call), "loaded": False} | made | _seen(value)
+
+
+def page_query(
+    given: Iterable[Encoding | str],
+    own: dict[str, Encoding],
+    *,
+    text: str | None = None,
+    lang: str | None = None,
+) -> str:
+    """The query of the page that shows these encodings: values, names, expressions or configs.
+
+    What no expression makes is put into `own`, by the name that the page has for it.
+
+    >>> page_query(["rope", "ALiBi(4)"], {}, text="dog bites man")
+    '?v=1&e=RoPE%2864%29&e=ALiBi%284%29&text=dog+bites+man'
+    """
+    names = [name for each in given for name in _page_names(each, own)]
+    if len(names) > limits.ENCODINGS:
+        raise ValueError(f"encodings must be at most {limits.ENCODINGS}; got {len(names)}")
+    state = {"v": 1, "e": names, "text": text, "lang": lang}
+    return "?" + urlencode({key: value for key, value in state.items() if value}, doseq=True)
+
+
+def _page_names(given: Encoding | str, own: dict[str, Encoding]) -> Iterator[str]:
+    """What the page calls each encoding: its expression, or the name of one of your own."""
+    if isinstance(given, str) and given in own:
+        yield given
+        return
+    for name, value in ({"": given} if isinstance(given, Encoding) else found(given)).items():
+        # what was typed as an expression stays as it was typed
+        text = name if name == given and "(" in name else spelling(value)
+        try:
+            known = spelled(text) == value
+        except (ValueError, TypeError):
+            known = False
+        if not known:
+            own[text] = value
+        yield text
 
 
 def _seen(value: Encoding) -> dict[str, Any]:

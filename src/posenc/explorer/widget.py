@@ -3,16 +3,15 @@
 import logging
 import re
 from typing import Any
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from posenc.explorer import replies
 from posenc.explorer.answers import config
 from posenc.explorer.app import ENDPOINTS, answered, read
+from posenc.explorer.encodings import page_query
 from posenc.explorer.exports import File
 from posenc.explorer.page import MISSING, STATIC
 from posenc.explorer.parameters import Refused, language
-from posenc.expressions import spelling
-from posenc.find import found, spelled
 from posenc.hints import hinted
 from posenc.mechanisms import Encoding
 from posenc.messages import told, translator
@@ -37,9 +36,7 @@ def explore(*encodings: Encoding | str, text: str | None = None, lang: str | Non
     if not scripts:
         raise ValueError(MISSING)
     own: dict[str, Encoding] = {}
-    names = [_name(each, own) for each in encodings]
-    state = {"v": 1, "e": names, "text": text, "lang": lang}
-    query = "?" + urlencode({k: v for k, v in state.items() if v}, doseq=True)
+    query = page_query(encodings, own, text=text, lang=lang)
 
     class Widget(anywidget.AnyWidget):
         """The page; what it asks comes as messages and is answered by this kernel."""
@@ -88,16 +85,3 @@ def _answered(
             data = bytes(made) if isinstance(made, memoryview) else replies.as_json(made)
             return 200, endpoint.media, data
     return 404, replies.JSON, replies.error(replies.not_there(translator(language(query))))
-
-
-def _name(encoding: Encoding | str, own: dict[str, Encoding]) -> str:
-    """What the page calls the encoding: its expression, or the name of one of your own."""
-    value = encoding if isinstance(encoding, Encoding) else next(iter(found(encoding).values()))
-    text = encoding if isinstance(encoding, str) and "(" in encoding else spelling(value)
-    try:
-        known = spelled(text) == value
-    except (ValueError, TypeError):
-        known = False
-    if not known:
-        own[text] = value
-    return text
