@@ -138,3 +138,54 @@ def test_lists_are_checked_before_a_library_narrows_them(xp):
     for far in (2**24, 2**32 + 1, 2**40):
         with pytest.raises(ValueError, match="positions must lie between"):
             pe.Sinusoidal(8).add(x, [far])
+
+
+@pytest.mark.parametrize(
+    ("q", "k"),
+    [
+        (np.array([2**32 - 1, 5], "u4"), np.array([2**32 - 1, 2**32 - 4, 5], "u4")),
+        (np.array([2**31 - 1, -(2**31), 7], "i4"), np.array([-(2**31), 2**31 - 1, -9], "i4")),
+        (np.array([-5, 2**24], "i4"), np.array([2**32 - 1, 2**31 + 3, 0], "u4")),
+    ],
+)
+@pytest.mark.parametrize("jitted", [True, False])
+def test_distances_that_32_bits_cannot_hold_never_wrap_in_jax(q, k, jitted):
+    """2^32 - 1 as an int32 is -1; near ones stay exact, far ones end just below 2^31."""
+    import jax
+    import jax.numpy as jnp
+
+    call = jax.jit(pe.distances) if jitted else pe.distances
+    ours = np.asarray(call(jnp.asarray(q), jnp.asarray(k))).astype(np.int64)
+    truth = q.astype(np.int64)[:, None] - k.astype(np.int64)
+    ended = np.clip(truth, 128 - 2**31, 2**31 - 128)
+    # q, k and their difference are each rounded to a float32 of 2^32 at most, whose halves of
+    # steps are 2^7, where 2^30 is reached; below it all is exact
+    far = abs(truth) >= 2**29
+    assert (abs(ours - ended)[far] <= 3 * 2**7).all()
+    assert np.array_equal(ours[~far], truth[~far])
+
+
+@pytest.mark.parametrize("kind", [pe.ALiBi, pe.T5Bias, pe.KERPLE], ids=lambda k: k.__name__)
+def test_no_bias_takes_a_position_of_32_bits_for_a_negative_one(kind):
+    import jax
+    import jax.numpy as jnp
+
+    encoding = kind(2)
+    params = encoding.init(np.random.default_rng(0)) or None
+    q, k = np.array([2**32 - 1, 2**31], "u4"), np.array([5, 9], "u4")
+    on_jax = None if params is None else {name: jnp.asarray(x) for name, x in params.items()}
+    ours = jax.jit(lambda q, k: encoding.bias(q, k, on_jax))(jnp.asarray(q), jnp.asarray(k))
+    within = np.minimum(q.astype(np.int64), 2**31 - 128)  # where JAX's distances end
+    truth = encoding.bias(within, k.astype(np.int64), params)
+    assert np.allclose(np.asarray(ours), truth, rtol=1e-5)
+
+
+def test_fire_takes_no_position_of_32_bits_for_a_negative_one():
+    import jax
+    import jax.numpy as jnp
+
+    q, k = np.array([2**32 - 1], "u4"), np.array([5], "u4")
+    call = jax.jit(lambda q, k: pe.FIRE(1).ratios(q, k, jnp.float32(0.1), jnp.float32(1.0)))
+    truth = pe.FIRE(1).ratios(q.astype(np.int64), k.astype(np.int64), 0.1, 1.0)
+    # the distance ends at half of what it is, the position itself does not
+    assert abs(np.asarray(call(q, k)) - truth).max() <= 1.01 * np.log(2) / np.log(0.1 * 2**32)

@@ -14,6 +14,7 @@ from posenc import rules
 from posenc.arrays import (
     Array,
     cast,
+    clip,
     default_float,
     host,
     is_array,
@@ -194,7 +195,7 @@ def distances(q_pos: Any, k_pos: Any, /, *, like: Array | None = None) -> Array:
             "q_pos and k_pos must have one batch; "
             f"got shapes {tuple(q_pos.shape)} and {tuple(k_pos.shape)}"
         )
-    return _widened(q_pos)[..., :, None] - _widened(k_pos)[..., None, :]
+    return _difference(q_pos[..., :, None], k_pos[..., None, :])
 
 
 @hinted("randomised")
@@ -345,10 +346,23 @@ def _given(values: np.ndarray, like: Array | None) -> Array:
     return send(values, like, dtype=dtype)
 
 
+def _difference(q: Array, k: Array) -> Array:
+    """q - k; small and unsigned whole numbers wrap, so it is taken in wide signed ones."""
+    if not (is_integer(q) and is_integer(k)):
+        return _widened(q) - _widened(k)
+    xp = namespace(q=q, k=k)
+    difference = _widened(q) - _widened(k)
+    narrow = (xp.int8, xp.int16, xp.uint8, xp.uint16)
+    if whole_dtype(xp) != xp.int32 or (q.dtype in narrow and k.dtype in narrow):
+        return difference
+    # JAX's widest whole numbers have 32 bits and wrap too: what is too far for them is rounded to
+    # a float and ends at the largest float below 2^31
+    rounded = cast(q, xp.float32) - cast(k, xp.float32)
+    far = cast(clip(rounded, least=128.0 - 2**31, most=2**31 - 128.0), xp.int32)
+    return xp.where(abs(rounded) < 2**30, difference, far)
+
+
 def _widened(positions: Array) -> Array:
-    """Small and unsigned whole numbers wrap, so distances are taken in wide signed ones."""
-    return (
-        cast(positions, whole_dtype(namespace(positions=positions)))
-        if is_integer(positions)
-        else positions
-    )
+    if not is_integer(positions):
+        return positions
+    return cast(positions, whole_dtype(namespace(positions=positions)))
