@@ -159,6 +159,28 @@ def test_biases_that_hide_keys_are_sound():
     assert report["relative"].verdict == "holds"
 
 
+@dataclass(frozen=True)
+class HiddenHead(Window):
+    """The second head sees nothing."""
+
+    @property
+    def traits(self):
+        return pe.Traits(any_length=True, ordered=True, decays=True)
+
+    def bias(self, q_pos, k_pos, params=None):
+        made = pe.ALiBi(self.heads).bias(q_pos, k_pos)
+        made[..., 1, :, :] = -np.inf
+        return made
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_head_that_hides_all_its_keys_is_left_out():
+    report = check(HiddenHead())
+    assert report.failed == (), str(report)
+    assert report["ordered"].verdict == report["decays"].verdict == "holds"
+    assert "nan" not in report["decays"].detail
+
+
 def test_what_is_hidden_must_stay_so():
     @dataclass(frozen=True)
     class Flickers(Window):

@@ -38,14 +38,17 @@ def decays(subject: Subject, rng: np.random.Generator) -> Measured:
     p, zero = subject.points(distances), subject.points(np.zeros(1, dtype=int))
     x = np.ones((*subject.queries(rng, 1).shape[:-2], 1, subject.dim))
     tall = np.broadcast_to(x, (*x.shape[:-2], len(p), subject.dim))
-    aligned = subject.scored(tall, x, p, zero)[..., 0] - subject.scored(x, x, zero, zero)[..., 0]
-    aligned = aligned + np.abs(subject.scored(x, x, zero, zero)[..., 0])
-    aligned = aligned.reshape(-1, len(p)).mean(axis=0)
+    own = subject.scored(x, x, zero, zero)[..., 0]
+    own = np.where(np.isfinite(own), own, np.nan)  # a head that hides even that says nothing
+    aligned = subject.scored(tall, x, p, zero)[..., 0] - own + np.abs(own)
+    aligned = aligned.reshape(-1, len(p))
+    shown = np.isfinite(aligned).any(axis=0)
+    aligned = np.where(shown, _seen_mean(aligned, axis=0)[0], -np.inf)
     near, last = aligned[distances <= 4].max(), aligned[distances > far // 4].max()
     q, k = subject.queries(rng, len(p)), subject.queries(rng, 1)
     random = subject.scored(q, k, p, zero)[..., 0]
     spread = [
-        float(np.ptp(random[..., part], axis=-1).mean()) if part.any() else 0.0
+        _spread(random[..., part]) if part.any() else 0.0
         for part in (distances <= 64, distances > 64)
     ]
     told = f"random q and k range over {spread[0]:.1f} near, {spread[1]:.1f} far"
@@ -85,6 +88,17 @@ def ordered(subject: Subject, rng: np.random.Generator) -> Measured:
 
 def _centred(made: np.ndarray) -> np.ndarray:
     """Logits without what all keys of a query share, which no softmax sees; hidden keys stay."""
+    return np.where(np.isfinite(made), made - _seen_mean(made, axis=-1), made)
+
+
+def _seen_mean(made: np.ndarray, *, axis: int) -> np.ndarray:
+    """The mean along an axis, which stays, of what is not hidden; 0 where all is."""
     seen = np.isfinite(made)
-    shared = np.mean(made, axis=-1, keepdims=True, where=seen)
-    return np.where(seen, made - np.where(np.isfinite(shared), shared, 0.0), made)
+    count = np.maximum(seen.sum(axis=axis, keepdims=True), 1)
+    return np.where(seen, made, 0.0).sum(axis=axis, keepdims=True) / count
+
+
+def _spread(made: np.ndarray) -> float:
+    """From the least logit of a head that is not hidden to its largest, on average."""
+    rows = [row[np.isfinite(row)] for row in made.reshape(-1, made.shape[-1])]
+    return float(np.mean([np.ptp(row) for row in rows if row.size] or [0.0]))
