@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import posenc as pe
-from posenc.torch import AddPositions, BiasLogits, attend
+from posenc.torch import AddPositions, BiasLogits, RotateQK, ScoreQK, attend
 
 Q = torch.zeros(2, 4, 5, 8)
 K = torch.zeros(2, 2, 7, 8)
@@ -38,14 +38,91 @@ class TurnsOfNumPy(pe.Rotary):
         return np.cos(angles).astype(dtype), np.sin(angles).astype(dtype)
 
 
+@dataclass(frozen=True)
+class UncastTurns(pe.Rotary):
+    def cos_sin(self, positions, *, dtype=None):
+        angles = np.asarray(positions)[..., None] * np.ones(4)
+        return np.cos(angles), np.sin(angles)
+
+
+@dataclass(frozen=True)
+class ScoresOfNumPy(pe.Scores):
+    def scores(self, q, k, q_pos, k_pos, params=None):
+        return np.asarray(q) @ np.swapaxes(np.asarray(k), -1, -2)
+
+
+@dataclass(frozen=True)
+class AddsOfNumPy(pe.Additive):
+    dim: int = 8
+    casts: bool = False
+
+    def encode(self, positions, params=None, *, dtype=None):
+        made = np.ones((*positions.shape, self.dim))
+        return made.astype(dtype) if self.casts else made
+
+
+@dataclass(frozen=True)
+class Refuses(pe.Scores):
+    def scores(self, q, k, q_pos, k_pos, params=None):
+        raise TypeError("tensors are not for me")
+
+
+OF_NUMPY = "must be of the library of the positions, torch; got an array of numpy"
+NO_DTYPE = "must take arrays and dtypes of torch; Cannot interpret 'torch.float32' as a data type"
+SQUARE = torch.zeros(1, 4, 5, 8)
+P = torch.arange(5)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: pe.logits(ScoresOfNumPy(), Q, K[:, :, :5], P, P),
+            f"scores of ScoresOfNumPy {OF_NUMPY}",
+        ),
+        (
+            lambda: ScoreQK(ScoresOfNumPy())(Q, K[:, :, :5], P),
+            f"scores of ScoresOfNumPy {OF_NUMPY}",
+        ),
+        (
+            lambda: pe.logits(Refuses(), SQUARE, SQUARE, P, P),
+            "scores of Refuses must take arrays and dtypes of torch; tensors are not for me",
+        ),
+        (
+            lambda: pe.logits(AddsOfNumPy(), SQUARE, SQUARE, P, P),
+            f"encode of AddsOfNumPy {OF_NUMPY}",
+        ),
+        (lambda: AddPositions(AddsOfNumPy())(SQUARE), f"encode of AddsOfNumPy {OF_NUMPY}"),
+        (
+            lambda: AddPositions(AddsOfNumPy(casts=True))(SQUARE),
+            f"encode of AddsOfNumPy {NO_DTYPE}",
+        ),
+        (
+            lambda: BiasLogits(OfNumPy(4))(torch.zeros(1, 4, 5, 5), P),
+            f"bias of OfNumPy {OF_NUMPY}",
+        ),
+        (lambda: BiasLogits(OfNumPy(4)).bias(P), f"bias of OfNumPy {OF_NUMPY}"),
+        (lambda: RotateQK(UncastTurns())(SQUARE, SQUARE, P), f"cos_sin of UncastTurns {OF_NUMPY}"),
+        (
+            lambda: pe.logits(UncastTurns(), SQUARE, SQUARE, P, P),
+            f"cos_sin of UncastTurns {OF_NUMPY}",
+        ),
+    ],
+)
+def test_an_encoding_of_another_library_is_named(call, message):
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+        call()
+
+
 CASES = [
+    ({"encoding": ScoresOfNumPy()}, f"scores of ScoresOfNumPy {OF_NUMPY}"),
     (
         {"encoding": OfNumPy(4)},
         "bias of OfNumPy must be of the library of the positions, torch; got an array of numpy",
     ),
     (
         {"encoding": TurnsOfNumPy()},
-        "cos_sin of TurnsOfNumPy must take positions and a dtype of torch; "
+        "cos_sin of TurnsOfNumPy must take arrays and dtypes of torch; "
         "Cannot interpret 'torch.float32' as a data type",
     ),
     (

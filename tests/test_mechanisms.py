@@ -140,6 +140,12 @@ def test_bad_entry_points_are_named(monkeypatch, name, value, message):
 
 
 BUILTIN = [kind for _, kind in pe.encodings.BUILTIN]
+ENCODINGS = [
+    *map(example, BUILTIN),
+    pe.Tempered(pe.RoPE(8), pe.LogN(2)),
+    pe.Tempered(pe.AxialRoPE.split(8), pe.LogN(2)),
+    pe.Tempered(pe.NoPE(), pe.LogN(2)),
+]
 
 
 def calls(encoding, p, array, params):
@@ -161,12 +167,11 @@ def calls(encoding, p, array, params):
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch"])
-@pytest.mark.parametrize("kind", BUILTIN)
-def test_wherever_positions_go_a_list_will_do(kind, library):
+@pytest.mark.parametrize("encoding", ENCODINGS, ids=str)
+def test_wherever_positions_go_a_list_will_do(encoding, library):
     import torch
 
     array = np.asarray if library == "numpy" else torch.from_numpy
-    encoding = example(kind)
     params = {name: array(x) for name, x in encoding.init(np.random.default_rng(0)).items()} or None
     listed = [0, 1, 4] if encoding.axes is None else [[a] * encoding.axes for a in (0, 1, 4)]
     arrays = array(np.array(listed))
@@ -188,9 +193,8 @@ def _parts(made):
     return made if isinstance(made, tuple) else () if made is None else (made,)
 
 
-@pytest.mark.parametrize("kind", BUILTIN)
-def test_params_that_an_encoding_does_not_have_are_refused(kind):
-    encoding = example(kind)
+@pytest.mark.parametrize("encoding", ENCODINGS, ids=str)
+def test_params_that_an_encoding_does_not_have_are_refused(encoding):
     params = encoding.init(np.random.default_rng(0))
     p = np.arange(3) if encoding.axes is None else np.zeros((3, encoding.axes), dtype=int)
     message = (

@@ -14,6 +14,7 @@ RNG = np.random.default_rng(0)
 S, L = pe.Sinusoidal(8), pe.Learned(4, 8)
 TABLE = L.init(RNG)
 X = np.zeros((2, 3, 8))
+HEADS = torch.zeros(2, 1, 2, 3, 8)  # q and k of two heads
 
 CASES = [
     # dims, bases and other plain arguments
@@ -236,6 +237,21 @@ CASES = [
         TypeError,
         "positions and params must come from one array library; got positions of torch, params of "
         "numpy; convert the params, or give the positions as a list",
+    ),
+    (
+        lambda: pe.FIRE(2).bias(torch.arange(3), torch.arange(3), pe.FIRE(2).init(RNG)),
+        TypeError,
+        "positions and params must come from one array library; got positions of torch, params of "
+        "numpy; convert the params, or give the positions as a list",
+    ),
+    *(
+        (
+            lambda e=e: pe.logits(e, *HEADS, torch.arange(3), torch.arange(3), e.init(RNG)),
+            TypeError,
+            "q and params must come from one array library; got q of torch, params of numpy; "
+            "convert the params",
+        )
+        for e in (pe.Shaw(8, 2), pe.TransformerXL(2, 8))
     ),
     (
         lambda: S.add(X, [0, 1]),

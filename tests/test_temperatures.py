@@ -119,6 +119,10 @@ def test_a_tempered_encoding_takes_the_positions_of_its_encoding(rng):
         pe.Tempered(pe.RoPE(8), pe.Llama4Temperature()),
         pe.Tempered(pe.RoPE(8), pe.SSMax(0.0)),
         pe.Tempered(pe.NoPE(), pe.SSMax()),
+        pe.Tempered(pe.RoPE(8, scaling=pe.DynamicNTK(2.0, 16)), pe.LogN(16)),
+        pe.Tempered(
+            pe.RoPE(8, scaling=pe.LongRoPE((1.0,) * 4, (2.0,) * 4, 16, factor=2.0)), pe.LogN(16)
+        ),
     ],
     ids=str,
 )
@@ -129,3 +133,13 @@ def test_a_tempered_encoding_claims_what_is_left_and_the_doctor_agrees(encoding)
     assert not own.relative
     assert own.ordered == (inner.ordered and encoding.temperature != pe.SSMax(0.0))
     assert check(encoding).ok
+
+
+def test_a_tempered_encoding_depends_on_the_length_as_its_own_does():
+    rope = pe.RoPE(8, scaling=pe.DynamicNTK(2.0, 16))
+    tempered = pe.Tempered(rope, pe.LogN(16))
+    assert not tempered.settled
+    assert tempered.at(64) == pe.Tempered(rope.at(64), pe.LogN(16))
+    assert tempered.at(64).settled
+    assert pe.Tempered(pe.RoPE(8), pe.LogN(16)).settled
+    assert pe.ALiBi(2).at(9) == pe.ALiBi(2)

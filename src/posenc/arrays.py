@@ -52,7 +52,8 @@ def namespace(**arrays: Array) -> ModuleType:
         listed = ", ".join(f"{name} of {library(array)}" for name, array in arrays.items())
         hint = "; position builders take like=x" if "positions" in arrays else ""
         if "params" in arrays:  # either may be meant
-            hint = "; convert the params, or give the positions as a list"
+            hint = "; convert the params"
+            hint += ", or give the positions as a list" if "positions" in arrays else ""
         raise TypeError(
             f"{' and '.join(arrays)} must come from one array library; got {listed}{hint}"
         )
@@ -66,7 +67,7 @@ def library(array: Array) -> str:
 
 def same_library(name: str, array: Array, positions: Array) -> None:
     """Say that `array` must be of the library of the positions."""
-    if library(array) != library(positions):
+    if namespace(array=array).__name__ != namespace(positions=positions).__name__:
         raise TypeError(
             f"{name} must be of the library of the positions, {library(positions)}; "
             f"got an array of {library(array)}"

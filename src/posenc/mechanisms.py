@@ -19,7 +19,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -92,6 +92,8 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
     """Whether the products of queries and keys are divided by sqrt(dim); T5 does not."""
     causal_only: bool = False
     """Whether it is meant for keys at or behind their query only."""
+    settled: bool = True
+    """Whether it is the same in a text of any length, so that rotated keys may be cached."""
     about: About = About()
     """Its paper, the models that have it, and what no check can measure."""
 
@@ -107,6 +109,11 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
         """Fresh parameters by name; none, unless the encoding has some."""
         rules.generator("rng", rng)
         return {}
+
+    def at(self, length: int) -> Self:
+        """This encoding for a text of `length` tokens: itself, unless it depends on that."""
+        rules.whole("length", length, least=1)
+        return self
 
 
 class Additive(Encoding):
@@ -124,7 +131,7 @@ class Additive(Encoding):
         """scale x + e(p) for x (…, seq, dim), in the dtype of x; 16-bit sums are rounded once."""
         positions = matched("x", x, positions, axes=self.axes)
         wide = working(namespace(x=x), x.dtype)
-        encoded = _aligned(self.encode(positions, params, dtype=wide), x)
+        encoded = _aligned(_made(self, self.encode, positions, positions, params, dtype=wide), x)
         if tuple(encoded.shape[-2:]) != tuple(x.shape[-2:]):
             raise ValueError(
                 f"x must have the shape of its encoding, (…, seq, dim) = {tuple(encoded.shape)}; "
@@ -143,8 +150,6 @@ class Rotary(Encoding):
 
     pairing: Pairing = "interleaved"
     rotated: Rotated = "leading"
-    settled: bool = True
-    """Whether angles are the same in a text of any length, so that rotated keys may be cached."""
 
     @abstractmethod
     def cos_sin(self, positions: Any, *, dtype: Dtype = None) -> tuple[Array, Array]:
@@ -153,11 +158,6 @@ class Rotary(Encoding):
     def key_cos_sin(self, positions: Any, *, dtype: Dtype = None) -> tuple[Array, Array]:
         """The same for keys, where they differ from queries (xPos)."""
         return self.cos_sin(positions, dtype=dtype)
-
-    def at(self, length: int) -> "Rotary":
-        """This encoding for a text of `length` tokens: itself, unless its angles depend on that."""
-        rules.whole("length", length, least=1)
-        return self
 
     def rotate(self, x: Array, positions: Any, *, inverse: bool = False) -> Array:
         """R(p) x for x (…, seq, dim), or R(p)^-1 x, in the dtype of x."""
@@ -183,13 +183,8 @@ class Rotary(Encoding):
         dim = getattr(self, "dim", None)
         if dim is not None and x.shape[-1] != dim:
             raise ValueError(f"x must be (…, seq, {dim}); got shape {tuple(x.shape)}")
-        try:
-            cos, sin = tables(positions, dtype=working(namespace(x=x), x.dtype))
-        except TypeError as error:  # NumPy's words for a dtype of another library
-            if "Cannot interpret" not in str(error):
-                raise
-            said = f"cos_sin of {type(self).__name__} must take positions and a dtype of"
-            raise TypeError(f"{said} {library(positions)}; {error}") from error
+        dtype = working(namespace(x=x), x.dtype)
+        cos, sin = _made(self, tables, positions, positions, dtype=dtype)
         return _aligned(cos, x), _aligned(sin, x), None if dim is None else self.rotated
 
 
@@ -277,7 +272,8 @@ def logits(
                 products = _products(q, k, scaled=encoding.scaled)
                 return _biased(products, bias_of(encoding, q_pos, k_pos, params))
             case Scores():
-                return cast(encoding.scores(q, k, q_pos, k_pos, params), q.dtype)
+                scores = _made(encoding, encoding.scores, q_pos, q, k, q_pos, k_pos, params)
+                return cast(scores, q.dtype)
             case _:
                 raise TypeError(
                     "encoding must derive from Additive, Rotary, Bias or Scores; "
@@ -294,9 +290,7 @@ def bias_of(
     heads: int | None = None,
 ) -> Array:
     """`encoding.bias`, or a sentence if that has not the shape (…, head, q, k) of its positions."""
-    made = encoding.bias(q_pos, k_pos, params)
-    if is_array(made):
-        same_library(f"bias of {type(encoding).__name__}", made, q_pos)
+    made = _made(encoding, encoding.bias, q_pos, q_pos, k_pos, params)
     seq = -1 if encoding.axes is None else -2
     rows = tuple(q_pos.shape[:seq]) or tuple(k_pos.shape[:seq])
     heads = getattr(encoding, "heads", heads)
@@ -311,6 +305,25 @@ def bias_of(
         f"bias of {type(encoding).__name__} must be an array ({listed}); "
         f"got {type(made).__name__ if shape is None else f'shape {shape}'}"
     )
+
+
+def _made(
+    encoding: Encoding, method: Callable[..., Any], positions: Array, *given: Any, **options: Any
+) -> Any:
+    """What `method` of `encoding` returns, or a sentence if it knows another library only."""
+    try:
+        made = method(*given, **options)
+    except TypeError as error:
+        ours = type(encoding).__module__.startswith("posenc.")  # which says itself what is wrong
+        if ours or isinstance(positions, np.ndarray):
+            raise
+        name = f"{method.__name__} of {type(encoding).__name__}"
+        wanted = f"arrays and dtypes of {library(positions)}"
+        raise TypeError(f"{name} must take {wanted}; {error}") from error
+    for array in made if isinstance(made, tuple) else (made,):
+        if is_array(array):
+            same_library(f"{method.__name__} of {type(encoding).__name__}", array, positions)
+    return made
 
 
 def grouped(name: str, k: Array, q: Array) -> Array:

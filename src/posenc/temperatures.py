@@ -6,8 +6,8 @@ it is a constant on cosines and sines, and so is part of its scaling.
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from posenc.mechanisms import (
     settled,
 )
 from posenc.messages import said
-from posenc.positions import LIMIT, ranked
+from posenc.positions import LIMIT, as_arrays, ranked
 
 
 class Temperature(ABC):
@@ -151,7 +151,7 @@ class Tempered(Scores):
                 "temperature must be a Temperature; got {temperature!r}",
                 temperature=self.temperature,
             )
-        for name in ("about", "axes", "causal_only", "fixed", "scaled", "dim", "heads"):
+        for name in ("about", "axes", "causal_only", "fixed", "scaled", "settled", "dim", "heads"):
             if hasattr(self.encoding, name):
                 object.__setattr__(self, name, getattr(self.encoding, name))
 
@@ -171,9 +171,14 @@ class Tempered(Scores):
         """Those of the encoding."""
         return self.encoding.init(rng)
 
+    def at(self, length: int) -> Self:
+        """The encoding for a text of `length` tokens, with the same temperature."""
+        return replace(self, encoding=self.encoding.at(length))
+
     def scores(
         self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
     ) -> Array:
+        q_pos, k_pos = as_arrays(q_pos, k_pos, like=q)
         wide = working(namespace(q=q), q.dtype)  # a half is rounded once, by `logits`
         made = logits(self.encoding, cast(q, wide), cast(k, wide), q_pos, k_pos, params)
         return made * self.row_factors(made, q_pos)
@@ -182,6 +187,8 @@ class Tempered(Scores):
         self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
     ) -> tuple[Array, Array] | None:
         """Where only q and k are touched, the factors ride on q."""
+        q_pos, k_pos = as_arrays(q_pos, k_pos, like=q)
+        self._check_params(params)
         if isinstance(self.encoding, Rotary):
             rotary = settled(self.encoding, q_pos, k_pos)
             q, k = rotary.rotate(q, q_pos), rotary.rotate_keys(k, k_pos)
@@ -200,7 +207,13 @@ class Tempered(Scores):
         """What the encoding does to values: a temperature does nothing to them."""
         if isinstance(self.encoding, Scores):
             return self.encoding.mixed(weights, v, q_pos, k_pos, params)
+        self._check_params(params)
         return weights @ v
+
+    def _check_params(self, params: Params | None) -> None:
+        """Refuse any for an encoding that learns nothing; others refuse what they do not have."""
+        if isinstance(self.encoding, Rotary | NoPE):
+            rules.known_params(params)
 
     def row_factors(self, x: Array, q_pos: Array) -> Array:
         """Factors beside the rows of x (…, q, channel); on several axes time, the first, counts."""

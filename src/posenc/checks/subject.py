@@ -30,10 +30,7 @@ class Subject:
     def __init__(self, encoding: Encoding, *, seed: int = 0):
         self.whole = encoding
         """As it was given: `encoding` is that for one length, where angles depend on the length."""
-        unsettled = isinstance(encoding, Rotary) and not encoding.settled
-        self.encoding = (
-            encoding.at(LENGTH) if isinstance(encoding, Rotary) and unsettled else encoding
-        )
+        self.encoding = encoding if encoding.settled else encoding.at(LENGTH)
         self.library = getattr(encoding, "library", "numpy")
         self.params = encoding.init(np.random.default_rng(seed))
         self.refusal: str | None = None

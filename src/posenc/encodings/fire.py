@@ -107,7 +107,9 @@ class FIRE(Bias):
         rules.known_params(params, *shapes)
         given = {name: named(params, name, shape) for name, shape in shapes.items()}
         q_pos, k_pos = as_arrays(q_pos, k_pos, like=given["w1"])
-        xp = namespace(positions=q_pos, **given)
+        for weights in given.values():
+            namespace(positions=q_pos, params=weights)
+        xp = namespace(positions=q_pos)
         wide = working(xp, given["w1"].dtype)
         c, multiplier, w1, b1, w2, b2 = (cast(weights, wide) for weights in given.values())
         x = self.ratios(q_pos, k_pos, c, multiplier)

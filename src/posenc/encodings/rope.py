@@ -1,7 +1,7 @@
 """RoPE, the rotary encoding: on one axis, with any scaling; and xPos, which adds a decay to it."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -102,7 +102,7 @@ class RoPE(Rotary):
         """What cosines and sines are multiplied by: 1 unless the scaling has a temperature."""
         return 1.0 if self.scaling is None else self.scaling.scale
 
-    def at(self, length: int) -> "RoPE":
+    def at(self, length: int) -> Self:
         """This encoding for a text of `length` tokens: itself, unless its scaling depends on that.
 
         >>> from posenc import DynamicNTK

@@ -82,7 +82,9 @@ class Shaw(Scores):
         if q.shape[-1] != self.dim:
             raise ValueError(f"q must be (…, seq, {self.dim}); got shape {tuple(q.shape)}")
         xp = namespace(q=q)
-        by_row = q @ xp.matrix_transpose(cast(self._table(params, "key_table"), q.dtype))
+        table = self._table(params, "key_table")
+        namespace(q=q, params=table)
+        by_row = q @ xp.matrix_transpose(cast(table, q.dtype))
         index = _beside_heads(self.rows_of(-whole_distances(q_pos, k_pos, like=q)), by_row)
         shape = (*by_row.shape[:-1], index.shape[-1])
         return xp.take_along_axis(by_row, xp.broadcast_to(index, shape), axis=-1)
@@ -96,8 +98,9 @@ class Shaw(Scores):
         out = weights @ v
         if not self.values:
             return out
-        xp = namespace(weights=weights)
-        table = cast(self._table(params, "value_table"), weights.dtype)
+        table = self._table(params, "value_table")
+        xp = namespace(weights=weights, params=table)
+        table = cast(table, weights.dtype)
         index = _beside_heads(self.rows_of(-whole_distances(q_pos, k_pos, like=v)), weights)
         # the weight that falls on each row of the table, one row at a time: no (q, k, row) array
         by_row = [

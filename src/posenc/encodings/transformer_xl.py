@@ -101,6 +101,8 @@ class TransformerXL(Scores):
         wide = working(xp, q.dtype)
         rules.known_params(params, *self._shapes())
         given = {name: named(params, name, shape) for name, shape in self._shapes().items()}
+        for weights in given.values():
+            namespace(q=q, params=weights)
         q_pos, k_pos = as_arrays(q_pos, k_pos, like=q)
         u, v, w = (cast(weights, wide) for weights in given.values())
         if q.ndim < 3 or q.shape[-3] != self.heads or q.shape[-1] != self.dim:

@@ -6,7 +6,8 @@ from typing import Any
 from torch import Tensor
 
 from posenc.hints import hinted
-from posenc.mechanisms import Bias, Scores, logits
+from posenc.mechanisms import Bias, Scores, bias_of, logits
+from posenc.positions import as_arrays
 from posenc.torch.parameters import EncodingModule, of_kind
 
 
@@ -30,6 +31,7 @@ class BiasLogits(EncodingModule):
 
     def forward(self, logits: Tensor, q_pos: Tensor, k_pos: Tensor | None = None) -> Tensor:
         """Biased logits; k_pos are q_pos unless given."""
+        q_pos, k_pos = as_arrays(q_pos, q_pos if k_pos is None else k_pos, like=logits)
         bias = self.bias(q_pos, k_pos)
         if logits.ndim < 3 or bias.shape[-2:] != logits.shape[-2:]:
             raise ValueError(
@@ -44,7 +46,10 @@ class BiasLogits(EncodingModule):
 
     def bias(self, q_pos: Tensor, k_pos: Tensor | None = None) -> Tensor:
         """b (…, heads, q, k) itself, for a mask of scaled_dot_product_attention, say."""
-        return self.of_bias.bias(q_pos, q_pos if k_pos is None else k_pos, self.tensors())
+        params = self.tensors()
+        like = next(iter((params or {}).values()), None)
+        where = as_arrays(q_pos, q_pos if k_pos is None else k_pos, like=like)
+        return bias_of(self.of_bias, *where, params)
 
 
 class ScoreQK(EncodingModule):

@@ -11,7 +11,7 @@ from posenc.checks.properties.differences import apart, different, larger, size
 from posenc.checks.properties.samples import drawn_places, first_points, halves
 from posenc.checks.properties.twins import taken_for_another
 from posenc.checks.subject import Subject
-from posenc.mechanisms import Bias, Encoding, Rotary, Scores
+from posenc.mechanisms import Bias, Encoding, Scores
 
 
 @check(claimed=always, why="A model must give the same answer twice.")
@@ -79,7 +79,7 @@ def finite(subject: Subject, rng: np.random.Generator) -> Measured:
 
 
 def _decodes(encoding: Encoding) -> bool:
-    return not isinstance(encoding, Rotary) or encoding.settled
+    return encoding.settled
 
 
 @check(claimed=_decodes, why="Generation runs token by token from cached keys.")
