@@ -119,6 +119,18 @@ def test_attention_is_masked_by_a_switch_that_the_link_keeps(visit: Visit) -> No
     assert visit.drawn().state["causal"] == ["no"]
 
 
+def test_a_mask_that_is_needed_cannot_be_switched_off(visiting, address: str) -> None:
+    """The switch offered "off" for what looks back only, and then refused it."""
+    visit: Visit = visiting(address, refusals=True).open(e="FIRE(8)", view="attention")
+    options = visit.page.get_by_label("Causal mask").locator("option")
+    assert options.all_inner_texts() == ["the encoding's default", "on"]
+    visit.open(e="ALiBi(8)", view="attention")
+    assert options.all_inner_texts() == ["the encoding's default", "on", "off"]
+    visit.page.goto(f"{address}?v=1&e=FIRE(8)&view=attention&causal=no")
+    visit.page.locator(".looks [role=alert]", has_text="causal must not be False").wait_for()
+    assert visit.page.get_by_label("Causal mask").input_value() == "no"  # as the link has it
+
+
 def test_the_number_under_the_pointer_is_the_one_in_bold(visit: Visit) -> None:
     visit.open(e="RoPE(64)", view="heatmap", p=3, d=1)
     visit.page.locator("dd.value", has_text="2.2496").wait_for()

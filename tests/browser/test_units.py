@@ -200,13 +200,14 @@ def test_keys_move_down_and_across(units: Units) -> None:
 
 
 def test_a_key_is_above_or_below_and_left_or_right_of_its_query(units: Units) -> None:
-    code = (
-        "({ rowsAway, columnsAway }) => [-4, -1, 0, 1, 6].map((n) => [rowsAway(n), columnsAway(n)])"
-    )
-    assert units.call("reading.svelte", code) == [
-        ["4 rows above", "4 columns left"],
-        ["1 row above", "1 column left"],
-        ["the same row", "the same column"],
-        ["1 row below", "1 column right"],
-        ["6 rows below", "6 columns right"],
+    places = [[-4, 6], [-1, 1], [1, -1], [6, -4], [0, -6], [2, 0], [0, 0]]
+    code = "({ fromQuery }, places) => places.map(([down, across]) => fromQuery(1, down, across))"
+    assert units.call("reading.svelte", code, places) == [
+        "head 1, 4 rows above and 6 columns right of the query",
+        "head 1, 1 row above and 1 column right of the query",
+        "head 1, 1 row below and 1 column left of the query",
+        "head 1, 6 rows below and 4 columns left of the query",
+        "head 1, in the same row as the query, 6 columns left",
+        "head 1, in the same column as the query, 2 rows below",
+        "head 1, key at the query",
     ]

@@ -82,6 +82,8 @@ export interface Told {
   heads: number;
   /** Rows and columns of its maps, where its positions are those of a picture. */
   side: number | null;
+  /** Whether it is meant for keys behind their query only. */
+  causal_only: boolean;
 }
 
 /** The same of one in the list. */
@@ -99,6 +101,7 @@ export interface Kind {
   stride: number;
   heads: number;
   side: number | null;
+  causal_only: boolean;
   title: string;
 }
 

@@ -27,19 +27,25 @@ export function cellOf(explorer: Explorer, image: Image, row: number, column: nu
 }
 
 /** How many rows below the query a key is; above it, where that is negative. */
-export function rowsAway(rows: number): string {
+function rowsAway(rows: number): string {
   const count = number(Math.abs(rows));
-  if (rows === 0) return t("the same row");
   if (rows < 0) return rows === -1 ? t("1 row above") : t("{count} rows above", { count });
   return rows === 1 ? t("1 row below") : t("{count} rows below", { count });
 }
 
 /** The same of columns: to the right of the query, or to its left. */
-export function columnsAway(columns: number): string {
+function columnsAway(columns: number): string {
   const count = number(Math.abs(columns));
-  if (columns === 0) return t("the same column");
   if (columns < 0) return columns === -1 ? t("1 column left") : t("{count} columns left", { count });
   return columns === 1 ? t("1 column right") : t("{count} columns right", { count });
+}
+
+/** Where the key is that a head adds to, from its query. */
+export function fromQuery(head: number, down: number, across: number): string {
+  if (down === 0 && across === 0) return t("head {head}, key at the query", { head });
+  if (down === 0) return t("head {head}, in the same row as the query, {columns}", { head, columns: columnsAway(across) });
+  if (across === 0) return t("head {head}, in the same column as the query, {rows}", { head, rows: rowsAway(down) });
+  return t("head {head}, {rows} and {columns} of the query", { head, rows: rowsAway(down), columns: columnsAway(across) });
 }
 
 /** The cursor by what the encoding makes of it: a dimension, a pair, or a query and a key of a head. */
@@ -51,7 +57,7 @@ export function where(explorer: Explorer): string {
   if (worked === "products" || worked === "attention") return t("query {query}, key {key}", { query: first, key: second });
   if (!flat) {
     const away = (explorer.count - 1) / 2;
-    if (acts === "bias") return t("head {head}, {rows} and {columns} of the query", { head: h + 1, rows: rowsAway(p - away), columns: columnsAway(k - away) });
+    if (acts === "bias") return fromQuery(h + 1, p - away, k - away);
     const spot = { row: p, column: k, channel: d };
     return acts === "rotary" ? t("row {row}, column {column}, pair {channel}", spot) : t("row {row}, column {column}, dimension {channel}", spot);
   }

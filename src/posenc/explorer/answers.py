@@ -15,9 +15,9 @@ from posenc.explorer.parameters import Refused
 from posenc.explorer.unread import unread
 from posenc.expressions import spelling
 from posenc.mechanisms import Encoding, Rotary
+from posenc.messages import Phrase, translator
 from posenc.messages import catalogue as messages_in
 from posenc.messages import told as said_in
-from posenc.messages import translator
 from posenc.views import Dials, Image, Lines, View, view
 from posenc.views.attention import MOST_TOKENS
 from posenc.views.kinds import KINDS, default_kind, kinds_for
@@ -93,7 +93,7 @@ def seen(asked: Asked, kind: str, channels: str | None = None) -> View:
     try:
         made: View = VIEWS.get(key, make)
     except WRONG as error:
-        raise Refused(error, _blamed(error)) from error
+        raise Refused(error, _argument(error)) from error
     if not beyond:
         return made
     t = translator(asked.lang)
@@ -103,9 +103,10 @@ def seen(asked: Asked, kind: str, channels: str | None = None) -> View:
     return dataclasses.replace(made, notes=(*made.notes, said))
 
 
-def _blamed(error: Exception) -> str:
-    """The parameter that a sentence of the library is about."""
-    return "causal" if str(error).startswith("causal ") else "e"
+def _argument(error: Exception) -> str:
+    """The parameter that an error of the library names, or the encodings."""
+    words: Phrase | None = getattr(error, "words", None)
+    return words.values.get("argument", "e") if words else "e"
 
 
 def check_head(asked: Asked) -> None:

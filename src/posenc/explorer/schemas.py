@@ -74,6 +74,7 @@ TOLD = {
     "stride": WHOLE,
     "heads": WHOLE,
     "side": either(WHOLE, NOTHING),
+    "causal_only": BOOLEAN,
 }
 FORMS: dict[str, Schema] = {
     "ViewKind": words(*KINDS),

@@ -130,7 +130,8 @@ class Scene:
         if self.causal is False and looking_back:
             raise said(
                 ValueError,
-                "causal must not be False for {names}, meant for keys behind their query only",
+                "{argument} must not be False for {names}, meant for keys behind their query only",
+                argument="causal",
                 names=", ".join(looking_back),
             )
         return bool(looking_back) if self.causal is None else self.causal
