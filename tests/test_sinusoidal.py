@@ -175,15 +175,14 @@ def test_locate_sees_through_noise(rng, dim, noise):
     assert encoding.locate(vectors).tolist() == positions.tolist()
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
-def test_locate_takes_any_dtype_of_any_library(xp, dtype):
-    if dtype not in xp.dtypes or xp.name == "jax.jit":
-        return
+def test_locate_takes_any_dtype_of_any_library(xp):
     encoding, p = pe.Sinusoidal(96), np.array([[3, 60_000], [9_876_543, FARTHEST]], dtype=np.int32)
-    vectors = encoding.encode(xp.array(p), dtype=xp.dtypes[dtype])
-    found = encoding.locate(vectors)
-    assert isinstance(found, np.ndarray)
-    assert found.tolist() == p.tolist()
+    dtypes = [xp.dtypes[name] for name in ("float32", "float16", "bfloat16") if name in xp.dtypes]
+    assert dtypes
+    for dtype in dtypes:
+        found = encoding.locate(encoding.encode(xp.array(p), dtype=dtype))
+        assert isinstance(found, np.ndarray)
+        assert found.tolist() == p.tolist()
 
 
 def test_locate_takes_the_lowest_of_positions_that_noise_makes_alike():

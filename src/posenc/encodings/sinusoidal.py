@@ -7,13 +7,13 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from posenc import rules
-from posenc.about import About
+from posenc.about import About, Traits
 from posenc.arguments import sentences
 from posenc.arrays import Array, Dtype, cast, host, is_array, is_half, namespace
 from posenc.encodings import phases
 from posenc.encodings.phases import Located
 from posenc.frequencies import geometric, geometric_to_base
-from posenc.mechanisms import Additive, Params, Traits, result_dtype
+from posenc.mechanisms import Additive, Params, result_dtype
 from posenc.messages import later, said
 from posenc.positions import ranked
 from posenc.rotation import sin_cos
@@ -140,7 +140,7 @@ class Sinusoidal(Additive):
         vector farther than sqrt(dim) / 2 from every encoding, noise of 0.5 in each channel, came
         from none and is refused; `with_distance=True` refuses none and returns `Located(positions,
         distance, next_distance)`: how far the vector is from its position's encoding and from that
-        of the next best.
+        of the next best. Vectors are taken one by one; each takes milliseconds.
 
         >>> pe = Sinusoidal(64)
         >>> noise = np.random.default_rng(0).normal(scale=0.3, size=(2, 64))
