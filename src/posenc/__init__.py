@@ -5,7 +5,7 @@ from importlib import import_module as _import_module
 
 if _typing.TYPE_CHECKING:  # for readers and type checkers; see __getattr__
     from posenc import adapt
-    from posenc.about import About
+    from posenc.about import About, Traits
     from posenc.checks import Report, check
     from posenc.comparison import Comparison, compare
     from posenc.encodings import (
@@ -35,7 +35,7 @@ if _typing.TYPE_CHECKING:  # for readers and type checkers; see __getattr__
     from posenc.explorer.widget import explore
     from posenc.figures import show
     from posenc.interop import ModelPositions, from_config, from_state_dict, read_config
-    from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores, Traits, logits
+    from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores, logits
     from posenc.positions import (
         cape,
         consecutive,
@@ -145,7 +145,7 @@ __all__ = [
 
 _MODULES = ("adapt", "checks", "encodings", "interop", "positions", "schedules", "torch", "views")
 _HOMES = {
-    "about": "About",
+    "about": "About Traits",
     "checks": "Report check",
     "comparison": "Comparison compare",
     "explorer.widget": "explore",
@@ -156,7 +156,7 @@ _HOMES = {
     ),
     "figures": "show",
     "interop": "ModelPositions from_config from_state_dict read_config",
-    "mechanisms": "Additive Bias Encoding Rotary Scores Traits logits",
+    "mechanisms": "Additive Bias Encoding Rotary Scores logits",
     "positions": (
         "cape consecutive detr_grid distances documents grid left_padded mrope_positions "
         "packed randomised"

@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from posenc import rules
+from posenc.about import Traits
 from posenc.arrays import Array, Dtype, is_torch
 from posenc.hints import hinted
-from posenc.mechanisms import Additive, Bias, Params, Rotary, Traits
+from posenc.mechanisms import Additive, Bias, Params, Rotary
 
 Library = Literal["numpy", "torch"]
 ROTARY = Traits(relative=True, norm_preserving=True, unique=True, bounded=True, ordered=True)

@@ -3,6 +3,7 @@
 An encoding is a frozen dataclass that derives from one of the four mechanisms and fills in its one
 abstract method. That is all there is to an encoding of your own:
 
+>>> from dataclasses import dataclass
 >>> @dataclass(frozen=True)
 ... class Recency(Bias):
 ...     heads: int
@@ -18,13 +19,12 @@ array([[[ 0. , -0.5],
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
 from typing import Any, Self
 
 import numpy as np
 
 from posenc import rules
-from posenc.about import About
+from posenc.about import About, Traits
 from posenc.arrays import (
     Array,
     Dtype,
@@ -47,40 +47,6 @@ from posenc.rotation import Pairing, Rotated, rotate, unscaled
 
 Params = Mapping[str, Array]
 """Learned parameters by name, as `init` makes them."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Traits:
-    """What an encoding claims about itself: each claim is something that can be measured."""
-
-    unique: bool = False
-    """No two positions have the same encoding."""
-    any_length: bool = False
-    """Defined at every position, not only up to a length that was fixed beforehand."""
-    relative: bool = False
-    """Logits depend on the distance between query and key only."""
-    linear_shift: bool = False
-    """Moving by k is one matrix, the same at every position: e(p + k) = M_k e(p)."""
-    bounded: bool = False
-    """No entry grows with the position."""
-    norm_preserving: bool = False
-    """A rotated vector is as long as before."""
-    exact: bool = False
-    """As right at a position of ten million as at one of a hundred."""
-    ordered: bool = False
-    """Attention can tell one order of its tokens from another."""
-    decays: bool = False
-    """A key that equals its query counts less when it is far away."""
-    symmetric: bool = False
-    """A key ahead counts as much as one that is as far behind."""
-
-    def claims(self) -> tuple[str, ...]:
-        """The names of what is claimed.
-
-        >>> Traits(unique=True, bounded=True).claims()
-        ('unique', 'bounded')
-        """
-        return tuple(field.name for field in fields(self) if getattr(self, field.name))
 
 
 class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
@@ -380,6 +346,15 @@ def settled(encoding: Rotary, *positions: Array) -> Rotary:
     """`encoding` for the length that these positions span: 1 + the largest."""
     if encoding.settled:
         return encoding
+    return encoding.at(spanned(*positions))
+
+
+def spanned(*positions: Array) -> int:
+    """The length of a text with these positions: 1 + the largest, or a sentence.
+
+    >>> spanned(np.array([0, 4]), np.array([7.5]))
+    8
+    """
     values = [host(array) for array in positions]
     if any(array is None for array in values):
         raise ValueError(
@@ -390,7 +365,7 @@ def settled(encoding: Rotary, *positions: Array) -> Rotary:
     largest = max((float(array.max()) for array in finite), default=0.0)
     if not math.isfinite(largest):
         raise ValueError(f"positions must be finite; got {largest}")
-    return encoding.at(1 + max(0, math.floor(largest)))
+    return 1 + max(0, math.floor(largest))
 
 
 def _aligned(table: Array, x: Array) -> Array:

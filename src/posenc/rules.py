@@ -180,6 +180,28 @@ def factors(name: str, values: Any) -> None:
         real(f"each of {name}", value, least=1e-6)
 
 
+def one_each(name: str, factors: tuple[float, ...], dim: int) -> None:
+    """Say that there must be a factor for each of the dim / 2 pairs."""
+    if len(factors) != dim // 2:
+        raise said(
+            ValueError,
+            "{name} must have one factor for each of the {pairs} pairs; got {count}",
+            name=name,
+            pairs=dim // 2,
+            count=len(factors),
+        )
+
+
+def unsettled(scaling: Any) -> Exception:
+    """The error of a scaling whose frequencies depend on a length that was not given."""
+    return said(
+        ValueError,
+        "scaling {name} depends on how long the text is, so rotated keys must not be cached: "
+        "keep keys unrotated and rotate with encoding.at(length)",
+        name=type(scaling).__name__,
+    )
+
+
 def known_params(params: Any, *names: str) -> None:
     """Say that params must hold no other names than these; None and nothing at all are right.
 

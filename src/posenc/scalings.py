@@ -127,7 +127,7 @@ class DynamicNTK(Scaling):
         _length(self.original_length)
 
     def frequencies(self, dim: int, *, base: float) -> np.ndarray:
-        raise unsettled(self)
+        raise rules.unsettled(self)
 
     def at(self, length: int) -> Scaling:
         ratio = rules.whole("length", length, least=1, most=2**40) / self.original_length
@@ -278,7 +278,7 @@ class PerPair(Scaling):
         return self.attention_factor
 
     def frequencies(self, dim: int, *, base: float) -> np.ndarray:
-        _one_each("factors", self.factors, dim)
+        rules.one_each("factors", self.factors, dim)
         return f.geometric(dim, base=base) / np.asarray(self.factors)
 
 
@@ -340,7 +340,7 @@ class LongRoPE(Scaling):
         return math.sqrt(1 + math.log(self.factor) / math.log(self.original_length))
 
     def frequencies(self, dim: int, *, base: float) -> np.ndarray:
-        raise unsettled(self)
+        raise rules.unsettled(self)
 
     def at(self, length: int) -> Scaling:
         within = rules.whole("length", length, least=1, most=2**40) <= self.original_length
@@ -381,16 +381,6 @@ class Proportional(Scaling):
 hint_arguments(Plain, Interpolation, NTK, DynamicNTK, YaRN, Llama3, PerPair, LongRoPE, Proportional)
 
 
-def unsettled(scaling: Scaling) -> Exception:
-    """The error of a scaling whose frequencies depend on a length that was not given."""
-    return said(
-        ValueError,
-        "scaling {name} depends on how long the text is, so rotated keys must not be cached: "
-        "keep keys unrotated and rotate with encoding.at(length)",
-        name=type(scaling).__name__,
-    )
-
-
 def _mscale(factor: float, mscale: float) -> float:
     return 0.1 * mscale * math.log(factor) + 1.0 if factor > 1 else 1.0
 
@@ -401,14 +391,3 @@ def _factor(factor: float) -> None:
 
 def _length(length: int) -> None:
     rules.whole("original_length", length, least=2, most=2**40)
-
-
-def _one_each(name: str, factors: tuple[float, ...], dim: int) -> None:
-    if len(factors) != dim // 2:
-        raise said(
-            ValueError,
-            "{name} must have one factor for each of the {pairs} pairs; got {count}",
-            name=name,
-            pairs=dim // 2,
-            count=len(factors),
-        )

@@ -12,19 +12,11 @@ from typing import Any, Self
 import numpy as np
 
 from posenc import rules
+from posenc.about import Traits
 from posenc.arrays import Array, Dtype, cast, clip, has_float64, host, namespace, working
 from posenc.encodings.nope import NoPE
 from posenc.hints import hint_arguments
-from posenc.mechanisms import (
-    Encoding,
-    Params,
-    Rotary,
-    Scores,
-    Traits,
-    logits,
-    result_dtype,
-    settled,
-)
+from posenc.mechanisms import Encoding, Params, Rotary, Scores, logits, result_dtype, settled
 from posenc.messages import said
 from posenc.positions import LIMIT, as_arrays, ranked
 

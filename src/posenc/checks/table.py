@@ -2,11 +2,11 @@
 
 from dataclasses import fields
 
+from posenc.about import Traits
 from posenc.checks.engine import run
 from posenc.checks.properties import ALL
 from posenc.encodings import BUILTIN
 from posenc.find import example
-from posenc.mechanisms import Traits
 
 START, END = "<!-- what the checks found: make readme-table -->\n", "<!-- end -->\n"
 

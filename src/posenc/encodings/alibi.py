@@ -7,11 +7,11 @@ from typing import Literal
 import numpy as np
 
 from posenc import rules
-from posenc.about import About
+from posenc.about import About, Traits
 from posenc.arguments import sentences
 from posenc.arrays import Array, cast, has_float64, namespace, send, sigmoid, working
 from posenc.encodings.tables import MOST_HEADS, named
-from posenc.mechanisms import Bias, Params, Traits, result_dtype
+from posenc.mechanisms import Bias, Params, result_dtype
 from posenc.messages import later
 from posenc.positions import as_arrays, distances
 

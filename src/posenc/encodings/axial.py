@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from posenc import rules
-from posenc.about import About
+from posenc.about import About, Traits
 from posenc.arguments import HEAD_DIM, sentences
 from posenc.arrays import Array, Dtype, namespace, send
 from posenc.encodings.rope import PAIRINGS, check_rotary_dim, rotation_traits
 from posenc.frequencies import geometric
-from posenc.mechanisms import Rotary, Traits, result_dtype
+from posenc.mechanisms import Rotary, result_dtype
 from posenc.messages import later, said
 from posenc.positions import ranked
 from posenc.rotation import Pairing, Rotated, cos_sin

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from posenc import rules
-from posenc.about import About
+from posenc.about import About, Traits
 from posenc.arguments import sentences
 from posenc.arrays import Array, cast, clip, namespace, unrounded, working
 from posenc.encodings.tables import MOST_HEADS, named
-from posenc.mechanisms import Bias, Params, Traits
+from posenc.mechanisms import Bias, Params
 from posenc.messages import later
 from posenc.positions import LIMIT, as_arrays, distances
 

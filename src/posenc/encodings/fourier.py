@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from posenc import rules
-from posenc.about import About
+from posenc.about import About, Traits
 from posenc.arguments import sentences
 from posenc.arrays import Array, Dtype, cast, namespace, unrounded, working
 from posenc.encodings.tables import named
-from posenc.mechanisms import Additive, Params, Traits, result_dtype
+from posenc.mechanisms import Additive, Params, result_dtype
 from posenc.messages import later, said
 from posenc.positions import ranked
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from posenc import rules
-from posenc.about import About
+from posenc.about import About, Traits
 from posenc.arguments import sentences
 from posenc.arrays import (
     Array,
@@ -21,7 +21,7 @@ from posenc.arrays import (
 )
 from posenc.encodings.tables import MOST_HEADS, named
 from posenc.frequencies import geometric_to_base
-from posenc.mechanisms import Bias, Params, Traits
+from posenc.mechanisms import Bias, Params
 from posenc.messages import later
 from posenc.positions import as_arrays, distances, ranked
 from posenc.rotation import cos_sin

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from posenc import rules
-from posenc.about import About
+from posenc.about import About, Traits
 from posenc.arguments import sentences
 from posenc.arrays import (
     Array,
@@ -21,7 +21,7 @@ from posenc.arrays import (
     working,
 )
 from posenc.encodings.tables import named
-from posenc.mechanisms import Additive, Params, Traits
+from posenc.mechanisms import Additive, Params
 from posenc.messages import later, said
 from posenc.positions import LIMIT, ranked
 

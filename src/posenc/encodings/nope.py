@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from posenc import rules
-from posenc.about import About
+from posenc.about import About, Traits
 from posenc.arrays import Array, cast, default_float, namespace
-from posenc.mechanisms import Bias, Params, Traits
+from posenc.mechanisms import Bias, Params
 from posenc.messages import later
 from posenc.positions import as_arrays, distances
 

@@ -6,15 +6,15 @@ from typing import Any, Self
 import numpy as np
 
 from posenc import rules
-from posenc.about import About
+from posenc.about import About, Traits
 from posenc.arguments import HEAD_DIM, sentences
 from posenc.arrays import Array, Dtype, cast, has_float64, host, namespace, send
 from posenc.frequencies import geometric
-from posenc.mechanisms import Rotary, Traits, result_dtype
+from posenc.mechanisms import Rotary, result_dtype
 from posenc.messages import later, said
 from posenc.positions import LIMIT, ranked
 from posenc.rotation import Pairing, Rotated, cos_sin
-from posenc.scalings import Plain, Scaling, unsettled
+from posenc.scalings import Plain, Scaling
 
 PAIRINGS = ("interleaved", "halves")
 
@@ -138,7 +138,7 @@ class RoPE(Rotary):
     def _settled_frequencies(self) -> np.ndarray:
         if self._frequencies is None:
             assert self.scaling is not None
-            raise unsettled(self.scaling)
+            raise rules.unsettled(self.scaling)
         return self._frequencies
 
 

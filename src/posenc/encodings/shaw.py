@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from posenc import rules
-from posenc.about import About
+from posenc.about import About, Traits
 from posenc.arguments import HEAD_DIM, sentences
 from posenc.arrays import Array, cast, clip, namespace, working
 from posenc.encodings.tables import named, whole_distances
-from posenc.mechanisms import Params, Scores, Traits
+from posenc.mechanisms import Params, Scores
 from posenc.messages import later
 from posenc.positions import LIMIT
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from posenc import rules
-from posenc.about import About
+from posenc.about import About, Traits
 from posenc.arguments import sentences
 from posenc.arrays import (
     Array,
@@ -20,7 +20,7 @@ from posenc.arrays import (
     working,
 )
 from posenc.encodings.tables import MOST_HEADS, looked_up, named
-from posenc.mechanisms import Bias, Params, Traits
+from posenc.mechanisms import Bias, Params
 from posenc.messages import later, said
 from posenc.positions import as_arrays, distances
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from posenc import rules
-from posenc.about import About
+from posenc.about import About, Traits
 from posenc.arguments import sentences
 from posenc.arrays import Array, cast, clip, default_float, namespace
 from posenc.encodings.tables import MOST_HEADS, looked_up, named, whole_distances
-from posenc.mechanisms import Bias, Params, Traits
+from posenc.mechanisms import Bias, Params
 from posenc.messages import later
 
 

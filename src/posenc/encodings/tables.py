@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from posenc import rules
-from posenc.about import About
+from posenc.about import About, Traits
 from posenc.arrays import Array, clip, is_array, is_floating, is_integer, namespace
-from posenc.mechanisms import Bias, Params, Traits
+from posenc.mechanisms import Bias, Params
 from posenc.messages import later
 from posenc.positions import LIMIT, distances
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from posenc import rules
-from posenc.about import About
+from posenc.about import About, Traits
 from posenc.arguments import HEAD_DIM, sentences
 from posenc.arrays import Array, Dtype, cast, namespace, working
 from posenc.encodings.tables import MOST_HEADS, named
 from posenc.frequencies import geometric
-from posenc.mechanisms import Params, Scores, Traits
+from posenc.mechanisms import Params, Scores
 from posenc.messages import later
 from posenc.positions import as_arrays
 from posenc.rotation import cos_sin

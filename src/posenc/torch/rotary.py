@@ -5,9 +5,8 @@ import torch
 from torch import Tensor, nn
 
 from posenc import rules
-from posenc.arrays import host
 from posenc.hints import hinted
-from posenc.mechanisms import Rotary, floating, settled
+from posenc.mechanisms import Rotary, floating, settled, spanned
 from posenc.rotation_torch import turn_in_place
 from posenc.temperatures import Tempered
 
@@ -64,8 +63,7 @@ class RotateQK(nn.Module):
 
 def _all_keys(k: Tensor, *positions: Tensor) -> None:
     """Say that keys are missing: those of a cache were turned for a shorter text."""
-    values = [host(p) for p in positions]
-    length = 1 + max((int(p.max()) for p in values if p is not None and p.size), default=-1)
+    length = spanned(*positions) if any(p.numel() for p in positions) else 0
     if k.shape[-2] < length:
         raise ValueError(
             "k must hold all keys, unrotated, for an encoding that depends on the length (or "

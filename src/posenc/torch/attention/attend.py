@@ -51,8 +51,10 @@ class Attend:
     dim), and their heads may be fewer. `encoding` is a value of any mechanism but Additive, with
     the `params` that it learns, or one of our modules that owns them. Keys come as they were
     projected: attend turns them, so a cache holds them unturned (or turn them once with RotateQK
-    and attend with NoPE). Positions are (seq,) or (batch, seq); without any the keys are at 0, 1,
-    … and the queries are the last of them, as in decoding from a cache. There is no dropout.
+    and attend with NoPE). Of an encoding that depends on the length of the text any keys will do,
+    for none are kept turned; RotateQK, whose keys may be, wants all of them. Positions are (seq,)
+    or (batch, seq); without any the keys are at 0, 1, … and the queries are the last of them, as in
+    decoding from a cache. There is no dropout.
 
     A key is seen if it is not ahead of its query (`causal`: by position, or by order for points on
     several axes), less than `window` away, of the same document (`documents`, (k,) or (batch, k),
