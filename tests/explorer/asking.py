@@ -12,6 +12,7 @@ import numpy as np
 from posenc.explorer.app import Crew, application, crew_of
 from posenc.explorer.guard import LOCAL
 from posenc.explorer.work import Workers
+from tests.explorer.clock import Clock
 
 HOST = (b"host", b"127.0.0.1:8765")
 
@@ -49,7 +50,7 @@ class Client:
     ) -> None:
         self.crew = crew or crew_of()
         self.app = application(hosts=hosts, crew=self.crew, **own)
-        self.loop = asyncio.new_event_loop()
+        self.loop = Clock()
         self.stopped = 0
         """Answers that wait for their readers."""
 
@@ -64,7 +65,9 @@ class Client:
 
     def ask(self, method: str, path: bytes, query: bytes = b"", **rest: Any) -> Answer:
         """What `asked` answers, waited for."""
-        return self.loop.run_until_complete(self.asked(method, path, query, **rest))
+        answer = self.loop.run_until_complete(self.asked(method, path, query, **rest))
+        assert answer is not None
+        return answer
 
     async def asked(
         self,
@@ -76,8 +79,12 @@ class Client:
         body: bytes = b"",
         server: tuple[str, int] = ("127.0.0.1", 8765),
         stop: asyncio.Event | None = None,
-    ) -> Answer:
-        """The answer; of one that is in pieces, with `stop`, the second is taken when it is set."""
+        leave: asyncio.Event | None = None,
+    ) -> Answer | None:
+        """The answer; of one that is in pieces, with `stop`, the second is taken when it is set.
+
+        None if whoever asks has hung up before, which is when `leave` is set.
+        """
         scope = {
             "type": "http",
             "asgi": {"version": "3.0"},
@@ -97,7 +104,8 @@ class Client:
 
         async def receive() -> dict[str, Any]:
             if not parts:
-                await asyncio.Event().wait()  # nobody hangs up
+                await (leave or asyncio.Event()).wait()
+                return {"type": "http.disconnect"}
             part = parts.pop(0)
             return {"type": "http.request", "body": part, "more_body": bool(parts)}
 
@@ -112,6 +120,8 @@ class Client:
         except Exception:  # Starlette raises it again after it has answered
             if not sent:
                 raise
+        if not sent:
+            return None
         headers_sent = {k.decode(): v.decode("latin-1") for k, v in sent[0]["headers"]}
         whole = b"".join(message.get("body", b"") for message in sent[1:])
         return Answer(sent[0]["status"], headers_sent, whole)

@@ -12,7 +12,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from posenc.explorer import app
+from posenc.explorer import sending
+from posenc.explorer.page import STATIC
 from tests.explorer.serving import page, started
 
 MOST = 256 * 2**20
@@ -110,13 +111,13 @@ def test_readers_that_do_not_read_hold_little(tmp_path):
             each = urlencode(query | {"e": f"Sinusoidal({2_000 + 2 * number})"})
             asking.sendall(head.format(each).encode())
             asking.settimeout(120)
-            if number < app.SENDING:  # it has begun to come, and is not read on
+            if number < 4:  # it has begun to come, and is not read on
                 assert asking.recv(16, socket.MSG_PEEK)
         assert status_of(port, "tokens", {"text": "a b"})[0] == 200  # nobody waits for them
         taken = resident(pid, "VmHWM") - idle
     one = 8 * 2_048 * 2_048
     # those that are sent, the views that are kept, and one that is made: its values twice
-    assert taken < app.SENDING * one + 2**27 + 2 * one
+    assert taken < sending.ROOM + 2**27 + 2 * one
 
 
 @pytest.mark.explorer_slow
@@ -138,3 +139,30 @@ def test_the_largest_requests_take_little_memory(tmp_path, kind, encodings, leng
             print(f"\n{path} {encodings} of {length}: {spent:.1f} s, {taken / 2**20:.0f} MiB")
             assert status == 200, json.loads(body)
             assert taken < MOST
+
+
+@pytest.mark.explorer_slow
+@pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="read from /proc")
+@pytest.mark.skipif(not (STATIC / "index.html").exists(), reason="the page was not built")
+@pytest.mark.parametrize(
+    ("kind", "encodings", "length"),
+    [
+        ("heatmap", [f"Sinusoidal({dim})" for dim in (682, 680, 678, 676)], 512),
+        ("heatmap", [f"Sinusoidal({dim})" for dim in (340, 338, 336, 334)], 1_024),
+        ("bias", ["T5Bias(4)"] * 4, 1_024),
+    ],
+)
+def test_the_largest_pages_to_save_take_little_memory(tmp_path, kind, encodings, length):
+    """The first took 517 MiB, and made 64.6 of them."""
+    query = {"e": encodings, "n": length, "view": kind}
+    with started(page(tmp_path)) as explorer:
+        pid, port = explorer.process.pid, explorer.port
+        assert status_of(port, "export/html", query | {"n": 8})[0] == 200
+        idle = resident(pid, "VmRSS")
+        Path(f"/proc/{pid}/clear_refs").write_text("5")
+        status, body = status_of(port, "export/html", query)
+        taken = resident(pid, "VmHWM") - idle
+        print(f"\n{encodings} of {length}: {taken / 2**20:.0f} MiB, {len(body) / 2**20:.1f} made")
+    assert status == 200, json.loads(body)
+    assert len(body) < sending.LARGEST
+    assert taken < MOST

@@ -36,7 +36,7 @@ def built(tmp_path, monkeypatch):
     (tmp_path / "index.html").write_text(parts)
     monkeypatch.setattr(saved, "STATIC", tmp_path)
     report = {"subject": "", "ok": True, "rows": []}
-    monkeypatch.setattr(verdicts, "checked", lambda *_: report)
+    monkeypatch.setattr(verdicts, "checked", lambda *_, **__: report)
 
 
 def responses(answer):
@@ -83,14 +83,14 @@ def test_a_page_that_was_not_built_cannot_be_saved(client, tmp_path, monkeypatch
 
 
 def test_what_is_too_large_to_be_shown_is_refused_before_the_work(client, monkeypatch):
-    monkeypatch.setattr(verdicts, "checked", lambda *_: pytest.fail("the work began"))
+    monkeypatch.setattr(verdicts, "checked", lambda *_, **__: pytest.fail("the work began"))
     answer = client.get("/api/v1/export/html", e="Sinusoidal(8)", n=4_096, view="similarity")
     assert answer.status == 413
     assert "must be at most 4,194,304" in answer.message
 
 
 def test_a_view_or_a_check_that_is_refused_is_left_out(client, monkeypatch):
-    def refused(*_):
+    def refused(*_, **__):
         raise Refused("the checks take too long; ask for a smaller encoding", "e", 503)
 
     monkeypatch.setattr(verdicts, "checked", refused)
@@ -99,3 +99,40 @@ def test_a_view_or_a_check_that_is_refused_is_left_out(client, monkeypatch):
     text = answer.body.decode()
     assert '"view/heatmap"' in text
     assert '"view/similarity"' not in text
+
+
+@pytest.mark.usefixtures("built")
+def test_images_of_all_views_have_a_total(client, monkeypatch):
+    """Four encodings of 682 dimensions made a page of 64.6 MiB; the view that is shown stays."""
+    monkeypatch.setattr(saved, "IMAGES", 2 * 64 * 8)
+    kept = responses(client.get("/api/v1/export/html", e="Sinusoidal(8)", n=64, view="similarity"))
+    views = {name.removeprefix("view/") for name in kept if name.startswith("view/")}
+    assert {"similarity", "waves"} <= views  # the one that is shown is larger than the total
+    assert "heatmap" not in views
+    assert "sum" not in views
+
+
+def test_all_checks_of_a_page_have_one_end(client, monkeypatch):
+    """Each had 55 s of the 90 that a page has, which then failed."""
+    now, given = 1_000.0, []
+
+    def slow(*_, seconds):
+        nonlocal now
+        given.append(seconds)
+        now += min(seconds, 40.0)
+        raise Refused("the checks take too long; ask for a smaller encoding", "e", 503)
+
+    monkeypatch.setattr(saved, "monotonic", lambda: now)
+    monkeypatch.setattr(verdicts, "checked", slow)
+    names = ["Sinusoidal(2)", "Sinusoidal(4)", "Sinusoidal(6)"]
+    assert client.get("/api/v1/export/html", e=names, n=2).status == 200
+    assert given == [55.0, 15.0, 0.0]
+
+
+def test_a_page_is_sent_answer_by_answer(client):
+    parts = list(saved._page("en", "?v=1", {"a</script>": {"b": "<"}, "c": ["</script>"]}))
+    assert b"</script>" not in b"".join(parts[1:-1])
+    (data,) = re.findall(r'posenc-data">(.*?)</script>', b"".join(parts).decode(), re.DOTALL)
+    whole = json.loads(data)
+    assert whole == {"state": "?v=1", "responses": {"a</script>": {"b": "<"}, "c": ["</script>"]}}
+    assert len(parts) == 4

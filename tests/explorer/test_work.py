@@ -10,7 +10,7 @@ import pytest
 
 import posenc as pe
 from posenc import checks
-from posenc.explorer import app, verdicts
+from posenc.explorer import exports, verdicts
 from posenc.explorer.once import Once
 from posenc.explorer.parameters import Refused
 from posenc.explorer.work import Workers
@@ -186,10 +186,24 @@ class Sleeping(pe.Additive):
 
 
 def test_a_slow_request_is_503_and_the_next_is_answered(release):
-    client = Client(loaded={"mine": Sleeping(release.wait)}, crew=small_crew(seconds=0.3))
-    answer = client.get("/api/v1/view/heatmap", e="mine")
+    begun = threading.Event()
+
+    def wait():
+        begun.set()
+        release.wait(120)
+
+    client = Client(loaded={"mine": Sleeping(wait)}, crew=small_crew(seconds=1_000.0))
+
+    async def slow():
+        asking = asyncio.create_task(client.asked("GET", b"/api/v1/view/heatmap", b"e=mine"))
+        while not begun.is_set():
+            await asyncio.sleep(0.001)
+        await clock().forward(1_000.0)
+        return await asking
+
+    answer = client.loop.run_until_complete(slow())
     assert answer.status == 503
-    assert answer.message == "this takes longer than 0.3 seconds; ask for less"
+    assert answer.message == "this takes longer than 1000 seconds; ask for less"
     assert client.get("/api/v1/tokens", text="a b").status == 200
     release.set()
     client.close()
@@ -228,7 +242,6 @@ def test_a_page_to_save_does_not_wait_for_checks(release, monkeypatch):
         ("view/heatmap", b"n=4096"),
         ("view/heatmap.npy", b"n=4096"),
         ("explain", b"n=512"),
-        ("export/csv", b"n=1024"),
         ("export/npy", b"n=4096"),
         ("export/png", b"n=8"),
         ("export/svg", b"n=8"),
@@ -263,29 +276,37 @@ def test_small_answers_do_not_wait_for_large_ones(release, path, asked):
     client.close()
 
 
-def test_a_large_answer_that_is_read_slowly_is_one_of_a_few(monkeypatch):
-    """Each is held until it is read: who comes after so many is told to come again."""
-    monkeypatch.setattr(app, "PATIENCE", 0.01)
-    client = Client()
-    asked = b"e=Sinusoidal(64)&n=4096&view=heatmap"
+def test_small_answers_do_not_wait_for_tables(release, monkeypatch):
+    """Whose seconds are spent while they are sent, piece by piece."""
+    begun = threading.Semaphore(0)
 
-    async def crowd():
-        stop = asyncio.Event()
-        slow = [
-            asyncio.create_task(client.asked("GET", b"/api/v1/export/npy", asked, stop=stop))
-            for _ in range(app.SENDING)
+    def pieces(made, text):
+        yield "first\n"
+        begun.release()
+        release.wait(120)
+        yield "last\n"
+
+    monkeypatch.setattr(exports, "csv_pieces", pieces)
+    client = Client(crew=small_crew(waiting=8, seconds=60.0))
+    asked = {"large": b"e=Sinusoidal(512)&n=1024&view=heatmap", "usual": b"e=Sinusoidal(8)&n=8"}
+
+    async def both():
+        tables = [
+            asyncio.create_task(client.asked("GET", b"/api/v1/export/csv", of))
+            for of in asked.values()
         ]
-        while client.stopped < app.SENDING:
-            await asyncio.sleep(0.01)
-        refused = await client.asked("GET", b"/api/v1/export/npy", asked)
-        small = await client.asked("GET", b"/api/v1/view/heatmap", b"e=Sinusoidal(8)&n=8")
-        stop.set()
-        await asyncio.gather(*slow)
-        return refused, small, await client.asked("GET", b"/api/v1/export/npy", asked)
+        for _ in tables:
+            while not begun.acquire(blocking=False):
+                await asyncio.sleep(0.01)
+        told = await client.asked("GET", b"/api/v1/tokens", b"text=a+b")
+        seen = await client.asked("GET", b"/api/v1/view/heatmap", b"e=Sinusoidal(8)&n=8")
+        assert not any(table.done() for table in tables)
+        release.set()
+        got = await asyncio.gather(*tables)
+        return told.status, seen.status, {table.body for table in got}
 
-    refused, small, later = client.loop.run_until_complete(crowd())
-    assert (refused.status, small.status, later.status) == (503, 200, 200)
-    assert refused.message == "the explorer is busy; ask again in a moment"
+    whole = "\ufefffirst\nlast\n".encode()
+    assert client.loop.run_until_complete(both()) == (200, 200, {whole})
     client.close()
 
 
@@ -354,7 +375,7 @@ def asked_at_once(once, make, count=3):
     """What so many threads get that ask for the same while the first makes it."""
     got, waiting, begun, release = [], [], threading.Event(), threading.Event()
     wait = once._waited
-    once._waited = lambda other: waiting.append(other) or wait(other)
+    once._waited = lambda *of: waiting.append(of) or wait(*of)
 
     def first():
         begun.set()

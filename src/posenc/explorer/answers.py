@@ -61,10 +61,11 @@ def tokens(asked: Asked) -> dict[str, Any]:
 
 def first_kind(asked: Asked) -> str:
     """The kind of view that is shown unless another is asked for."""
-    return default_kind(*map(limits.acting, asked.encodings))
+    kind, suitable = default_kind(*map(limits.acting, asked.encodings)), kinds_for(*asked.encodings)
+    return kind if kind in suitable or not suitable else suitable[0]
 
 
-def seen(asked: Asked, kind: str, channels: str | None = None) -> View:
+def seen(asked: Asked, kind: str, channels: str | None = None, *, keep: bool = True) -> View:
     """The view that was asked for; `channels` are numbers with commas, for waves."""
     chosen, beyond = chosen_channels(asked, kind, channels)
     check_view(asked, kind)
@@ -91,7 +92,7 @@ def seen(asked: Asked, kind: str, channels: str | None = None) -> View:
         )
 
     try:
-        made: View = VIEWS.get(key, make)
+        made: View = VIEWS.get(key, make, keep=keep)
     except WRONG as error:
         raise Refused(error, _argument(error)) from error
     if not beyond:

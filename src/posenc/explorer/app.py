@@ -2,11 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast
 
-import anyio
 import numpy as np
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -16,14 +15,24 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
-from posenc.explorer import answers, calculations, encodings, exports, limits, replies, verdicts
+from posenc.explorer import (
+    answers,
+    calculations,
+    encodings,
+    exports,
+    limits,
+    replies,
+    sending,
+    verdicts,
+)
 from posenc.explorer import parameters as p
 from posenc.explorer.asked import Asked, Tokenizer, asked
 from posenc.explorer.guard import LOCAL, Guard
 from posenc.explorer.openapi import described
 from posenc.explorer.page import MISSING, STATIC, npy
 from posenc.explorer.parameters import Parameter, Refused
-from posenc.explorer.work import BUSY, Workers
+from posenc.explorer.sending import Room, Share
+from posenc.explorer.work import Workers
 from posenc.mechanisms import Encoding
 from posenc.messages import told, translator
 
@@ -171,7 +180,7 @@ def read(
 
 def answered(endpoint: Endpoint, values: dict[str, Any], loaded: dict[str, Encoding]) -> Any:
     """What an endpoint answers."""
-    return _blamed(values, loaded, lambda: endpoint.answer(values, loaded))
+    return _naming_own(values, loaded, lambda: endpoint.answer(values, loaded))
 
 
 def is_large(endpoint: Endpoint, values: dict[str, Any], loaded: dict[str, Encoding]) -> bool:
@@ -182,10 +191,12 @@ def is_large(endpoint: Endpoint, values: dict[str, Any], loaded: dict[str, Encod
         kind = endpoint.kind and endpoint.kind(values, wanted)
         return limits.numbers(kind, wanted.encodings, wanted.length) if kind else 0
 
-    return endpoint.kind is not None and _blamed(values, loaded, numbers) > limits.LARGE
+    return endpoint.kind is not None and _naming_own(values, loaded, numbers) > limits.LARGE
 
 
-def _blamed(values: dict[str, Any], loaded: dict[str, Encoding], work: Callable[[], Any]) -> Any:
+def _naming_own(
+    values: dict[str, Any], loaded: dict[str, Encoding], work: Callable[[], Any]
+) -> Any:
     """What `work` makes; where encodings of the reader's own fail at it, a sentence says so."""
     try:
         return work()
@@ -201,10 +212,11 @@ def _blamed(values: dict[str, Any], loaded: dict[str, Encoding], work: Callable[
         ) from error
 
 
-SENDING = 4
-"""Large answers that are made or sent at once, of 32 MiB each: a slow reader holds one."""
-PATIENCE = 30.0
-"""Seconds that another large answer waits for one of them to end."""
+class Made(NamedTuple):
+    """An answer, and how many bytes it holds; None where it is made as it is sent."""
+
+    response: Response
+    size: int | None
 
 
 class Answer:
@@ -216,10 +228,10 @@ class Answer:
         crew: Crew,
         loaded: dict[str, Encoding],
         tokenizer: Tokenizer | None,
-        sending: dict[str, asyncio.Semaphore],
+        rooms: dict[str, Room],
     ) -> None:
         self.endpoint, self.crew, self.loaded, self.tokenizer = endpoint, crew, loaded, tokenizer
-        self.sending = sending
+        self.rooms = rooms
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, in the order of coming where the answer is large."""
@@ -231,24 +243,28 @@ class Answer:
             crew = "large" if large else crew
         workers: Workers = getattr(self.crew, crew)
 
-        async def answer() -> None:
-            made = await workers.do(
-                lambda: _response(endpoint, answered(endpoint, values, self.loaded))
-            )
-            await made(scope, receive, send)
+        room = self.rooms["pages" if crew == "pages" else "answers"]
+        with room.share() as share, suppress(ClientDisconnect):
 
-        if crew not in self.sending:
-            await answer()
-            return
-        try:
-            with anyio.fail_after(PATIENCE):
-                await self.sending[crew].acquire()
-        except TimeoutError as error:
-            raise Refused(BUSY, status=503) from error
-        try:
-            await answer()
-        finally:
-            self.sending[crew].release()
+            async def make() -> Made:
+                if crew in ("large", "pages"):  # before it is made, as it is held from then on
+                    await share.reserve(sending.LARGEST)
+                return await workers.do(
+                    lambda: _response(endpoint, answered(endpoint, values, self.loaded))
+                )
+
+            made = await sending.unless_gone(receive, make())
+            share.resize(_held(made, share))
+            with suppress(TimeoutError):  # the server ends what was not sent to its end
+                async with asyncio.timeout(sending.SECONDS):
+                    await made.response(scope, receive, send)
+
+
+def _held(made: Made, share: Share) -> int:
+    """Bytes that an answer takes while it is sent."""
+    if made.size is None:  # piece by piece, of a view that is held
+        return max(share.size, 8 * limits.LARGE)
+    return made.size if made.size > sending.PIECE else 0
 
 
 def application(
@@ -262,12 +278,10 @@ def application(
     own = loaded or {}
     crew = crew or crew_of()
 
-    sending = {"large": asyncio.Semaphore(SENDING), "pages": asyncio.Semaphore(SENDING)}
+    rooms = {"answers": Room(sending.ROOM), "pages": Room(sending.PAGES)}
 
     def route(endpoint: Endpoint) -> Route:
-        return Route(
-            endpoint.path, Answer(endpoint, crew, own, tokenizer, sending), methods=["GET"]
-        )
+        return Route(endpoint.path, Answer(endpoint, crew, own, tokenizer, rooms), methods=["GET"])
 
     async def config(request: Request) -> Response:
         body = await _body(request)
@@ -319,35 +333,33 @@ async def _body(request: Request) -> bytes:
     return bytes(body)
 
 
-def _response(endpoint: Endpoint, made: Any) -> Response:
+def _response(endpoint: Endpoint, made: Any) -> Made:
     if isinstance(made, exports.File):
         headers = {"content-disposition": f'attachment; filename="{made.name}"'}
-        return _piecewise(made.data, made.media, headers)
-    return _json(made) if endpoint.media == "application/json" else _piecewise(made, endpoint.media)
+        return _sent(made.data, made.media, headers)
+    if endpoint.media == "application/json":
+        return _sent(replies.as_json(made), replies.JSON)
+    return _sent(made, endpoint.media)
 
 
-PIECE = 2**18
-"""Bytes that are sent at once: a slow reader's are not all copied to wait for him."""
-
-
-def _piecewise(data: Any, media: str, headers: dict[str, str] | None = None) -> Response:
+def _sent(data: Any, media: str, headers: dict[str, str] | None = None) -> Made:
     if isinstance(data, Iterator):  # each piece is made when the one before was taken
-        return StreamingResponse(cast(Iterator[bytes], data), media_type=media, headers=headers)
+        pieces = cast(Iterator[bytes], data)
+        return Made(StreamingResponse(pieces, media_type=media, headers=headers), None)
     whole = memoryview(data)
+    if len(whole) <= sending.PIECE:
+        return Made(Response(bytes(whole), media_type=media, headers=headers), len(whole))
 
-    async def pieces() -> AsyncGenerator[bytes]:
-        for at in range(0, len(whole), PIECE):
-            yield bytes(whole[at : at + PIECE])
+    async def pieces_of() -> AsyncGenerator[bytes]:  # a slow reader's are not all copied at once
+        for at in range(0, len(whole), sending.PIECE):
+            yield bytes(whole[at : at + sending.PIECE])
 
     told = {"content-length": str(len(whole))} | (headers or {})
-    return StreamingResponse(pieces(), media_type=media, headers=told)
+    return Made(StreamingResponse(pieces_of(), media_type=media, headers=told), len(whole))
 
 
 def _json(data: Any) -> Response:
-    content = replies.as_json(data)
-    if len(content) > PIECE:
-        return _piecewise(content, replies.JSON)
-    return Response(content, media_type=replies.JSON)
+    return _sent(replies.as_json(data), replies.JSON).response
 
 
 def _error(message: str, argument: str | None, status: int) -> Response:

@@ -39,10 +39,17 @@ class Once:
         self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
         self._making: dict[Hashable, Making] = {}
 
-    def get(self, key: Hashable, make: Callable[[], Any]) -> Any:
+    def get(
+        self,
+        key: Hashable,
+        make: Callable[[], Any],
+        *,
+        keep: bool = True,
+        seconds: float | None = None,
+    ) -> Any:
         """What was made for this key, or what `make` makes now; who comes meanwhile waits.
 
-        Who waits has what was made, or the same error.
+        Who waits has what was made, or the same error; `seconds`: no longer than that.
 
         >>> once = Once(2)
         >>> once.get("a", lambda: 1), once.get("a", lambda: 2)
@@ -54,13 +61,16 @@ class Once:
                 return self._kept[key][0]
             other = self._making.get(key)
             mine = self._making.setdefault(key, Making())
-        return self._made(key, mine, make) if other is None else self._waited(other)
+        if other is not None:
+            return self._waited(other, seconds)
+        return self._made(key, mine, make, keep)
 
-    def _made(self, key: Hashable, mine: Making, make: Callable[[], Any]) -> Any:
+    def _made(self, key: Hashable, mine: Making, make: Callable[[], Any], keep: bool) -> Any:
         try:
             mine.made = make()
-            with self._lock:
-                self._keep(key, mine.made)
+            if keep:
+                with self._lock:
+                    self._keep(key, mine.made)
         except BaseException as error:
             mine.error = error
             raise
@@ -70,8 +80,9 @@ class Once:
             mine.ended.set()
         return mine.made
 
-    def _waited(self, other: Making) -> Any:
+    def _waited(self, other: Making, seconds: float | None) -> Any:
         left = other.since + self._seconds - monotonic()
+        left = left if seconds is None else min(left, seconds)
         if not other.ended.wait(max(0.0, left)):
             raise Refused(
                 "this takes longer than {seconds:g} seconds; ask for less",

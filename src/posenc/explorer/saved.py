@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice, product
+from time import monotonic
 from typing import Any
 from urllib.parse import urlencode
 
@@ -27,7 +28,9 @@ CELLS = 2_048
 """Cells whose worked calculation a saved page has, from the first row on."""
 FEW = 16
 """Positions up to which it has the cells of pairs of them too."""
-ROWS, COLUMNS = 512, 1_024
+ROWS, COLUMNS = 512, 512
+IMAGES = 2**22
+"""Cells of the images of all views: 16 MiB, and 21 as text."""
 PAIRED = ("bias", "scores")
 """What has a number for a query and a key."""
 
@@ -38,14 +41,13 @@ POLICY = (
 """A file from disk has its script within it, and asks nobody for anything."""
 
 
-def saved(asked: Asked, values: dict[str, Any], loaded: dict[str, Encoding]) -> bytes:
-    """The page for what is asked, as the bytes of an HTML file."""
+def saved(asked: Asked, values: dict[str, Any], loaded: dict[str, Encoding]) -> Iterator[bytes]:
+    """The page for what is asked, as the bytes of an HTML file, answer by answer."""
     if not (STATIC / "index.html").exists():
         raise Refused(MISSING, status=503)
     kind = values["view"] or answers.first_kind(asked)
-    answers.check_view(
-        asked, kind
-    )  # before seconds of work: other views may be left out, not this one
+    # before seconds of work: other views may be left out, not this one
+    answers.check_view(asked, kind)
     state = {
         "v": 1,
         "text": values["text"],
@@ -58,33 +60,45 @@ def saved(asked: Asked, values: dict[str, Any], loaded: dict[str, Encoding]) -> 
         **{name: values[name] for name in ("p", "d", "k", "h", "causal", "a", "hide", "theme")},
     }
     query = "?" + urlencode({k: v for k, v in state.items() if v is not None}, doseq=True)
-    data = json.dumps({"state": query, "responses": responses(asked, loaded)}, ensure_ascii=False)
-    return _page(asked.lang, data.replace("<", "\\u003c")).encode()
+    return _page(asked.lang, query, responses(asked, kind, loaded))
 
 
-def responses(asked: Asked, loaded: dict[str, Encoding]) -> dict[str, Any]:
-    """Every answer by the name that the page gives it (`savedName` in web/src/api.ts)."""
+def responses(asked: Asked, first: str, loaded: dict[str, Encoding]) -> dict[str, Any]:
+    """Every answer by the name that the page gives it (`savedName` in web/src/api.ts).
+
+    The view `first` is among them, others while there is room for their images.
+    """
+    end = monotonic() + verdicts.CHECK_SECONDS  # of all checks: the page has 90 seconds
     told: dict[str, Any] = {
         "encodings": encodings.encodings(asked.lang, loaded),
         "tokens": answers.tokens(asked),
     }
     for one in _each(asked):
         with suppress(Refused):  # too long, or too large: the page says that it is not there
-            told[_named("check", one)] = verdicts.checked(one, loaded)
+            left = max(0.0, end - monotonic())
+            told[_named("check", one)] = verdicts.checked(one, loaded, seconds=left)
         told[_named("spell", one)] = encodings.told(one.names[0], loaded)
         told |= _cells(one, len(asked.names))
     told |= {f"messages?lang={lang}": answers.messages(lang) for lang in LANGUAGES}
     told |= {f"colours?theme={theme}": answers.colour_maps(theme) for theme in ("light", "dark")}
-    for kind in kinds_for(*asked.encodings):
+    cells, others = 0, [kind for kind in kinds_for(*asked.encodings) if kind != first]
+    for kind in (first, *others):
         try:
-            made = answers.seen(asked, kind)
+            made = answers.seen(asked, kind, keep=False)
         except Refused:  # a text that has a heatmap may be too long for its similarities
             continue
+        images = {
+            number: panel.averaged(ROWS, COLUMNS).values.astype(np.float32)
+            for number, panel in enumerate(made.panels)
+            if isinstance(panel, Image)
+        }
+        more = sum(image.size for image in images.values())
+        if kind != first and more and cells + more > IMAGES:
+            continue
+        cells += more
         told[f"view/{kind}"] = answers.view_json(made, ROWS, COLUMNS)
-        for number, panel in enumerate(made.panels):
-            if isinstance(panel, Image):
-                small = panel.averaged(ROWS, COLUMNS).values.astype(np.float32)
-                told[f"view/{kind}.npy?panel={number}"] = {"npy": _base64(npy(small))}
+        for number, image in images.items():
+            told[f"view/{kind}.npy?panel={number}"] = {"npy": _base64(npy(image))}
     return told
 
 
@@ -156,7 +170,7 @@ def _heads(asked: Asked) -> list[int]:
     """The heads whose biases are shown; the first, of what has no pictures of heads."""
     if not isinstance(limits.acting(asked.encodings[0]), Bias):
         return [0]
-    panels = answers.seen(asked, "bias").panels
+    panels = answers.seen(asked, "bias", keep=False).panels
     return sorted({panel.channel or 0 for panel in panels if isinstance(panel, Image)}) or [0]
 
 
@@ -164,7 +178,7 @@ def _cells_of_maps(asked: Asked, of: Drawn) -> Iterator[tuple[str, Any]]:
     """Those of the maps that are shown, one map after the other."""
     seen = _seen(asked)
     paired = seen["acts"] in PAIRED
-    for panel in answers.seen(asked, answers.first_kind(asked)).panels:
+    for panel in answers.seen(asked, answers.first_kind(asked), keep=False).panels:
         assert isinstance(panel, Image), "maps are images"
         channel, shape = panel.channel or 0, panel.values.shape
         where = _counted(channel) if paired else {}
@@ -180,19 +194,30 @@ def _base64(data: memoryview) -> str:
     return base64.b64encode(data).decode()
 
 
-def _page(lang: str, data: str) -> str:
+def _page(lang: str, state: str, told: dict[str, Any]) -> Iterator[bytes]:
+    """The page in pieces, so that it is not held twice; what is told is forgotten on the way."""
     index = (STATIC / "index.html").read_text(encoding="utf-8")
     script = _asset(r'src="\./(assets/[^"]+\.js)"', index).replace("</script", "<\\/script")
     style = _asset(r'href="\./(assets/[^"]+\.css)"', index)
-    return (
+    yield (
         f'<!doctype html>\n<html lang="{lang}"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark"><title>posenc</title>'
         f'<link rel="icon" href="data:,"><style>{style}</style></head>\n'
-        f'<body><div id="posenc"></div>\n<script type="application/json" id="posenc-data">{data}'
-        f'</script>\n<script type="module">{script}</script></body></html>\n'
-    )
+        f'<body><div id="posenc"></div>\n<script type="application/json" id="posenc-data">'
+        f'{{"state": {_text(state)}, "responses": {{'
+    ).encode()
+    comma = ""
+    for name in list(told):
+        yield f"{comma}{_text(name)}: {_text(told.pop(name))}".encode()
+        comma = ",\n"
+    yield f'}}}}</script>\n<script type="module">{script}</script></body></html>\n'.encode()
+
+
+def _text(value: Any) -> str:
+    """JSON that has no end of a script within it."""
+    return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")
 
 
 def _asset(pattern: str, index: str) -> str:

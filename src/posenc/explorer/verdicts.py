@@ -21,15 +21,19 @@ CHECKED = Once(128, seconds=CHECK_SECONDS)
 """The last verdicts: the same value and seed have the same."""
 
 
-def checked(asked: Asked, loaded: dict[str, Encoding]) -> dict[str, Any]:
+def checked(
+    asked: Asked, loaded: dict[str, Encoding], *, seconds: float = CHECK_SECONDS
+) -> dict[str, Any]:
     """The verdicts on the first encoding, their words in the reader's language."""
     t, name, encoding = translator(asked.lang), asked.names[0], asked.encodings[0]
 
     def make() -> dict[str, Any]:
         # one of the reader's own is known in this process only
-        return _here(encoding, asked.seed) if name in loaded else _elsewhere(name, asked.seed)
+        return (
+            _here(encoding, asked.seed) if name in loaded else _elsewhere(name, asked.seed, seconds)
+        )
 
-    report = CHECKED.get((key_of(encoding), asked.seed), make)
+    report = CHECKED.get((key_of(encoding), asked.seed), make, seconds=seconds)
     return report | {"rows": [row | _said(row, t) for row in report["rows"]]}
 
 
@@ -53,11 +57,11 @@ def _here(encoding: Encoding, seed: int) -> dict[str, Any]:
     return check(encoding, seed=seed).to_json()
 
 
-def _elsewhere(name: str, seed: int) -> dict[str, Any]:
+def _elsewhere(name: str, seed: int, seconds: float) -> dict[str, Any]:
     """The report by a process of its own: it takes seconds, imports PyTorch, and can be ended."""
     command = [sys.executable, "-m", "posenc.explorer.checking", name, str(seed)]
     try:
-        done = subprocess.run(command, capture_output=True, timeout=CHECK_SECONDS, check=False)
+        done = subprocess.run(command, capture_output=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired as error:
         raise Refused("the checks take too long; ask for a smaller encoding", "e", 503) from error
     ran_out = b"Memory allocation" in done.stderr  # what OpenBLAS says before it ends us
