@@ -5,10 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import posenc as pe
-from posenc.checks.properties.samples import MOST_NUMBERS, first_points
+from posenc.checks.properties import ALL
+from posenc.checks.properties.samples import MOST_NUMBERS, first_points, in_blocks
 from posenc.checks.subject import Subject
 from posenc.explorer import checking
 
@@ -20,14 +22,40 @@ WIDE = {
 
 
 @pytest.mark.parametrize("name", WIDE)
-def test_a_wide_encoding_is_asked_for_fewer_positions(name):
-    """4,096 rows of 4,096 channels took 832 and 1,162 MB."""
+def test_a_wide_encoding_is_asked_for_all_positions_in_blocks(name):
+    """4,096 rows of 4,096 channels at once took 832 and 1,162 MB."""
     wide = 2 * 4096 + 1 if name.startswith("Shaw") else 4096
-    assert 128 <= len(first_points(Subject(WIDE[name]))) <= MOST_NUMBERS // wide
+    subject = Subject(WIDE[name])
+    points = first_points(subject)
+    blocks = list(in_blocks(subject, points))
+    assert len(points) == 4096
+    np.testing.assert_array_equal(np.concatenate(blocks), points)
+    assert max(map(len, blocks)) <= MOST_NUMBERS // wide
 
 
-def test_the_usual_encoding_is_asked_for_all():
-    assert len(first_points(Subject(pe.Sinusoidal(512)))) == 4096
+class Spoiled(pe.Additive):
+    """Wide, and at one place as at another, or no number."""
+
+    dim = 1024
+
+    def __init__(self, place, value):
+        self.place, self.value = place, value
+
+    def encode(self, positions, params=None, *, dtype=None):
+        where = np.asarray(positions)
+        made = pe.Sinusoidal(self.dim).encode(where, dtype=dtype)
+        made[where == self.place] = self.value
+        return made
+
+
+@pytest.mark.parametrize("name", ["finite", "unique"])
+def test_a_fault_at_the_end_of_a_wide_encoding_is_found(name):
+    """Of 1,024 channels only the first 2,048 positions were looked at."""
+    zero = pe.Sinusoidal(1024).encode(np.arange(1), dtype=np.float64)[0]
+    spoiled = Spoiled(4_000, np.nan if name == "finite" else zero)
+    (check,) = [check for check in ALL if check.name == name]
+    found = check.measure(Subject(spoiled), np.random.default_rng(0))
+    assert found.value == 1
 
 
 def checked(expression, *most):

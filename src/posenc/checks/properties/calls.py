@@ -8,7 +8,7 @@ import numpy as np
 from posenc.checks.engine import Measured, NotApplicableError
 from posenc.checks.properties.claims import always, check
 from posenc.checks.properties.differences import apart, different, larger, size
-from posenc.checks.properties.samples import drawn_places, first_points, halves
+from posenc.checks.properties.samples import drawn_places, first_points, halves, in_blocks
 from posenc.checks.properties.twins import taken_for_another
 from posenc.checks.subject import Subject
 from posenc.mechanisms import Bias, Encoding, Scores
@@ -72,9 +72,11 @@ def finite(subject: Subject, rng: np.random.Generator) -> Measured:
     Logits may be -inf, which hides a key.
     """
     p = np.concatenate([first_points(subject), subject.points(drawn_places(subject, rng))])
-    rows = subject.rows(p)
-    hidden = (rows == -np.inf) & isinstance(subject.encoding, Bias | Scores)
-    wrong = ~(np.isfinite(rows) | hidden).all(axis=-1)
+    may_hide, found = isinstance(subject.encoding, Bias | Scores), list[np.ndarray]()
+    for block in in_blocks(subject, p):
+        rows = subject.rows(block)
+        found.append(~(np.isfinite(rows) | ((rows == -np.inf) & may_hide)).all(axis=-1))
+    wrong = np.concatenate(found)
     return Measured(int(wrong.sum()), 0, f"at {p[wrong][0]}" if wrong.any() else "")
 
 
@@ -119,5 +121,5 @@ def castproof(subject: Subject, rng: np.random.Generator) -> Measured:
     rows = subject.rows(p)
     off = apart(other.rows(p, dtype="bfloat16"), rows) / size(rows)
     every = subject.points(np.arange(min(subject.reach + 1, 4096)))
-    found = different(other.rows(every, dtype="bfloat16"))
+    found = different(other.rows(block, dtype="bfloat16") for block in in_blocks(subject, every))
     return Measured(off, 2**-6, f"then {found:,} of {len(every):,} positions distinct")

@@ -1,11 +1,19 @@
 """Properties of what a position is given: told apart, exact, shifted, far away, on axes."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from posenc.checks.engine import Measured, NotApplicableError
 from posenc.checks.properties.claims import always, check, trait
 from posenc.checks.properties.differences import apart, different, rounded, size
-from posenc.checks.properties.samples import drawn_places, first_points, halves, has_dtypes
+from posenc.checks.properties.samples import (
+    drawn_places,
+    first_points,
+    halves,
+    has_dtypes,
+    in_blocks,
+)
 from posenc.checks.subject import Subject
 from posenc.mechanisms import Additive, Rotary
 
@@ -22,15 +30,18 @@ def unique(subject: Subject, rng: np.random.Generator) -> Measured:
     count = 12 if subject.very_wide else 200
     far = np.unique(np.concatenate([far, rng.integers(4096, 10**6, count)]))
     p = np.concatenate([near, subject.points(far[far <= subject.reach])])
-    single = subject.rows(p, dtype="float32" if has_dtypes(subject) else None)
-    shared = len(p) - different(single)
-    single = single[: len(near)]
+    dtype = "float32" if has_dtypes(subject) else None
+
+    def rows(points: np.ndarray, dtype: str | None = dtype) -> Iterator[np.ndarray]:
+        return (subject.rows(block, dtype=dtype) for block in in_blocks(subject, points))
+
+    shared = len(p) - different(rows(p))
     exact = has_dtypes(subject) or isinstance(subject.encoding, Rotary)
-    told = [f"{'float32' if exact else 'as made'}: {different(single):,} of {len(near):,}"]
+    told = [f"{'float32' if exact else 'as made'}: {different(rows(near)):,} of {len(near):,}"]
     for name in halves(subject):
-        found = different(subject.rows(near, dtype=name))
+        found = different(rows(near, name))
         told.append(f"{name}: {found:,}")
-        lost = different(rounded(single, name)) - found
+        lost = different(rounded(block, name) for block in rows(near)) - found
         shared = max(shared, lost if lost > len(near) // 50 else 0)
     return Measured(shared, 0, ", ".join(told))
 

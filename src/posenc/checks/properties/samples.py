@@ -1,5 +1,7 @@
 """Where an encoding is asked, and in which dtypes it can be."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from posenc.checks.subject import Subject
@@ -10,14 +12,21 @@ MOST_NUMBERS = 2**21
 
 
 def first_points(subject: Subject) -> np.ndarray:
-    """The first 4,096 positions, or on several axes a grid of about as many; fewer if wide."""
-    wide = max(subject.width, 2 * (getattr(subject.encoding, "reach", None) or 0) + 1)
-    count = 16 if subject.very_wide else min(4096, max(128, MOST_NUMBERS // wide))
+    """The first 4,096 positions, or on several axes a grid of about as many; 16 if very wide."""
+    count = 16 if subject.very_wide else 4096
     if subject.encoding.axes is None:
         return np.arange(min(subject.reach + 1, count))
     side = min(int(count ** (1 / subject.axes) + 1e-9), subject.reach + 1)
     axes = np.meshgrid(*[np.arange(side)] * subject.axes, indexing="ij")
     return np.stack([axis.ravel() for axis in axes], axis=-1)
+
+
+def in_blocks(subject: Subject, positions: np.ndarray) -> Iterator[np.ndarray]:
+    """All the positions, so many at a time that one call takes little memory."""
+    wide = max(subject.width, 2 * (getattr(subject.encoding, "reach", None) or 0) + 1)
+    step = max(128, MOST_NUMBERS // wide)
+    for at in range(0, len(positions), step):
+        yield positions[at : at + step]
 
 
 def drawn_places(
