@@ -3,8 +3,10 @@
 from contextlib import suppress
 from typing import Any
 
+import pytest
 from playwright.sync_api import Error, Route
 
+from posenc.messages import LANGUAGES, translator
 from tests.browser.visit import REPORT, Visit
 
 
@@ -166,6 +168,25 @@ def test_verdicts_are_never_those_of_another_encoding(visiting, address: str) ->
     let_go(held)
     visit.page.get_by_role("button", name="Measure", exact=True).click()
     badges.get_by_text("of RoPE").wait_for()
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_a_costly_check_begins_when_it_is_asked_for(visiting, address: str, lang: str) -> None:
+    visit: Visit = visiting(address, measuring=True)
+    asked: list[str] = []
+
+    def answer(route: Route) -> None:
+        asked.append(route.request.url)
+        route.fulfill(json=REPORT)
+
+    visit.context.route("**/api/v1/check?*", answer)
+    visit.open(e="Sinusoidal(1024)", lang=lang)
+    measure = visit.page.get_by_role("button", name=translator(lang)("Measure"), exact=True)
+    measure.wait_for()  # which is not there while a check is about to begin
+    assert not asked
+    measure.click()
+    visit.page.locator("[aria-labelledby=properties-title] .badge").first.wait_for()
+    assert len(asked) == 1
 
 
 def test_the_tour_brings_its_state_and_a_link_to_a_step_keeps_its_own(visit: Visit) -> None:

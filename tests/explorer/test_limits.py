@@ -245,3 +245,19 @@ def test_a_long_message_is_cut(client):
     answer = client.get("/api/v1/tokens", e="'" + "x" * 1_900 + "'")
     assert answer.status == 400
     assert len(answer.message) < 1_010
+
+
+@pytest.mark.parametrize(
+    ("expression", "costly"),
+    [
+        ("Sinusoidal(512)", False),
+        ("Sinusoidal(1024)", True),
+        ("AxialRoPE.split(4096, axes=4)", True),
+        ("Shaw(64, 4096)", True),
+        ("TransformerXL(8, 64)", True),
+        ("Tempered(RoPE(4096), LogN(512))", True),
+        ("ALiBi(64)", False),
+    ],
+)
+def test_the_page_is_told_which_checks_are_costly(client, expression, costly):
+    assert client.get("/api/v1/spell", e=expression).json["costly"] is costly

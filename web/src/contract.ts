@@ -82,6 +82,8 @@ export interface Told {
   heads: number;
   /** Rows and columns of its maps, where its positions are those of a picture. */
   side: number | null;
+  /** Whether its checks take so long that the page waits to be asked for them. */
+  costly: boolean;
   /** Whether it is meant for keys behind their query only. */
   causal_only: boolean;
 }
@@ -101,6 +103,7 @@ export interface Kind {
   stride: number;
   heads: number;
   side: number | null;
+  costly: boolean;
   causal_only: boolean;
   title: string;
 }

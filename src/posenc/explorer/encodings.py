@@ -135,6 +135,7 @@ def _seen(value: Encoding) -> dict[str, Any]:
         "stride": 2 if neighbours else 1,  # and how far it is to that of the next
         "heads": int(getattr(acting, "heads", None) or 1),
         "side": _side(acting),
+        "costly": limits.is_costly(value),
         "causal_only": value.causal_only,
     }
 

@@ -5,7 +5,7 @@ from functools import reduce
 from math import prod
 from typing import Any
 
-from posenc.mechanisms import Additive, Encoding, Rotary
+from posenc.mechanisms import Additive, Encoding, Rotary, Scores
 from posenc.messages import later, phrase, said
 from posenc.temperatures import Tempered
 
@@ -111,6 +111,24 @@ def width(encoding: Encoding) -> int:
     """Channels of a query or an embedding."""
     dim = getattr(acting(encoding), "dim", None)
     return dim if isinstance(dim, int) else 64
+
+
+CHECKED = 2**21
+"""Numbers of 4,096 positions up to which a page has an encoding checked unasked: 512 channels."""
+
+
+def is_costly(encoding: Encoding) -> bool:
+    """Whether checks of an encoding take so long that they should be asked for.
+
+    >>> from posenc import ALiBi, Sinusoidal
+    >>> is_costly(Sinusoidal(512)), is_costly(Sinusoidal(1024)), is_costly(ALiBi(64))
+    (False, True, False)
+    """
+    given = acting(encoding)
+    wide = int(getattr(given, "dim", None) or 1) * int(getattr(given, "heads", None) or 1)
+    reach = 2 * int(getattr(given, "reach", None) or 0) + 1
+    projected = wide if isinstance(given, Scores) and wide > 64 else 1
+    return 4_096 * max(wide * projected, reach) > CHECKED
 
 
 def taken(kind: str, encoding: Encoding, length: int) -> dict[str, int]:

@@ -74,6 +74,7 @@ TOLD = {
     "stride": WHOLE,
     "heads": WHOLE,
     "side": either(WHOLE, NOTHING),
+    "costly": BOOLEAN,
     "causal_only": BOOLEAN,
 }
 FORMS: dict[str, Schema] = {
