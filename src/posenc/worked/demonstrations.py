@@ -20,6 +20,7 @@ DOG = {
     "zh-Hans": "狗咬人",
     "zh-Hant": "狗咬人",
 }
+# the sentence of the tutorial itself, with the spaces that make its tokens
 LEARNING = {
     "en": "I love learning AI",
     "ja": "毎日 AI を 学ぶ",
