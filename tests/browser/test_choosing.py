@@ -148,6 +148,17 @@ def test_pictures_with_scales_of_their_own_have_them_beside(visit: Visit) -> Non
     assert scales.count() == 0
 
 
+def test_both_ends_of_a_colour_scale_stand_beside_it(visit: Visit) -> None:
+    """Its canvas had no width of its own, and the larger end was on another line."""
+    visit.open(e="Sinusoidal(64)", view="heatmap")
+    scale = visit.page.locator("#large footer p:has(canvas)")
+    first, last = (scale.get_by_text(end, exact=True).bounding_box() for end in ("−1", "+1"))
+    assert first
+    assert last
+    assert first["y"] == last["y"]
+    assert last["x"] - first["x"] > 100  # the colours between them
+
+
 def test_verdicts_are_never_those_of_another_encoding(visiting, address: str) -> None:
     visit: Visit = visiting(address, measuring=True)
 
