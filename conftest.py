@@ -11,6 +11,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 import ctypes
 import gc
 import random
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -130,8 +131,13 @@ def used() -> tuple[float, float]:
     me, children = (
         resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     )
-    unit = 1 if sys.platform == "darwin" else 1024  # ru_maxrss is in bytes there
     seconds = sum(each.ru_utime + each.ru_stime for each in (me, children))
+    status = Path("/proc/self/status")
+    if status.exists():  # on Linux ru_maxrss starts with the peak of the process that started this
+        found = re.search(r"VmHWM:\s*(\d+) kB", status.read_text())
+        if found:
+            return int(found[1]) * 1024 / 1e6, seconds
+    unit = 1 if sys.platform == "darwin" else 1024  # ru_maxrss is in bytes there
     return me.ru_maxrss * unit / 1e6, seconds
 
 

@@ -6,6 +6,7 @@ import torch
 
 import posenc as pe
 from posenc.torch import BiasLogits, ScoreQK
+from tests import bounds
 from tests.libraries import numpy_of
 from tests.oracles import bias as oracle
 from tests.oracles import scores
@@ -91,7 +92,8 @@ def test_equals_the_oracle_on_every_library(xp, rng, name):
     )
     truth = expected(*params.values(), *(listed(p) for p in positions(encoding)))
     assert ours.shape == truth.shape
-    assert np.abs(numpy_of(ours) - truth).max() <= 2e-6 * max(1, np.abs(truth).max())
+    bound = bounds.UNIT["float32"] * bounds.bias_roundings(encoding, params, truth)
+    assert (np.abs(numpy_of(ours) - truth) <= bound).all()
 
 
 @pytest.mark.parametrize("name", [n for n, (e, _) in CASES.items() if e.init(RNG)])
@@ -193,45 +195,59 @@ def qkv(rng, heads=2, dim=4):
 
 
 def test_shaw_equals_the_oracle_on_every_library(xp, rng):
-    encoding, (q, k) = pe.Shaw(4, 3), qkv(rng)
+    encoding, (q, k) = pe.Shaw(4, 3), (x.astype("f") for x in qkv(rng))
     keys, values = encoding.init(rng).values()
     ours = xp.call(
         lambda q, k, qp, kp, a: pe.logits(encoding, q, k, qp, kp, {"key_table": a}),
-        *(x.astype("f") for x in (q, k)),
+        q,
+        k,
         Q,
         K,
         keys,
     )
-    assert np.allclose(numpy_of(ours), scores.shaw_logits(q, k, keys, Q, K), atol=1e-6)
+    # two sums of dim products, their sum and a division, each of sizes that add up to this
+    longest = np.abs(keys).max(0, keepdims=True)
+    bound = bounds.products(q, np.abs(k) + longest, more=3) / 2
+    assert (np.abs(numpy_of(ours) - scores.shaw_logits(q, k, keys, Q, K)) <= bound).all()
     weights = rng.uniform(size=(2, len(Q), len(K))).astype("f")
     out = xp.call(
         lambda w, v, qp, kp, b: encoding.mixed(w, v, qp, kp, {"value_table": b}),
         weights,
-        k.astype("f"),
+        k,
         Q,
         K,
         values,
     )
-    assert np.allclose(numpy_of(out), scores.shaw_output(weights, k, values, Q, K), atol=1e-5)
+    # a sum over the keys; one for each row of the table, and one over its 7 rows; the sum of both
+    most = np.abs(np.swapaxes(k, 1, 2)) + np.abs(values).max(0)[:, None]
+    bound = bounds.products(weights, most, more=8)
+    assert (np.abs(numpy_of(out) - scores.shaw_output(weights, k, values, Q, K)) <= bound).all()
     plain = pe.Shaw(4, 3, values=False).mixed(weights, k, Q, K)
-    assert np.allclose(plain, weights @ k)
+    assert (np.abs(plain - weights.astype(float) @ k) <= bound).all()
 
 
 def test_transformer_xl_equals_the_oracle_on_every_library(xp, rng):
     """Ahead and behind: no triangle of garbage."""
-    encoding, (q, k) = pe.TransformerXL(2, 4, features=6), qkv(rng)
+    encoding = pe.TransformerXL(2, 4, features=6)
+    q, k = (x.astype("f") for x in qkv(rng))
     params = {n: 20 * v for n, v in encoding.init(rng).items()}
     ours = xp.call(
         lambda q, k, qp, kp, *p: pe.logits(
             encoding, q, k, qp, kp, dict(zip(params, p, strict=True))
         ),
-        *(x.astype("f") for x in (q, k)),
+        q,
+        k,
         Q,
         K,
         *params.values(),
     )
     truth = scores.transformer_xl_logits(q, k, *params.values(), Q, K)
-    assert np.abs(numpy_of(ours) - truth).max() < 5e-6
+    # q + u and q + v are rounded; (q + v) W is a sum of 4, turned by sines and cosines of 1 at most
+    # (4 roundings, and 4 of tables that JAX adds angles with); a sum of 4 + 6 products; a division
+    u, v, w = (np.abs(x)[:, None] for x in params.values())
+    turned = 2 * ((np.abs(q) + v) @ w[:, 0]).sum(-1, keepdims=True)
+    sizes = (np.abs(q) + u) @ np.abs(np.swapaxes(k, 1, 2)) + turned
+    assert (np.abs(numpy_of(ours) - truth) <= bounds.gamma(1 + 4 + 8 + 10 + 1) * sizes / 2).all()
 
 
 @pytest.mark.parametrize("kind", ["shaw", "transformer-xl"])
@@ -287,7 +303,8 @@ def test_modules_own_what_is_learned():
     bias = BiasLogits(pe.T5Bias(2, bidirectional=True))
     assert [n for n, _ in bias.named_parameters()] == ["params.table"]
     logits, p = torch.randn(1, 2, 5, 5), torch.arange(5)
-    assert torch.allclose(bias(logits, p) - logits, bias.bias(p), atol=1e-6)
+    truth = logits.double() + bias.bias(p).double()  # one sum, rounded once
+    assert ((bias(logits, p) - truth).abs() <= bounds.gamma(1) * truth.abs()).all()
     bias(logits, p).sum().backward()
     assert bias.params["table"].grad.abs().sum() > 0
     copied = BiasLogits(bias.encoding, params={"table": bias.params["table"]})
