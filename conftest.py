@@ -194,8 +194,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):  # no worker sees every report
+        config.pluginmanager.register(
+            LeftOut()
+        )  # the last to be unconfigured, so the last to speak
         config.pluginmanager.register(Used())
-        config.pluginmanager.register(LeftOut())
 
 
 @pytest.hookimpl(tryfirst=True)  # before the fixtures, those of a module too

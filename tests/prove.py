@@ -58,7 +58,16 @@ def run(row: Row) -> dict[str, object]:
     start, log = time.monotonic(), KEPT / f"{row.name}.log"
     # in CI what is left out for want of a browser fails
     environment = os.environ | {"CI": "true", "PYTHONHASHSEED": str(row.seed)} | row.environment
-    command = [sys.executable, "-m", "pytest", "--numprocesses", "2", "--shuffle", str(row.seed)]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-v",
+        "--numprocesses",
+        "2",
+        "--shuffle",
+        str(row.seed),
+    ]
     with log.open("w") as out:
         for other in others if row.busy else ():
             other.start()

@@ -834,3 +834,17 @@ def test_memory_is_a_fraction_of_the_bias(kind):
     command = [sys.executable, "-c", PEAK, kind]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     assert 0 < float(done.stdout) < 0.1
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize(
+    "scaling",
+    [pe.DynamicNTK(2.0, 64), pe.LongRoPE((1.0,) * 8, (4.0,) * 8, 64, factor=4.0)],
+    ids=str,
+)
+def test_blocks_of_a_half_are_turned_for_the_length_of_the_whole_text(scaling, dtype):
+    encoding = pe.Tempered(pe.RoPE(16, scaling=scaling), pe.Llama4Temperature())
+    q, k, v = (torch.randn(1, 1, 300, 16, dtype=dtype) for _ in range(3))
+    outs = {"auto": attend(q, k, v, encoding=encoding, causal=True)}
+    whole = encoding.at(300)
+    attention.assert_right(outs, q, k, v, encoding=whole, causal=True)

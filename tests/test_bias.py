@@ -96,3 +96,12 @@ def test_messages(work, message):
     with pytest.raises((ValueError, TypeError)) as caught:
         work()
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(("dtype", "big"), [(torch.bfloat16, 16.0), (torch.float16, 64.0)])
+def test_logits_of_a_half_are_rounded_once(dtype, big):
+    """q k^T = 2 b^2 + 2 is no number of the half; the bias takes it back to where there is one."""
+    q = torch.tensor([[[big, 1.0, 0.0, 0.0]]], dtype=dtype)
+    k = torch.tensor([[[2 * big, 2.0, 0.0, 0.0]]], dtype=dtype)
+    away = int(big**2 / pe.ALiBi(1).head_slopes()[0])
+    assert pe.logits(pe.ALiBi(1), q, k, [away], [0]).item() == 1

@@ -451,3 +451,11 @@ def test_check_says_what_is_wrong(run, arguments, message):
     result = run("check", *arguments)
     assert result.exit_code == 2
     assert message in " ".join(result.stderr.split())
+
+
+def test_a_sentence_that_is_the_usual_one_is_a_sentence(run, tmp_path):
+    """As in the README: what is typed may equal the default."""
+    path = tmp_path / "dog.png"
+    args = ("show", "rope", "--text", "the dog bit the man", "--kind", "attention", "-o", str(path))
+    assert run(*args).exit_code == 0
+    assert path.exists()

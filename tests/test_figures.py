@@ -124,7 +124,9 @@ def test_colours_of_values_are_those_of_the_map():
 def test_every_scale_of_colours_has_a_bar():
     assert len(shown("attention").axes) == 4 + 1
     assert len(pe.show("learned", "learned", dpi=60).axes) == 4 + 3
-    assert len(pe.show(["sinusoidal", "learned"], "sum", dpi=60).axes) == 6 + 1
+    assert len(pe.show(["sinusoidal", "Sinusoidal(32)"], "sum", dpi=60).axes) == 6 + 1
+    # of sizes that differ fifty times: one for each
+    assert len(pe.show(["sinusoidal", "learned"], "sum", dpi=60).axes) == 6 + 2
 
 
 def test_without_a_han_font_positions_stand_for_tokens_and_a_note_says_so(monkeypatch):

@@ -362,3 +362,19 @@ def test_a_tempered_rotation_multiplies_the_queries(inplace, q, k):
     bound = rounding(rope, q, positions, count=6) * factors  # which are rounded and multiplied
     assert ((turned[0].double() - truth).abs() <= bound).all()
     check_turned(turned[1], rope, k, k_positions, True)
+
+
+@pytest.mark.parametrize(
+    "encoding",
+    [
+        pe.RoPE(8),
+        pe.RoPE(8, scaling=pe.DynamicNTK(2.0, 4)),
+        pe.Tempered(pe.RoPE(8), pe.SSMax()),
+    ],
+    ids=str,
+)
+def test_positions_may_be_lists(encoding):
+    x, positions = torch.randn(1, 2, 5, 8), [0, 1, 2, 3, 4]
+    ours = RotateQK(encoding)(x, x, positions)
+    for one, other in zip(ours, RotateQK(encoding)(x, x, torch.tensor(positions)), strict=True):
+        assert torch.equal(one, other)

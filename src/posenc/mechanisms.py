@@ -19,7 +19,7 @@ array([[[ 0. , -0.5],
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -80,6 +80,9 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
         """This encoding for a text of `length` tokens: itself, unless it depends on that."""
         rules.whole("length", length, least=1)
         return self
+
+
+EncodingT = TypeVar("EncodingT", bound=Encoding)
 
 
 class Additive(Encoding):
@@ -228,15 +231,16 @@ def logits(
         match encoding:
             case Additive():
                 q, k = encoding.add(q, q_pos, params), encoding.add(k, k_pos, params)
-                return _products(q, k, scaled=encoding.scaled)
+                return cast(_products(q, k, scaled=encoding.scaled), q.dtype)
             case Rotary():
                 rules.known_params(params)
                 encoding = settled(encoding, q_pos, k_pos)
                 q, k = encoding.rotate(q, q_pos), encoding.rotate_keys(k, k_pos)
-                return _products(q, k, scaled=encoding.scaled)
+                return cast(_products(q, k, scaled=encoding.scaled), q.dtype)
             case Bias():
                 products = _products(q, k, scaled=encoding.scaled)
-                return _biased(products, bias_of(encoding, q_pos, k_pos, params))
+                biased = _biased(products, bias_of(encoding, q_pos, k_pos, params))
+                return cast(biased, q.dtype)
             case Scores():
                 scores = _made(encoding, encoding.scores, q_pos, q, k, q_pos, k_pos, params)
                 return cast(scores, q.dtype)
@@ -342,7 +346,7 @@ def matched(name: str, x: Array, positions: Any, *, axes: int | None = None) -> 
     return positions
 
 
-def settled(encoding: Rotary, *positions: Array) -> Rotary:
+def settled(encoding: EncodingT, *positions: Array) -> EncodingT:
     """`encoding` for the length that these positions span: 1 + the largest."""
     if encoding.settled:
         return encoding
@@ -378,12 +382,13 @@ def _aligned(table: Array, x: Array) -> Array:
 
 
 def _products(q: Array, k: Array, *, scaled: bool) -> Array:
+    """q k^T in the working dtype, for what is added to it or cast: a half is rounded once."""
     xp = namespace(q=q, k=k)
     if q.shape[-1] != k.shape[-1]:
         raise ValueError(f"q and k must have one dim; got {q.shape[-1]} and {k.shape[-1]}")
     wide = working(xp, q.dtype)  # 16-bit products may overflow before they are divided
     products = cast(q, wide) @ xp.matrix_transpose(cast(k, wide))
-    return cast(products / math.sqrt(q.shape[-1]) if scaled else products, q.dtype)
+    return products / math.sqrt(q.shape[-1]) if scaled else products
 
 
 def _biased(products: Array, bias: Array) -> Array:
@@ -391,4 +396,4 @@ def _biased(products: Array, bias: Array) -> Array:
         raise ValueError(
             f"q and k must have the heads of the bias, {bias.shape[-3]}; got {products.shape[-3]}"
         )
-    return cast(products + bias, products.dtype)
+    return products + bias

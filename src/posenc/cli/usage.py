@@ -98,9 +98,16 @@ def effective(make: Callable[..., Any], options: dict[str, Any], names: Iterable
     """What `make` makes of the options; of these `names`, one that was typed must change it."""
     made = make(**options)
     for name in filter(given, names):
-        value = options[name]
-        other = not value if isinstance(value, bool) else None
-        other = value + 1 if type(value) is int else other
+        # not the default, for it may be what was typed
+        match value := options[name]:
+            case bool():
+                other = not value
+            case int():
+                other = value + 1
+            case str():
+                other = f"{value} {value}"
+            case _:
+                other = None
         try:
             same = make(**options | {name: other}) == made
         except (ValueError, TypeError):  # another value is refused: it is looked at

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from posenc import rules
 from posenc.hints import hinted
 from posenc.mechanisms import Rotary, floating, settled, spanned
+from posenc.positions import as_arrays
 from posenc.rotation_torch import turn_in_place
 from posenc.temperatures import Tempered
 
@@ -39,20 +40,22 @@ class RotateQK(nn.Module):
         self, q: Tensor, k: Tensor, positions: Tensor, k_positions: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """q and k, turned to their positions (seq,) or (batch, seq); k_positions are those of k."""
-        k_positions = positions if k_positions is None else k_positions
         floating("q", q)
         floating("k", k)
+        q_pos, k_pos = as_arrays(
+            positions, positions if k_positions is None else k_positions, like=q
+        )
         if q.shape[-1] != k.shape[-1]:
             raise ValueError(f"q and k must have one head dim; got {q.shape[-1]} and {k.shape[-1]}")
-        rotary = settled(self.rotary, positions, k_positions)
+        rotary = settled(self.rotary, q_pos, k_pos)
         if not self.rotary.settled:
-            _all_keys(k, positions, k_positions)
+            _all_keys(k, q_pos, k_pos)
         if self.inplace:
-            _in_place(rotary, q, k, positions, k_positions)
+            _in_place(rotary, q, k, q_pos, k_pos)
         else:
-            q, k = rotary.rotate(q, positions), rotary.rotate_keys(k, k_positions)
+            q, k = rotary.rotate(q, q_pos), rotary.rotate_keys(k, k_pos)
         if isinstance(self.encoding, Tempered):
-            factors = self.encoding.row_factors(q, positions)
+            factors = self.encoding.row_factors(q, q_pos)
             q = q.mul_(factors) if self.inplace else q * factors
         return q, k
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from posenc.arrays import host, is_integer
-from posenc.mechanisms import Bias, Scores, bias_of, grouped, logits
+from posenc.mechanisms import Bias, Scores, bias_of, grouped, logits, settled
 from posenc.torch.attention.call import Call
 from posenc.torch.attention.dense import along, weighed
 from posenc.torch.attention.pieces import Extras, Piece, blocks, fused, in_pieces
@@ -55,6 +55,8 @@ def blocked(call: Call) -> Tensor:
 
 
 def _blocked(call: Call) -> Tensor:
+    # for the whole text: a block of it spans less
+    call = replace(call, encoding=settled(call.encoding, call.q_pos, call.k_pos))
     if call.left().q.shape[-1] <= 2 * call.q.shape[-1]:
         call = call.reduced()
     if _at_once(call, call):
