@@ -237,8 +237,8 @@ def unscaled(cos: Array, sin: Array) -> tuple[Array, Array]:
     No square is formed of a number that is far from 1, where it would leave float32.
 
     >>> cos, sin = unscaled(np.array([3e-35], np.float32), np.array([4e-35], np.float32))
-    >>> (cos * np.float32(1e-34)).round(6).tolist(), (sin * np.float32(1e-34)).round(6).tolist()
-    ([1.2], [1.6])
+    >>> cos * np.float32(1e-34), sin * np.float32(1e-34)
+    (array([1.2], dtype=float32), array([1.6], dtype=float32))
     """
     xp = namespace(cos=cos, sin=sin)
     larger = xp.where(abs(cos) > abs(sin), abs(cos), abs(sin))
