@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from posenc.cli.own import load_own, own_or_found
 from posenc.cli.usage import as_json, from_files, of_encodings, one_thread, usage
 
 
@@ -21,8 +22,9 @@ def bench(names: tuple[str, ...], files: tuple[str, ...], rounds: int, as_json: 
 
     It says where the numbers cannot be trusted: on a busy machine, or where rounds differ.
 
-    With an ENCODING (a name, an expression such as "RoPE(64, base=5e5)", a model's config.json, or
-    package.module:name): what applying it costs, beside the products of queries and keys.
+    With an ENCODING (a name, an expression such as "RoPE(64, base=5e5)", a model's config.json,
+    package.module:name, or a name in a file of --load): what applying it costs, beside the products
+    of queries and keys.
 
     \b
     posenc bench
@@ -63,17 +65,15 @@ def bench(names: tuple[str, ...], files: tuple[str, ...], rounds: int, as_json: 
 
 def _costs(names: tuple[str, ...], files: tuple[str, ...], rounds: int, *, as_json: bool) -> None:
     one_thread()
-    from posenc import find
     from posenc.bench.costs import measure
     from posenc.bench.timing import machine
 
     before = machine()
 
+    names, own, unnamed = load_own(names, files)
     some: dict[str, Any] = {}
-    for name in names:
-        some |= usage(lambda name=name: find.found(name))
-    for file in files:
-        some |= usage(lambda file=file: find.loaded(file))
+    for name in (*names, *unnamed):
+        some |= own_or_found(name, own)
     costs = {name: usage(lambda e=e: measure(e, rounds=rounds)) for name, e in some.items()}
     unsteady = sum(not cost.steady for cost in costs.values())
     trusted = not (unsteady or before["busy"])

@@ -9,6 +9,7 @@ from contextlib import redirect_stdout
 import click
 
 import posenc
+from posenc.cli.own import load_own, own_or_found
 from posenc.cli.usage import as_json, from_files, limited, of_encodings, seeded, usage
 
 
@@ -30,7 +31,7 @@ def check(
     """Measure whether encodings are sound; the exit code is 1 if a claim fails.
 
     An ENCODING is a name (`posenc list`), an expression such as "RoPE(64, base=5e5)", a model's
-    config.json, or package.module:name.
+    config.json, package.module:name, or a name in a file of --load.
 
     \b
     posenc check rope alibi
@@ -41,13 +42,11 @@ def check(
     JSON: {"ok", "reports": {NAME: {"subject", "ok", "rows": [{"name", "what", "why",
            "verdict", "measured", "bound", "detail", "seconds"}]}}}
     """
-    from posenc import find
-
     subjects: dict[str, posenc.Encoding] = {}
+    names, own, unnamed = load_own(names, files)
     for name in (*posenc.catalogue(), *names) if every else names:
-        subjects |= usage(lambda name=name: find.found(name))
-    for file in files:
-        subjects |= usage(lambda file=file: find.loaded(file))
+        subjects |= own_or_found(name, own)
+    subjects |= {name: own[name] for name in unnamed}
     if not subjects:
         raise click.UsageError("name an encoding, or give --load FILE or --all")
     reports: dict[str, posenc.Report] = {}

@@ -9,6 +9,7 @@ from contextlib import redirect_stdout
 import click
 
 import posenc
+from posenc.cli.own import load_own
 from posenc.cli.usage import (
     as_json,
     from_files,
@@ -56,7 +57,7 @@ def compare(
     """Compare encodings: where they act, parameters, properties, cost, models, strengths.
 
     An ENCODING is a name (`posenc list`), an expression such as "RoPE(64, base=5e5)", a model's
-    config.json, or package.module:name.
+    config.json, package.module:name, or a name in a file of --load.
 
     Properties are measured by the checks of `posenc check`, time and memory beside plain products
     of queries and keys in the same run; the rest is said by the encodings. The exit code is 1 if a
@@ -76,16 +77,16 @@ def compare(
            "untimed", "models", "paper", "year", "strengths", "weaknesses"}]}
     """
     one_thread()
-    from posenc import find
     from posenc.comparison import compare as compared
 
     if as_json and form not in (None, "json"):
         raise click.UsageError(f"--json and --format {form} cannot both be; leave one out")
-    names = (*dict.fromkeys((*posenc.catalogue(), *names)),) if every else names
-    if not (names or files):
+    if not (names or files or every):
         raise click.UsageError("name an encoding, or give --load FILE or --all")
     sizes = {"dim": dim, "heads": heads, "length": length}
-    given = [*names, *(usage(lambda file=file: find.loaded(file)) for file in files)]
+    names, own, unnamed = load_own(names, files)
+    given = [{name: own[name]} if name in own else name for name in (*names, *unnamed)]
+    given = [*(posenc.catalogue() if every else ()), *given]
     with redirect_stdout(sys.stderr):  # what an encoding prints is no data of ours
         result = usage(
             lambda: compared(

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 import posenc
+from posenc.cli.own import find_own
 from posenc.cli.usage import (
     as_json,
     complete_name,
@@ -62,7 +63,8 @@ def explain(
     """Work out an encoding, every step with its numbers.
 
     ENCODING is a name (`posenc list`), an expression such as "RoPE(64, base=5e5)", a model's
-    config.json, or package.module:name; with --load, a name in that file.
+    config.json, or package.module:name; with --load, a name in that file or
+    a call of a class in it, such as "Mine(16)".
 
     \b
     posenc explain sinusoidal --text "我 爱 学习 AI" --lang zh
@@ -103,11 +105,12 @@ def _loaded(name: str, file: str) -> posenc.Encoding:
     from posenc.find import loaded
 
     mine = loaded(file)
-    if name not in mine:
+    found = find_own(name, mine)
+    if found is None:
         raise ValueError(
             f"ENCODING must be one of {', '.join(mine)}, as {file} has them; got {name!r}"
         )
-    return mine[name]
+    return found[1]
 
 
 @click.command()

@@ -4,10 +4,10 @@ from __future__ import annotations  # names of posenc are not looked up before a
 
 import json
 import os
-from typing import Any
 
 import click
 
+from posenc.cli.own import load_own
 from posenc.cli.usage import (
     Language,
     encodings_or_text,
@@ -61,26 +61,22 @@ def explore(
         raise click.ClickException(
             f"{library} is not installed; the explorer needs: {install('explorer')}"
         ) from error
-    from posenc import find
     from posenc.explorer.encodings import page_query
     from posenc.text import from_file
 
-    loaded: dict[str, Any] = {}
-    for file in files:
-        loaded |= usage(lambda file=file: find.loaded(file))
+    names, loaded, _ = load_own(names, files)
     own = None if tokenizer is None else usage(lambda: from_file(tokenizer))
     if not 0 <= port < 65_536:
         raise click.BadParameter(f"must be 0 .. 65535; got {port}", param_hint="--port")
-    others, text = encodings_or_text(tuple(each for each in names if each not in loaded), text)
-    chosen = [each for each in names if each in loaded or each in others]
-    query = usage(lambda: page_query(chosen, loaded, text=text, lang=lang))
+    names, text = encodings_or_text(names, text, loaded)
+    query = usage(lambda: page_query(names, loaded, text=text, lang=lang))
     usage(
         lambda: serve(
             host=host,
             port=port,
             loaded=loaded,
             tokenizer=own,
-            query=query if chosen or text or lang else "",
+            query=query if names or text or lang else "",
             open_page=not no_open,
             say=_say_json if as_json else click.echo,
         )

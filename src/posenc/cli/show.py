@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from posenc.cli.own import load_own
 from posenc.cli.usage import (
     as_json,
     effective,
@@ -88,8 +89,9 @@ def show(
     """Draw encodings: of a sentence, token by token, or of so many positions.
 
     An ENCODING is a name (`posenc list`), an expression such as "RoPE(64, base=5e5)", a model's
-    config.json, or package.module:name; several are drawn side by side. [default: sinusoidal, or
-    the first that suits the kind] A lone argument that is none of these is taken as the sentence.
+    config.json, package.module:name, or a name in a file of --load; several are drawn side by side.
+    [default: sinusoidal, or the first that suits the kind] A lone argument that is none of these is
+    taken as the sentence.
 
     \b
     posenc show rope alibi --kind attention
@@ -116,8 +118,9 @@ def show(
     length. Rows are an image's rows, lines or dials; columns are an image's columns, x or hands;
     value is the number, y or the angle; length is a hand's.
     """
-    names, text = encodings_or_text(names, text)
-    what, name = _found(names, files, asked["kind"])
+    names, own, unnamed = load_own(names, files)
+    names, text = encodings_or_text(names, text, own)
+    what, name = _found((*names, *unnamed), own, asked["kind"])
     asked |= {"text": text, "channels": _numbers(channels)}
     if as_json or as_csv:
         if as_json and as_csv:
@@ -170,20 +173,13 @@ def _draw(path: Path, what: list[Any], **asked: Any) -> None:
     click.echo(path)
 
 
-def _found(
-    names: tuple[str, ...], files: tuple[str, ...], kind: str | None
-) -> tuple[list[Any], str]:
+def _found(names: tuple[str, ...], own: dict[str, Any], kind: str | None) -> tuple[list[Any], str]:
     """What is shown, and a name for its file; where nothing is named, the first that suits."""
-    from posenc.find import loaded
-
-    mine = [usage(lambda file=file: loaded(file)) for file in files]
-    if not (names or mine):
+    if not names:
         from posenc.views.kinds import suiting
 
         names = ("sinusoidal" if kind is None else suiting(kind),)
-    what = [*names, *(encoding for found in mine for encoding in found.values())]
-    named = [*map(_plain, names), *(_plain(name) for found in mine for name in found)]
-    return what, "-".join(named)[:80]
+    return [own.get(name, name) for name in names], "-".join(map(_plain, names))[:80]
 
 
 def _plain(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations  # names of posenc are not looked up before a command runs
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import click
@@ -60,7 +60,11 @@ of_encodings = click.argument(
 )
 
 from_files = click.option(
-    "--load", "files", multiple=True, metavar="FILE", help="Python file with encodings of your own."
+    "--load",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    help="Python file with encodings of your own: those that are named, or else all.",
 )
 
 
@@ -118,22 +122,36 @@ def effective(make: Callable[..., Any], options: dict[str, Any], names: Iterable
 
 
 def encodings_or_text(
-    names: tuple[str, ...], text: str | None
+    names: tuple[str, ...], text: str | None, own: Collection[str] = ()
 ) -> tuple[tuple[str, ...], str | None]:
-    """Encodings and a sentence: a lone argument that can be nothing else is the sentence."""
+    """Encodings and a sentence: a lone argument that can be nothing else is the sentence.
+
+    `own` are the names of encodings that a file holds.
+    """
     from posenc.find import found, is_sentence, may_be_sentence
+    from posenc.hints import did_you_mean, nearest
 
     if text is not None and not text.split():
         raise click.BadParameter("the sentence has no tokens", param_hint="--text")
-    if len(names) == 1 and text is None and is_sentence(names[0]):
+    others = [name for name in names if name not in own]
+    near = {name: None if len(name.split()) > 1 else nearest(name, own) for name in others}
+    if (
+        len(names) == len(others) == 1
+        and text is None
+        and is_sentence(names[0])
+        and not near[names[0]]
+    ):
         if not names[0].split():
             raise click.UsageError("the sentence has no tokens")
         click.echo(f"taken as a sentence, as by --text: {names[0]}", err=True)
         return (), names[0]
-    for name in names:
+    for name in others:
         try:
             found(name)
         except (ValueError, TypeError) as error:
+            if near[name]:
+                hint = did_you_mean(near[name])
+                raise click.UsageError(f"no encoding is called {name!r}{hint}") from error
             unsaid = text is None and may_be_sentence(name)
             hint = f"; a sentence is given by --text {name!r}" if unsaid else ""
             raise click.UsageError(f"{error}{hint}") from error
