@@ -211,6 +211,8 @@ def test_a_language_is_understood_by_its_usual_tags(run, tag, lang):
             "length must be left out where tokens",
         ),
         (("explain", "rope", "-o", "no/x.html"), "cannot write no/x.html"),
+        (("explain", "rope", "-o", "x.pdf"), "must end in .txt, .md, .tex, .html or .json; got x"),
+        (("demo", "addition", "-o", "x.PNG"), "must end in .txt, .md, .tex, .html or .json; got x"),
         (("compare", "nope", "--json", "--format", "text"), "--json and --format text cannot both"),
         (("compare", "rope", "--heads", "3"), "heads must be left out: there is none in RoPE"),
         (("compare", "RoPE(8)", "--dim", "3"), "sizes must be left out: they are for names"),
@@ -281,7 +283,15 @@ def test_show_takes_heads_and_a_short_o(run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "form"), [("x.html", "html"), ("x.md", "markdown"), ("x.json", "json"), ("x", "text")]
+    ("name", "form"),
+    [
+        ("x.html", "html"),
+        ("x.md", "markdown"),
+        ("x.json", "json"),
+        ("x.tex", "latex"),
+        ("x.TXT", "text"),
+        ("x", "text"),
+    ],
 )
 def test_explain_writes_a_file_in_the_format_of_its_ending(run, tmp_path, name, form):
     assert run("explain", "rope", "-o", name).stdout == f"{name}\n"

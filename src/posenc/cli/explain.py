@@ -23,7 +23,14 @@ from posenc.cli.usage import (
 )
 
 FORMS = ("text", "markdown", "latex", "html", "json")
-ENDINGS = {".md": "markdown", ".tex": "latex", ".html": "html", ".json": "json"}
+ENDINGS = {
+    "": "text",
+    ".txt": "text",
+    ".md": "markdown",
+    ".tex": "latex",
+    ".html": "html",
+    ".json": "json",
+}
 DEMONSTRATIONS = ("permutation", "rope-relative", "rope-steps", "addition")
 
 in_form = click.option(
@@ -97,8 +104,12 @@ def _form(form: str | None, out: str | None, *, as_json: bool) -> str:
     """The format that was asked for, by name, by --json or by the ending of the file."""
     if as_json and form not in (None, "json"):
         raise click.UsageError(f"--json and --format {form} cannot both be; leave one out")
-    ending = None if out is None else ENDINGS.get(Path(out).suffix.lower())
-    return "json" if as_json else form or ending or "text"
+    ending = "" if out is None else Path(out).suffix.lower()
+    if ending not in ENDINGS:
+        raise click.BadParameter(
+            f"must end in .txt, .md, .tex, .html or .json; got {out}", param_hint="--out"
+        )
+    return "json" if as_json else form or ENDINGS[ending]
 
 
 def _loaded(name: str, file: str) -> posenc.Encoding:
