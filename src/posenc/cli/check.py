@@ -10,13 +10,22 @@ import click
 
 import posenc
 from posenc.cli.own import load_own, own_or_found
-from posenc.cli.usage import as_json, from_files, limited, of_encodings, seeded, usage
+from posenc.cli.usage import (
+    as_json,
+    every_one,
+    from_files,
+    limited,
+    of_encodings,
+    refuse_beside_all,
+    seeded,
+    usage,
+)
 
 
 @click.command()
 @of_encodings
 @from_files
-@click.option("--all", "every", is_flag=True, help="Every encoding that has a name.")
+@every_one
 @seeded
 @limited
 @as_json
@@ -42,9 +51,11 @@ def check(
     JSON: {"ok", "reports": {NAME: {"subject", "ok", "rows": [{"name", "what", "why",
            "verdict", "measured", "bound", "detail", "seconds"}]}}}
     """
+    if every:
+        refuse_beside_all(names)
     subjects: dict[str, posenc.Encoding] = {}
     names, own, unnamed = load_own(names, files)
-    for name in (*posenc.catalogue(), *names) if every else names:
+    for name in posenc.catalogue() if every else names:
         subjects |= own_or_found(name, own)
     subjects |= {name: own[name] for name in unnamed}
     if not subjects:

@@ -12,11 +12,13 @@ import posenc
 from posenc.cli.own import load_own
 from posenc.cli.usage import (
     as_json,
+    every_one,
     from_files,
     in_language,
     limited,
     of_encodings,
     one_thread,
+    refuse_beside_all,
     seeded,
     usage,
 )
@@ -25,7 +27,7 @@ from posenc.cli.usage import (
 @click.command()
 @of_encodings
 @from_files
-@click.option("--all", "every", is_flag=True, help="Every encoding that has a name.")
+@every_one
 @click.option("--dim", type=int, help="Channels of encodings given by name.")
 @click.option("--heads", type=int, help="Heads of encodings given by name.")
 @click.option("--length", type=int, help="Length of learned tables given by name.")
@@ -81,7 +83,9 @@ def compare(
 
     if as_json and form not in (None, "json"):
         raise click.UsageError(f"--json and --format {form} cannot both be; leave one out")
-    if not (names or files or every):
+    if every:
+        refuse_beside_all(names)
+    elif not (names or files):
         raise click.UsageError("name an encoding, or give --load FILE or --all")
     sizes = {"dim": dim, "heads": heads, "length": length}
     names, own, unnamed = load_own(names, files)

@@ -68,6 +68,13 @@ from_files = click.option(
 )
 
 
+every_one = click.option(
+    "--all",
+    "every",
+    is_flag=True,
+    help="Every built-in encoding and those of installed packages, but no variant such as yarn.",
+)
+
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
@@ -81,6 +88,12 @@ def file_for(kinds: str) -> Callable[..., Any]:
     """The option that names the file to be written."""
     path = click.Path(dir_okay=False, writable=True)
     return click.option("-o", "--out", type=path, metavar="FILE", help=f"File to write: {kinds}.")
+
+
+def refuse_beside_all(names: tuple[str, ...]) -> None:
+    """Say that --all leaves nothing to name."""
+    if names:
+        raise click.UsageError(f"ENCODING must be left out beside --all; got {' '.join(names)}")
 
 
 def given(name: str) -> bool:
