@@ -252,6 +252,19 @@ def test_compare_prints_a_table_and_tells_its_progress(run):
     assert "time per token" not in result.stdout
 
 
+@pytest.mark.parametrize("form", [(), ("--json",), ("--format", "markdown")])
+def test_compare_says_that_a_busy_machine_cannot_be_trusted(run, monkeypatch, form):
+    """As bench does; on stderr, for the table and the JSON are data."""
+    told = []
+    for busy in (True, False):
+        machine = {"load": 1.5, "cores": 2, "busy": busy}
+        monkeypatch.setattr("posenc.bench.timing.machine", lambda machine=machine: machine)
+        told += [run("compare", "nope", *extra, *form) for extra in ((), ("--no-bench",))]
+    warning = "Not to be trusted: the load average was 1.5 on 2 cores at the start."
+    assert [warning in result.stderr for result in told] == [True, False, False, False]
+    assert not any("load average" in result.stdout for result in told)
+
+
 def test_compare_in_other_forms(run):
     as_json = json.loads(run("compare", "nope", "--no-bench", "--json").stdout)
     assert as_json == json.loads(run("compare", "nope", "--no-bench", "--format", "json").stdout)

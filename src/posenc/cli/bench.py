@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from posenc.cli.own import load_own, own_or_found
-from posenc.cli.usage import as_json, from_files, of_encodings, one_thread, usage
+from posenc.cli.usage import as_json, from_files, of_encodings, one_thread, usage, warn_if_busy
 
 
 @click.command()
@@ -97,11 +97,7 @@ def _warn(before: dict[str, Any], unsteady: int, rows: int) -> None:
     """Say why the numbers cannot be trusted, if they cannot."""
     from posenc.bench.timing import STEADY
 
-    if before["busy"]:
-        click.echo(
-            f"Not to be trusted: the load average was {before['load']:.1f} on {before['cores']} "
-            "cores at the start. Run it again when the machine is idle."
-        )
+    warn_if_busy(before)
     if unsteady:
         click.echo(
             f"Not to be trusted: {unsteady} of {rows} rows are unsteady; the middle half of "

@@ -21,6 +21,7 @@ from posenc.cli.usage import (
     refuse_beside_all,
     seeded,
     usage,
+    warn_if_busy,
 )
 
 
@@ -62,8 +63,8 @@ def compare(
     config.json, package.module:name, or a name in a file of --load.
 
     Properties are measured by the checks of `posenc check`, time and memory beside plain products
-    of queries and keys in the same run; the rest is said by the encodings. The exit code is 1 if a
-    claim fails.
+    of queries and keys in the same run; the rest is said by the encodings. A busy machine, whose
+    times cannot be trusted, is told of on stderr. The exit code is 1 if a claim fails.
 
     \b
     posenc compare sinusoidal learned t5 alibi transformer-xl rope
@@ -79,6 +80,7 @@ def compare(
            "untimed", "models", "paper", "year", "strengths", "weaknesses"}]}
     """
     one_thread()
+    from posenc.bench.timing import machine
     from posenc.comparison import compare as compared
 
     if as_json and form not in (None, "json"):
@@ -91,6 +93,7 @@ def compare(
     names, own, unnamed = load_own(names, files)
     given = [{name: own[name]} if name in own else name for name in (*names, *unnamed)]
     given = [*(posenc.catalogue() if every else ()), *given]
+    before = machine()
     with redirect_stdout(sys.stderr):  # what an encoding prints is no data of ours
         result = usage(
             lambda: compared(
@@ -107,5 +110,7 @@ def compare(
         click.echo(json.dumps(result.to_json()))
     else:
         click.echo(result.to_markdown() if form == "markdown" else str(result))
+    if any(entry.cost is not None for entry in result.entries):
+        warn_if_busy(before, err=True)
     if not result.ok:
         raise SystemExit(1)

@@ -84,6 +84,16 @@ def one_thread() -> None:
         os.environ.setdefault(name, "1")
 
 
+def warn_if_busy(before: dict[str, Any], *, err: bool = False) -> None:
+    """Say that times cannot be trusted, if the machine was busy before they were measured."""
+    if before["busy"]:
+        click.echo(
+            f"Not to be trusted: the load average was {before['load']:.1f} on {before['cores']} "
+            "cores at the start. Run it again when the machine is idle.",
+            err=err,
+        )
+
+
 def file_for(kinds: str) -> Callable[..., Any]:
     """The option that names the file to be written."""
     path = click.Path(dir_okay=False, writable=True)
