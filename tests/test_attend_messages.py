@@ -212,6 +212,22 @@ CASES = [
         "documents of k must be (seq,) or (batch, seq) with seq = 7; got shape (3, 7)",
     ),
     ({"scale": -1.0}, "scale must be more than 0; got scale=-1.0"),
+    (
+        {"encoding": pe.RoPE(4)},
+        "q and k must have the dim of RoPE, 4; got shapes (2, 4, 5, 8) and (2, 2, 7, 8)",
+    ),
+    (
+        {"encoding": pe.Tempered(pe.RoPE(16), pe.LogN(9))},
+        "q and k must have the dim of RoPE, 16; got shapes (2, 4, 5, 8) and (2, 2, 7, 8)",
+    ),
+    (
+        {
+            "encoding": pe.TransformerXL(4, 16),
+            "params": pe.TransformerXL(4, 16).init(np.random.default_rng(0)),
+            "causal": True,
+        },
+        "q and k must have the dim of TransformerXL, 16; got shapes (2, 4, 5, 8) and (2, 2, 7, 8)",
+    ),
     ({"q": Q[..., :0]}, "q must be (batch, heads, seq, dim); got shape (2, 4, 5, 0)"),
     (
         {"documents": torch.tensor(1)},

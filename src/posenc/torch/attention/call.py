@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from posenc import rules
 from posenc.arrays import host, is_half
-from posenc.encodings import NoPE, T5Bias
+from posenc.encodings import NoPE, Shaw, T5Bias, TransformerXL
 from posenc.hints import hinted
 from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores, matched, settled
 from posenc.temperatures import Tempered
@@ -163,6 +163,15 @@ def called(
     heads = getattr(encoding, "heads", q.shape[1])
     if heads != q.shape[1]:
         raise ValueError(f"q must have the heads of the encoding, {heads}; got {q.shape[1]}")
+    acting = _acting(encoding)
+    dim = (
+        getattr(acting, "dim", None) if isinstance(acting, (Rotary, Shaw, TransformerXL)) else None
+    )
+    if dim is not None and q.shape[3] != dim:
+        raise ValueError(
+            f"q and k must have the dim of {type(acting).__name__}, {dim}; "
+            f"got shapes {tuple(q.shape)} and {tuple(k.shape)}"
+        )
     rules.flag("causal", causal)
     if encoding.causal_only and not causal:
         both = (
