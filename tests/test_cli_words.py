@@ -74,6 +74,19 @@ def test_messages_name_commands_and_options_that_exist(name):
         assert set(OPTION.findall(text)) <= EVERY, text
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_a_help_opens_it_closes(name):
+    """As the JSON of bench once did not: it had one brace too many."""
+    opened: list[str] = []
+    for bracket in re.findall(r"[][{}()]", COMMANDS[name].help or ""):
+        if bracket in "[{(":
+            opened.append(bracket)
+        else:
+            assert opened
+            assert opened.pop() + bracket in ("[]", "{}", "()")
+    assert not opened
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_pages_name_commands_and_options_that_exist(name):
     assert [found for line in PAGES[name] for found in wrong_commands(line)] == []

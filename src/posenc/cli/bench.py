@@ -34,7 +34,7 @@ def bench(names: tuple[str, ...], files: tuple[str, ...], rounds: int, as_json: 
     JSON: {"benchmarks": [{"what", "rounds", "rows": {NAME: {"seconds", "ratio", "error",
            "spread", "steady"}}}], "machine": {"load", "cores", "busy"}, "trusted"};
            of encodings {"encodings": {NAME: {"tokens", "heads", "dim", "seconds", "ratio",
-           "error", "bytes", "power", "steady"}}}, "machine", "trusted"}; seconds and bytes for
+           "error", "bytes", "power", "steady"}}, "machine", "trusted"}; seconds and bytes for
            each token
     """
     if names or files:
