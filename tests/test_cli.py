@@ -211,6 +211,9 @@ def test_a_language_is_understood_by_its_usual_tags(run, tag, lang):
             "length must be left out where tokens",
         ),
         (("explain", "rope", "-o", "no/x.html"), "cannot write no/x.html"),
+        (("show", "rope", "-o", ""), "'-o' / '--out': must be the name of a file; got ''"),
+        (("explain", "rope", "-o", ""), "must be the name of a file; got ''"),
+        (("demo", "addition", "-o", ""), "must be the name of a file; got ''"),
         (("explain", "rope", "-o", "x.pdf"), "must end in .txt, .md, .tex, .html or .json; got x"),
         (("demo", "addition", "-o", "x.PNG"), "must end in .txt, .md, .tex, .html or .json; got x"),
         (("compare", "nope", "--json", "--format", "text"), "--json and --format text cannot both"),
@@ -246,6 +249,7 @@ def test_wrong_usage_is_a_sentence_and_exit_code_2(run, tmp_path, arguments, mes
     assert message in " ".join(result.stderr.split())
     assert "Traceback" not in result.stderr
     assert result.stdout == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["bert.json"]
 
 
 @pytest.mark.parametrize("command", ["show", "explain"])

@@ -96,8 +96,20 @@ def warn_if_busy(before: dict[str, Any], *, err: bool = False) -> None:
 
 def file_for(kinds: str) -> Callable[..., Any]:
     """The option that names the file to be written."""
-    path = click.Path(dir_okay=False, writable=True)
-    return click.option("-o", "--out", type=path, metavar="FILE", help=f"File to write: {kinds}.")
+    return click.option(
+        "-o",
+        "--out",
+        type=click.Path(dir_okay=False, writable=True),
+        metavar="FILE",
+        callback=_not_empty,
+        help=f"File to write: {kinds}.",
+    )
+
+
+def _not_empty(_ctx: click.Context, _param: click.Parameter, path: str | None) -> str | None:
+    if path == "":  # as of a shell variable that is not set
+        raise click.BadParameter("must be the name of a file; got ''")
+    return path
 
 
 def refuse_beside_all(names: tuple[str, ...]) -> None:
