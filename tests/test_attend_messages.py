@@ -320,6 +320,22 @@ def test_the_message_names_argument_rule_and_value(given, message):
         attend(call.pop("q"), call.pop("k"), call.pop("v"), **call)
 
 
+@pytest.mark.parametrize("encoding", [OfNumPy(4), ScoresOfNumPy(), UncastTurns(), Refuses()])
+@pytest.mark.parametrize("impl", ["auto", "dense"])
+def test_explain_promises_nothing_that_attend_refuses(encoding, impl):
+    told = []
+    for ask in (attend.explain, attend):
+        with pytest.raises(TypeError, match="torch") as refusal:
+            ask(Q, K, K, encoding=encoding, impl=impl)
+        told.append(str(refusal.value))
+    assert told[0] == told[1]
+
+
+def test_explain_takes_no_queries_and_no_keys():
+    for q, k in ((Q[:, :, :0], K), (Q[:, :, :0], K[:, :, :0])):
+        assert attend.explain(q, k, k, encoding=ALIBI).impl == "blocked"
+
+
 def test_a_scale_of_ones_own_is_taken():
     q, k = torch.randn(2, 1, 4, 5, 8)
     for impl in ("dense", "blocked"):

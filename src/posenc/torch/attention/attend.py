@@ -11,7 +11,7 @@ from posenc import rules
 from posenc.arrays import has_tangent, is_plain_tensor, unrounded
 from posenc.encodings import NoPE
 from posenc.hints import hinted
-from posenc.mechanisms import Encoding
+from posenc.mechanisms import Encoding, logits
 from posenc.torch.attention import flex, folded
 from posenc.torch.attention.blocked import blocked, how
 from posenc.torch.attention.call import FEW, Call, called
@@ -132,6 +132,8 @@ class Attend:
         """
         rules.one_of("impl", impl, ("auto", *FORMS))
         call = called(q, k, v, **options)
+        one = call.first()  # an encoding that cannot take tensors says so here, as in a call
+        logits(one.encoding, one.q, one.k, one.q_pos, one.k_pos, one.params)
         taken, why = (impl, "it was asked for") if impl != "auto" else _chosen(call)
         reasons = {"folded": folded.why_not(call), "flex": flex.why_not(call)}
         refused = {name: reason for name, reason in reasons.items() if reason}

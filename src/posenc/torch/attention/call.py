@@ -104,13 +104,17 @@ class Call:
 
     def left(self) -> "Call":
         """What `reduced` leaves of one query and one key: its kind and width without its cost."""
+        return self.first().reduced()
+
+    def first(self) -> "Call":
+        """The same call of the first query and the first key alone, but for what is seen."""
         return replace(
             self,
             q=self.q[:, :, :1],
             k=self.k[:, :, :1],
             q_pos=_first(self.q_pos, self.encoding),
             k_pos=_first(self.k_pos, self.encoding),
-        ).reduced()
+        )
 
     def reduced(self) -> "Call":
         """The same without what can be put into q and k beforehand: rotations, Transformer-XL."""
