@@ -52,8 +52,15 @@ def test_lines_as_a_table(visit: Visit) -> None:
 
 def test_each_scale_says_whose_it_is(visit: Visit) -> None:
     visit.open(e="Learned(64, 64)", n=64, view="learned")
-    labels = visit.page.locator("#large footer bdi").all_inner_texts()
-    assert labels == ["Learned(64, 64): value", "similarity", "Sinusoidal(64): value"]
+    # sizes differ fifty times, so each picture has its scale below it, with what it measures
+    scales = visit.page.locator("#large figure p:has(.ends) bdi").all_inner_texts()
+    titles = visit.page.locator("#large figure figcaption").all_inner_texts()
+    assert dict(zip(titles, scales, strict=True)) == {
+        "Learned(64, 64)": "value",
+        "Learned(64, 64): similarity of positions": "similarity",
+        "Sinusoidal(64)": "value",
+        "Sinusoidal(64): similarity of positions": "similarity",
+    }
 
 
 def test_averaged_wavelengths_have_whole_dimensions(visiting, address: str) -> None:
