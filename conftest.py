@@ -52,7 +52,9 @@ MOST_MB = 2_000
 """The memory that a worker may have: two of them and a browser fit into a small machine."""
 
 MUCH_MB = 1_000
-"""From here on a worker gives back what it can after each file."""
+"""From here on a worker gives back what it can, after each test that adds GROWTH_MB."""
+
+GROWTH_MB = 200
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -142,7 +144,7 @@ def used() -> tuple[float, float]:
 
 
 class Used:
-    """Says what each worker took; more memory than MOST_MB fails, of two that share a machine."""
+    """Says what each worker took; more memory than MOST_MB fails where `make prove` asks for it."""
 
     def __init__(self) -> None:
         self.workers: dict[str, tuple[float, float]] = {}
@@ -153,7 +155,8 @@ class Used:
             self.workers[node.gateway.id] = tuple(node.workeroutput["used"])
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if any(peak > MOST_MB for peak, _ in self.workers.values()):
+        over = any(peak > MOST_MB for peak, _ in self.workers.values())
+        if over and os.environ.get("POSENC_BOUND_MEMORY"):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         self.workers = self.workers or {"main": used()}
 
@@ -175,16 +178,20 @@ def resident() -> float:
     )
 
 
+KEPT = [0.0]
+"""The memory that was left when it was last given back, in MB."""
+
+
 @pytest.hookimpl(trylast=True)
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """After a file: JAX keeps all that it has compiled, and the allocator what was freed."""
-    ends = nextitem is None or nextitem.path != item.path
-    if ends and resident() > MUCH_MB:
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """JAX keeps all that it has compiled, and the allocator what was freed: give it back."""
+    if resident() > max(MUCH_MB, KEPT[0] + GROWTH_MB):
         if jax := sys.modules.get("jax"):
             jax.clear_caches()
         gc.collect()
         if hasattr(libc := ctypes.CDLL(None), "malloc_trim"):
             libc.malloc_trim(0)
+        KEPT[0] = resident()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -57,7 +57,11 @@ def run(row: Row) -> dict[str, object]:
     others = [multiprocessing.Process(target=spin, daemon=True) for _ in range(os.cpu_count() or 1)]
     start, log = time.monotonic(), KEPT / f"{row.name}.log"
     # in CI what is left out for want of a browser fails
-    environment = os.environ | {"CI": "true", "PYTHONHASHSEED": str(row.seed)} | row.environment
+    environment = (
+        os.environ
+        | {"CI": "true", "POSENC_BOUND_MEMORY": "1", "PYTHONHASHSEED": str(row.seed)}
+        | row.environment
+    )
     command = [
         sys.executable,
         "-m",

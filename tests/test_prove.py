@@ -40,7 +40,8 @@ def test_the_table_has_a_line_for_each_run():
 
 
 @pytest.mark.parametrize(("peak", "code"), [(1_999, 0), (2_001, 1)])
-def test_a_worker_with_too_much_memory_fails_the_run(capsys, peak, code):
+def test_a_worker_with_too_much_memory_fails_the_run(monkeypatch, capsys, peak, code):
+    monkeypatch.setenv("POSENC_BOUND_MEMORY", "1")
     run, session = conftest.Used(), SimpleNamespace(exitstatus=0)
     for name, most in (("gw0", 100), ("gw1", peak)):
         node = SimpleNamespace(workeroutput={"used": [most, 5.0]}, gateway=SimpleNamespace(id=name))
