@@ -35,6 +35,8 @@ def commands(group: click.Group, name: str):
 def page() -> str:
     parts = [HEAD]
     for name, command in commands(main, "posenc"):
+        # click keeps the first help option that it made, maybe for a test that ran a command alone
+        command._help_option = None
         context = click.Context(
             command, info_name=name, terminal_width=88, help_option_names=["-h", "--help"]
         )
