@@ -45,6 +45,13 @@ class Check:
     measure: Callable[[Subject, np.random.Generator], Measured]
 
 
+def _subject(encoding: Encoding, seed: int) -> Subject:
+    """The subject, which knows what it takes: the seconds of importing PyTorch are no check's."""
+    subject = Subject(encoding, seed=seed)
+    _ = subject.takes_tensors
+    return subject
+
+
 def run(
     encoding: Encoding,
     checks: Iterable[Check],
@@ -61,7 +68,7 @@ def run(
     rules.whole("seed", seed, least=0)
     rules.real("limit", limit, least=1e-3)
     name, _, _ = _within(limit, lambda: str(encoding))
-    subject, no_subject, seconds = _within(limit, lambda: Subject(encoding, seed=seed))
+    subject, no_subject, seconds = _within(limit, lambda: _subject(encoding, seed))
     rows: list[Row] = []
     silent = 0
     for check in checks:

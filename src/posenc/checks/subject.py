@@ -7,6 +7,7 @@ library or whose code they come from.
 import dataclasses
 import importlib.util
 import warnings
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,11 @@ class Subject:
         if self.library == "numpy" and not self._takes(0) and self._speaks_torch():
             self.library = "torch"  # a class that takes tensors only
         self.reach = self._probed()
-        self.takes_tensors = self.library == "torch" or self._speaks_torch()
-        """Whether PyTorch's tensors go in: for bfloat16 and for gradients."""
+
+    @cached_property
+    def takes_tensors(self) -> bool:
+        """Whether PyTorch's tensors go in: for bfloat16 and for gradients; imports PyTorch."""
+        return self.library == "torch" or self._speaks_torch()
 
     @property
     def axes(self) -> int:
