@@ -1,11 +1,11 @@
-"""One server and one browser for all tests here; each test has a context of its own."""
+"""One server and one browser for all tests here; each test has a page of its own."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
 from tests.browser.chromium import launched, left_out
 from tests.browser.server import explorer
@@ -42,22 +42,56 @@ def browser() -> Iterator[Browser]:
         opened.close()
 
 
+VIEWPORT: Any = {"width": 1440, "height": 900}
+MEDIA = {"reduced_motion", "color_scheme"}
+
+
+@pytest.fixture(scope="package")
+def together(browser: Browser, address: str) -> Iterator[BrowserContext]:
+    """Where pages are opened that need no context of their own: ours stores nothing.
+
+    A page that stays open keeps the process, what it has compiled and what it has cached.
+    """
+    context = browser.new_context(viewport=VIEWPORT, locale="en")
+    context.new_page().goto(f"{address}api/v1/messages?lang=en")
+    yield context
+    assert context.storage_state() == {"cookies": [], "origins": []}
+    context.close()
+
+
 @pytest.fixture
-def visiting(browser: Browser) -> Iterator[Callable[..., Visit]]:
-    """Makes visits, each in a new context: `visiting(address, locale="ja")`."""
+def visiting(browser: Browser, together: BrowserContext) -> Iterator[Callable[..., Visit]]:
+    """Makes visits, each with a new page: `visiting(address, viewport=…)`.
+
+    What only a context can have, such as `locale="ja"`, gives it one of its own; so does
+    `alone=True`, with nothing cached.
+    """
     visits: list[tuple[Visit, bool]] = []
 
     def begin(
-        address: str, *, refusals: bool = False, measuring: bool = False, **options: Any
+        address: str,
+        *,
+        refusals: bool = False,
+        measuring: bool = False,
+        alone: bool = False,
+        viewport: Any = VIEWPORT,
+        **options: Any,
     ) -> Visit:
-        options = {"viewport": {"width": 1440, "height": 900}, "locale": "en"} | options
-        visit = Visit(browser.new_context(**options), address, measuring=measuring)
+        if alone or not options.keys() <= MEDIA:
+            page = browser.new_page(viewport=viewport, **({"locale": "en"} | options))
+        else:
+            page = together.new_page()
+            if viewport != VIEWPORT:
+                page.set_viewport_size(viewport)
+            if options:
+                page.emulate_media(**options)
+        visit = Visit(page, address, measuring=measuring)
         visits.append((visit, refusals))
         return visit
 
     yield begin
     for visit, _ in visits:
-        visit.context.close()
+        visit.page.close()  # and its context, if that is its own
     for visit, refusals in visits:
         visit.saw_nothing_wrong(refusals=refusals)
 

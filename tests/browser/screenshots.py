@@ -25,14 +25,14 @@ def main(folder: Path) -> None:
         browser = launched(playwright)
         for lang, theme, width in product(langs, themes, widths):
             size = {"width": width, "height": 900}
-            visit = Visit(browser.new_context(viewport=size, locale=lang), address)
+            visit = Visit(browser.new_page(viewport=size, locale=lang), address)
             for name, kinds in TOUR_OF_VIEWS.items():
                 for kind in kinds:
                     visit.open(e=EXPRESSIONS[name], view=kind, theme=theme, lang=lang)
                     visit.page.wait_for_timeout(1500)  # the small views and the report
                     file = folder / f"{lang}-{theme}-{width}-{name}-{kind}.png"
                     visit.page.screenshot(path=file, full_page=True)
-            visit.context.close()
+            visit.page.close()
             visit.saw_nothing_wrong()
     print(folder)
 

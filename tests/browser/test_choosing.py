@@ -167,7 +167,7 @@ def test_verdicts_are_never_those_of_another_encoding(visiting, address: str) ->
         row = REPORT["rows"][0] | {"title": f"of {one}"}  # pyright: ignore
         route.fulfill(json=REPORT | {"rows": [row]})
 
-    visit.context.route("**/api/v1/check?*", answer)
+    visit.page.route("**/api/v1/check?*", answer)
     visit.open()
     badges = visit.page.locator("[aria-labelledby=properties-title] .badge")
     badges.get_by_text("of Sinusoidal").wait_for()
@@ -176,6 +176,7 @@ def test_verdicts_are_never_those_of_another_encoding(visiting, address: str) ->
     visit.page.get_by_role("button", name="Cancel").click()
     assert badges.count() == 0
     visit.page.unroute("**/api/v1/check?*")
+    visit.page.route("**/api/v1/check?*", answer)
     let_go(held)
     visit.page.get_by_role("button", name="Measure", exact=True).click()
     badges.get_by_text("of RoPE").wait_for()
@@ -190,7 +191,7 @@ def test_a_costly_check_begins_when_it_is_asked_for(visiting, address: str, lang
         asked.append(route.request.url)
         route.fulfill(json=REPORT)
 
-    visit.context.route("**/api/v1/check?*", answer)
+    visit.page.route("**/api/v1/check?*", answer)
     visit.open(e="Sinusoidal(1024)", lang=lang)
     measure = visit.page.get_by_role("button", name=translator(lang)("Measure"), exact=True)
     measure.wait_for()  # which is not there while a check is about to begin

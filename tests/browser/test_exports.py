@@ -255,7 +255,7 @@ def test_an_export_takes_the_place_of_the_one_before(visit: Visit, tmp_path: Pat
 def test_a_file_that_breaks_off_is_said_in_words_of_the_page(visiting, address: str) -> None:
     """The browser's own English was shown: "Failed to fetch"."""
     visit: Visit = visiting(address, refusals=True)
-    visit.context.add_init_script(
+    visit.page.add_init_script(
         "Response.prototype.blob = () => Promise.reject(new TypeError('Failed to fetch'));"
     )
     visit.open(lang="ja")

@@ -100,7 +100,7 @@ def test_a_broken_config_is_seen_in_the_readers_language_and_can_be_closed(
 
 def test_a_server_that_has_gone_is_said(visiting, address: str) -> None:
     visit = opened(visiting, address)
-    visit.context.route("**/api/v1/view/**", lambda route: route.abort())
+    visit.page.route("**/api/v1/view/**", lambda route: route.abort())
     visit.page.locator("#tab-similarity").click()
     visit.page.locator("#large .wrong[role=alert]").filter(has_text="posenc explore").wait_for()
     visit.problems.clear()

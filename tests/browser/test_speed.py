@@ -47,7 +47,7 @@ async (value) => {
 def test_first_heatmap_after_the_server_answers(visiting, capsys) -> None:
     """A server that has just said its address, and a page that nobody has opened yet."""
     with explorer() as address:
-        visit: Visit = visiting(address)
+        visit: Visit = visiting(address, alone=True)
         visit.page.goto(address, wait_until="commit")
         handle = visit.page.wait_for_function(
             f"() => ({FINISHED})() && performance.now()", polling="raf"
