@@ -33,6 +33,8 @@ JUNK = st.one_of(
     st.just(object()),
 )
 SMALL = st.one_of(st.integers(-1, 33), JUNK)
+MANY = 300 if settings.get_current_profile_name() == "fuzz" else 100
+"""Examples of each test: `make fuzz` draws others each time, and so more."""
 
 
 def attempt(make):
@@ -90,7 +92,7 @@ VALUES = {  # scalings, temperatures and schedules: every field is fed junk
 
 
 @pytest.mark.parametrize("encoding", BUILT, ids=lambda encoding: encoding.__name__)
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=MANY, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(data=st.data())
 def test_constructors_refuse_junk_with_a_sentence(encoding, data):
     first, second = data.draw(SMALL), data.draw(SMALL)
@@ -123,7 +125,7 @@ def test_constructors_refuse_junk_with_a_sentence(encoding, data):
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: value.__name__)
-@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=MANY, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(data=st.data())
 def test_values_refuse_junk_with_a_sentence(value, data):
     numbers = st.one_of(st.floats(0.5, 100.0), st.integers(1, 5000), JUNK)
@@ -187,7 +189,7 @@ def test_numbers_of_numpy_make_the_same_value(plain, of_numpy):
     assert_plain(of_numpy)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=MANY, deadline=None)
 @given(positions=st.one_of(JUNK, st.lists(JUNK, max_size=3)))
 def test_encode_refuses_junk_positions_with_a_sentence(positions):
     encoded = attempt(lambda: pe.Sinusoidal(4).encode(positions))
@@ -196,7 +198,7 @@ def test_encode_refuses_junk_positions_with_a_sentence(positions):
         assert np.isfinite(encoded).all()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=MANY, deadline=None)
 @given(x=JUNK, positions=JUNK, params=st.one_of(st.none(), st.just({}), JUNK))
 def test_add_and_logits_refuse_junk_with_a_sentence(x, positions, params):
     assert attempt(lambda: pe.Sinusoidal(4).add(x, positions)) is None
@@ -207,7 +209,7 @@ def test_add_and_logits_refuse_junk_with_a_sentence(x, positions, params):
     assert attempt(lambda: pe.Learned(3, 4).add(rows, [0, 1], params)) is None
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=MANY, deadline=None)
 @given(data=st.data())
 def test_position_builders_refuse_junk_with_a_sentence(data):
     def junk():

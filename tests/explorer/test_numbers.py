@@ -268,7 +268,10 @@ def test_an_explanation_is_that_of_the_library(client, expression, lang):
     assert answer.json == json.loads(json.dumps(mine))
 
 
-@pytest.mark.parametrize("expression", ["Sinusoidal(8)", "ALiBi(2)", "NoPE()"])
+@pytest.mark.parametrize(
+    "expression",  # each starts a process that imports PyTorch
+    ["ALiBi(2)", *(pytest.param(e, marks=pytest.mark.slow) for e in ("Sinusoidal(8)", "NoPE()"))],
+)
 def test_verdicts_are_those_of_the_library(client, expression):
     told = client.get("/api/v1/check", e=expression, seed=4).json
     mine = json.loads(json.dumps(check(spelled(expression), seed=4).to_json()))

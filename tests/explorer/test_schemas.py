@@ -80,7 +80,10 @@ def test_the_other_answers_have_their_forms(client):
         has_the_form(refused, "Refusal")
 
 
-@pytest.mark.parametrize("expression", ["Sinusoidal(8)", "ALiBi(2)"])
+@pytest.mark.parametrize(
+    "expression",  # each starts a process that imports PyTorch
+    ["Sinusoidal(8)", pytest.param("ALiBi(2)", marks=pytest.mark.slow)],
+)
 def test_verdicts_have_their_form(client, expression):
     has_the_form(client.get("/api/v1/check", e=expression, lang="zh-Hans"), "Report")
 

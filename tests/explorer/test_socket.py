@@ -6,6 +6,7 @@ import random
 import re
 import socket
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -82,11 +83,11 @@ def told(port: int, sent: bytes, patience: float = LATE) -> bytes:
 
 def fuzzed(port: int, count: int, seed: int) -> Counter[str]:
     rng, statuses = random.Random(seed), Counter()
-    for number in range(count):
-        sent, patience = framed(rng, drawn(rng))
-        if number < len(BROKEN):
-            sent, patience = BROKEN[number], SOON
-        got = told(port, sent, patience)
+    requests = [framed(rng, drawn(rng)) for _ in range(count)]
+    requests[: len(BROKEN)] = [(sent, SOON) for sent in BROKEN]
+    with ThreadPoolExecutor(4) as pool:  # most of the time goes in waiting for no answer
+        answers = list(pool.map(lambda asked: told(port, *asked), requests))
+    for number, ((sent, _), got) in enumerate(zip(requests, answers, strict=True)):
         what = f"request {number} of seed {seed}: {sent[:300]!r}: {got[:300]!r}"
         found = re.match(rb"HTTP/1\.1 (\d{3}) ", got)
         assert found or not got, what
