@@ -43,7 +43,7 @@ from tests.bounds import UNIT, bias_roundings
 EXACT = pe.ALiBi, pe.Sandwich, pe.T5Bias, pe.ClippedBias, pe.SwinBias
 """These are rounded twice at most: looked up, or made in float64 and rounded to float32."""
 
-ROWS = 512
+ROWS = 128
 """Queries at a time: float64 has no N x N matrix either."""
 
 

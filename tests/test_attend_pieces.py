@@ -9,6 +9,7 @@ import posenc as pe
 from posenc.torch import attend
 from posenc.torch.attention import blocked, flex, toeplitz
 from posenc.torch.attention.call import called
+from posenc.torch.attention.pieces import Piece, in_pieces
 from tests.test_attend import CALLS, DIM, HEADS, check, encodings, of, qkv
 
 EVERY = slice(None)
@@ -59,6 +60,20 @@ def test_queries_beside_the_keys_are_not_taken_for_keys(start):
 
 
 @pytest.mark.usefixtures("piecewise")
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_gradients_of_pieces_in_a_half_are_summed_in_float32(dtype):
+    """Each adds 1: in bfloat16 256 + 1 is 256 again, in float16 2,048 + 1 is 2,048."""
+    rows = 300 if dtype == torch.bfloat16 else 2_052
+    q, v = torch.zeros(1, 1, rows, 1, dtype=dtype), torch.zeros(1, 1, 3, 1, dtype=dtype)
+    v.requires_grad_()
+    pieces = [
+        Piece(EVERY, slice(row, row + 1), EVERY, lambda q, k, v, extras: v.sum(2, keepdim=True))
+        for row in range(rows)
+    ]
+    in_pieces(pieces, q, v.detach(), v, ()).sum().backward()
+    assert (v.grad == rows).all()
+
+
 def test_a_head_that_sees_nothing_takes_none_from_its_neighbours():
     """Biases of -inf: four heads see everything, one neighbour, nothing, the last key but one."""
     q, k, v = qkv(70, 90, kv_heads=2)

@@ -14,6 +14,7 @@ from posenc.figures import fonts
 from posenc.views import KINDS, view
 
 CHINESE, JAPANESE, TRADITIONAL = "我 爱 学习 AI", "犬が人を噛む", "我 喜歡 學習 位置 編碼"
+SORTS = "heatmap", "waves", "rotation"
 OF_KIND = {"bias": "alibi", "maps": "axial-rope", "learned": "learned", "sum": "sinusoidal"}
 
 
@@ -27,8 +28,17 @@ def png(figure):
     return imread(io.BytesIO(figure._repr_png_()))
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("kind", KINDS)
+PAGES = [(kind, dark) for kind in KINDS for dark in (False, True)]
+
+
+# an image, lines, dials: others are dark by the same means
+@pytest.mark.parametrize(
+    ("kind", "dark"),
+    [
+        pytest.param(*page, marks=[pytest.mark.slow] * (page[1] and page[0] not in SORTS))
+        for page in PAGES
+    ],
+)
 def test_every_kind_is_drawn(kind, dark):
     """Warnings are errors in tests: a missing glyph or a layout that does not fit would warn.
 
@@ -42,7 +52,10 @@ def test_every_kind_is_drawn(kind, dark):
     assert (figure.notes == ()) == bool(fonts.han_fonts("ja"))
 
 
-@pytest.mark.parametrize("lang", ["ja", "zh-Hans", "zh-Hant"])
+# Japanese has the longest words
+@pytest.mark.parametrize(
+    "lang", ["ja", *(pytest.param(x, marks=pytest.mark.slow) for x in ("zh-Hans", "zh-Hant"))]
+)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_in_every_language(kind, lang):
     sentence = {"ja": JAPANESE, "zh-Hant": TRADITIONAL}.get(lang, CHINESE)
