@@ -168,9 +168,18 @@ def the_number(encoding: pe.Encoding, place, other) -> float:
 
 
 @pytest.mark.parametrize(("expression", "place", "other"), EVERY)
-def test_the_formula_gives_the_number(expression, place, other):
+def test_a_cell_is_worked_out(expression, place, other):
+    """Made once and looked at from every side: there are hundreds of them."""
     encoding = at(expression, place)
     told = cell(encoding, place, other, drawn(encoding))
+    the_formula_gives_the_number(encoding, place, other, told)
+    numbers_are_put_in_before_the_result(expression, told.to_json())
+    every_equation_holds_and_every_table_adds_up(told.to_json())
+    letters_come_before_numbers(told)
+    a_negative_number_after_a_sign_is_in_brackets(told)
+
+
+def the_formula_gives_the_number(encoding, place, other, told):
     truth = the_number(encoding, place, other)
     assert told.truth == pytest.approx(truth, rel=1e-12, abs=1e-12)
     assert told.value == pytest.approx(truth, rel=2e-6, abs=2e-6)
@@ -185,21 +194,15 @@ def test_the_formula_gives_the_number(expression, place, other):
 TABLES = {"Learned": 1, "T5Bias": 1, "ClippedBias": 1, "SwinBias": 1, "NoPE": 1}
 
 
-@pytest.mark.parametrize(("expression", "place", "other"), EVERY)
-def test_numbers_are_put_in_before_the_result(expression, place, other):
+def numbers_are_put_in_before_the_result(expression, told):
     """But for what is looked up, a formula with numbers stands before its result."""
-    encoding = at(expression, place)
-    told = cell(encoding, place, other, drawn(encoding)).to_json()
     numbers = next(step for step in told["steps"][::-1] if step["formulas"])
     shown = [computed(side) for side in sides(numbers["formulas"][-1])]
     least = TABLES.get(expression.partition("(")[0], 2)
     assert sum(value is not None for value in shown) >= least
 
 
-@pytest.mark.parametrize(("expression", "place", "other"), EVERY)
-def test_every_equation_holds_and_every_table_adds_up(expression, place, other):
-    encoding = at(expression, place)
-    told = cell(encoding, place, other, drawn(encoding)).to_json()
+def every_equation_holds_and_every_table_adds_up(told):
     for step in told["steps"]:
         for formula in step["formulas"]:
             found = [value for value in map(computed, sides(formula)) if value is not None]
@@ -213,10 +216,8 @@ def test_every_equation_holds_and_every_table_adds_up(expression, place, other):
             assert computed(["row", summed]) == pytest.approx(total, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize(("expression", "place", "other"), EVERY)
-def test_letters_come_before_numbers(expression, place, other):
-    encoding = at(expression, place)
-    steps = [s for s in cell(encoding, place, other, drawn(encoding)).steps if s.name != "unseen"]
+def letters_come_before_numbers(told):
+    steps = [step for step in told.steps if step.name != "unseen"]
     assert steps[0].name == "formula"
     assert steps[-1].name == "numbers"
     assert [step.name for step in steps].count("numbers") == 1
@@ -226,7 +227,10 @@ def test_letters_come_before_numbers(expression, place, other):
 def texts(expression, place, other, head=0):
     """The lines of a cell's formulas, step by step."""
     encoding = at(expression, place)
-    told = cell(encoding, place, other, drawn(encoding), head=head)
+    return lines_of(cell(encoding, place, other, drawn(encoding), head=head))
+
+
+def lines_of(told):
     return {step.name: [maths.text(formula) for formula in step.formulas] for step in told.steps}
 
 
@@ -317,9 +321,8 @@ def test_alibi_says_where_its_slope_is_from():
     assert texts("ALiBi(8, future='offset')", 2, 9)["formula"][0].endswith("|i − j|")
 
 
-@pytest.mark.parametrize(("expression", "place", "other"), EVERY)
-def test_a_negative_number_after_a_sign_is_in_brackets(expression, place, other):
-    for lines in texts(expression, place, other).values():
+def a_negative_number_after_a_sign_is_in_brackets(told):
+    for lines in lines_of(told).values():
         for line in lines:
             assert not re.search(r"[+−·] -", line), line
 
