@@ -354,6 +354,7 @@ dist.destroy_process_group()
 """
 
 
+@pytest.mark.slow  # five seconds; the next test holds what FSDP asks for
 def test_parameters_can_be_sharded():
     """FSDP refuses parameters without an axis, as FIRE's c was."""
     import subprocess

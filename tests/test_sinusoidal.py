@@ -45,8 +45,10 @@ def test_every_entry_is_within_the_bound_of_50_digits(xp, dim, number):
             assert abs(numpy_of(ours) - truth).max() <= bound
 
 
-@pytest.mark.parametrize("length", [1, 63, 1000, 4097])
-@pytest.mark.parametrize("start", [0, -31, FAR - 4097])
+@pytest.mark.parametrize(
+    ("start", "length"),
+    [(0, 1), (0, 63), (0, 1000), (0, 4097), (-31, 63), (-31, 4097), (FAR - 4097, 4097)],
+)
 def test_the_libraries_agree_within_2_ulp(length, start):
     """An ulp is that of the largest entries, which lie between 1/2 and 1: 2^-24 in float32."""
     positions, encoding = np.arange(start, start + length, dtype=np.int32), pe.Sinusoidal(12)
