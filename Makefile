@@ -82,11 +82,11 @@ bench: venv  ## speed, as ratios within one run
 venv: .venv/installed
 
 # The explorer needs little; the tests add the rest to it. Neither clears what the other has installed.
+# The page is built beside them, if the machine has Node; pip waits for it, or builds it with a Node of its own.
 .venv/explorer: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("posenc needs Python 3.11 or later")'
 	@echo "Installing posenc and its explorer into .venv: 290 MB, half a minute …"
-	@$(PYTHON) -m venv .venv
-	@$(INSTALL) --editable '.[explorer]'
+	@$(PYTHON) hatch_build.py >/dev/null 2>&1 & $(PYTHON) -m venv .venv && $(INSTALL) --editable '.[explorer]'
 	@touch $@
 
 # PyTorch comes first and by its exact version: what follows must not pull another build.

@@ -9,6 +9,8 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -72,13 +74,30 @@ def check_messages() -> None:
             sys.exit(f"{path.name} lacks messages of the page: {missing}")
 
 
+@contextmanager
+def one_at_a_time() -> Generator[None]:
+    """Wait for a build in another process: `make explore` starts one beside pip's."""
+    try:
+        import fcntl
+    except ModuleNotFoundError:  # Windows, where make does not run either
+        yield
+        return
+    folder = os.open(WEB, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)  # which unlocks it
+
+
 def build(*, always: bool = False) -> None:
     """Build the page, unless nothing has changed since the last time."""
-    index = STATIC / "index.html"
-    if not always and index.exists() and index.stat().st_mtime > newest(WEB):
-        return
-    check_messages()
-    run_npm("build")
+    with one_at_a_time():
+        index = STATIC / "index.html"
+        if not always and index.exists() and index.stat().st_mtime > newest(WEB):
+            return
+        check_messages()
+        run_npm("build")
 
 
 def run_npm(script: str) -> None:
