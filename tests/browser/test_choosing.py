@@ -182,7 +182,13 @@ def test_verdicts_are_never_those_of_another_encoding(visiting, address: str) ->
     badges.get_by_text("of RoPE").wait_for()
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize(
+    "lang",
+    [
+        lang if lang in ("en", "ja") else pytest.param(lang, marks=pytest.mark.slow)
+        for lang in LANGUAGES
+    ],
+)
 def test_a_costly_check_begins_when_it_is_asked_for(visiting, address: str, lang: str) -> None:
     visit: Visit = visiting(address, measuring=True)
     asked: list[str] = []
@@ -241,7 +247,7 @@ def test_a_number_beyond_its_bounds_is_shown_as_it_counts(visit: Visit) -> None:
 
 
 def test_the_html_file_keeps_what_was_chosen_and_hidden(visit: Visit) -> None:
-    two = ["Sinusoidal(8)", "Sinusoidal(8, base=2.0)"]
+    two = ["Sinusoidal(8)", "Learned(16, 8)"]  # as in test_exports.py, whose checks were made
     visit.open(e=two, view="similarity", a=1, k=2, hide="properties", theme="dark")
     link = visit.page.locator("header details a").last.get_attribute("href") or ""
     assert all(part in link for part in ("a=1", "k=2", "hide=properties", "theme=dark"))

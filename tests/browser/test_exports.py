@@ -3,10 +3,12 @@
 import io
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from PIL import Image as Picture
+from playwright.sync_api import BrowserContext
 
 import posenc as pe
 from posenc.views import Image, view
@@ -77,14 +79,14 @@ def test_files_of_the_heatmap_are_the_librarys(visit: Visit, tmp_path: Path, lan
 
 @pytest.mark.parametrize(("name", "kind"), PLACES)
 def test_numbers_of_every_view_are_the_librarys(
-    visit: Visit, address: str, name: str, kind: str
+    together: BrowserContext, address: str, name: str, kind: str
 ) -> None:
     """The menu's links, followed without a page: every view has its table and its arrays."""
     query = {"text": " ".join(TOKENS), "by": "words", "e": EXPRESSIONS[name], "view": kind}
     expected = shown_by_the_library(name, kind)
 
     def asked(form: str, **more: int):
-        return visit.context.request.get(f"{address}api/v1/export/{form}", params=query | more)
+        return together.request.get(f"{address}api/v1/export/{form}", params=query | more)
 
     table = asked("csv").body().decode("utf-8-sig")
     # what a spreadsheet would take for a formula, such as the title "+ encoding", has a ' before it
@@ -102,12 +104,14 @@ def test_numbers_of_every_view_are_the_librarys(
 
 @pytest.mark.parametrize(("name", "kind"), PLACES)
 def test_the_python_code_makes_the_same_numbers(
-    visit: Visit, address: str, name: str, kind: str
+    together: BrowserContext, address: str, name: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = {"text": " ".join(TOKENS), "by": "words", "e": EXPRESSIONS[name], "view": kind}
-    answer = visit.context.request.get(f"{address}api/v1/export/py", params=query | {"lang": "ja"})
+    answer = together.request.get(f"{address}api/v1/export/py", params=query | {"lang": "ja"})
     code = answer.text()
     assert "savefig" in code
+    # its numbers, not its picture, which takes most of the time and which others look at
+    monkeypatch.setattr("posenc.figures.showing.draw", lambda made, **_: SimpleNamespace(view=made))
     scope: dict = {}
     exec(compile(re.sub(r".*savefig.*", "", code), "posenc.py", "exec"), scope)
     assert scope["figure"].view.to_csv() == shown_by_the_library(name, kind, lang="ja").to_csv()
@@ -155,7 +159,10 @@ def test_code_of_an_averaged_comparison_draws_what_is_shown(visit: Visit, tmp_pa
 def test_the_html_file_works_from_disk_and_asks_nobody(
     visiting, address: str, tmp_path: Path, lang: str
 ) -> None:
-    visit: Visit = visiting(address).open(text="學習 AI 很 快樂", by="words", lang=lang, p=1, d=3)
+    # of eight dimensions, as below: the server keeps what the checks found, each takes 3 s
+    visit: Visit = visiting(address).open(
+        text="學習 AI 很 快樂", by="words", lang=lang, p=1, d=3, e="Sinusoidal(8)"
+    )
     seen = visit.pixels()
     file = taken(visit, "html" if lang != "en" else "HTML", tmp_path)
     reading: Visit = visiting(address, offline=True)

@@ -158,13 +158,20 @@ def test_the_export_menu_opens_by_enter_and_closes_by_escape(visit: Visit) -> No
     assert visit.page.evaluate("document.activeElement.tagName") == "SUMMARY"
 
 
-def test_space_chooses_an_encoding_and_enter_opens_a_property(visiting, address: str) -> None:
-    visit: Visit = visiting(address, measuring=True).open(text="the dog")
+@pytest.mark.parametrize(
+    ("measuring", "property_"),
+    [(False, "holds"), pytest.param(True, "relative", marks=pytest.mark.slow)],
+    ids=["a report", "measured"],
+)
+def test_space_chooses_an_encoding_and_enter_opens_a_property(
+    visiting, address: str, measuring: bool, property_: str
+) -> None:
+    visit: Visit = visiting(address, measuring=measuring).open(text="the dog")
     visit.page.get_by_role("button", name="RoPE", exact=True).focus()
     visit.page.keyboard.press("Space")
     visit.drawn()
     assert visit.state["e"] == ["RoPE(64)"]
-    badge = visit.page.locator(".badge", has_text="relative").first
+    badge = visit.page.locator(".badge", has_text=property_).first
     badge.wait_for(timeout=60_000)
     badge.focus()
     visit.page.keyboard.press("Enter")

@@ -185,8 +185,8 @@ def test_a_view_that_was_cancelled_says_so_and_is_drawn_when_asked(visit: Visit)
         ["RoPE(64)"],
         ["T5Bias(8)"],
         ["AxialSinusoidal(16)"],
-        ["SwinBias(4, (7, 7))"],
-        ["Learned(64, 64)"],
+        pytest.param(["SwinBias(4, (7, 7))"], marks=pytest.mark.slow),  # a bias, and a grid
+        pytest.param(["Learned(64, 64)"], marks=pytest.mark.slow),  # as the next has it too
         ["Sinusoidal(64)", "Learned(64, 64)"],
         TWO_BIASES,
         ["RoPE(64)", "RoPE(64, base=2.0)", "RoPE(64, base=4.0)"],

@@ -27,12 +27,14 @@ def seen(visit: Visit) -> float:
     return visit.rest().page.evaluate(SEEN)
 
 
-@pytest.mark.parametrize("width", [390, 1024])
-def test_each_step_shows_its_picture(visiting: Any, address: str, width: int) -> None:
+@pytest.mark.parametrize(
+    ("width", "steps"), [(390, 11), (1024, 3), pytest.param(1024, 11, marks=pytest.mark.slow)]
+)
+def test_each_step_shows_its_picture(visiting: Any, address: str, width: int, steps: int) -> None:
     visit = touring(visiting, address, width).open()
     visit.page.get_by_role("button", name="Tour").click()
     shown = {1: seen(visit.drawn())}
-    for step in range(2, 12):
+    for step in range(2, steps + 1):
         visit.page.get_by_role("button", name="Next").click()
         shown[step] = seen(visit.drawn())
     assert {step: part for step, part in shown.items() if part < 0.5} == {}

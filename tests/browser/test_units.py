@@ -12,6 +12,7 @@ from playwright.sync_api import Browser
 from posenc.messages import LANGUAGES
 from posenc.views.kinds import KINDS
 from posenc.worked.maths import number
+from tests.browser.test_links import WRONG
 from tests.browser.units import Units
 
 TEXTS = [
@@ -121,6 +122,15 @@ def test_wrong_values_in_a_link_are_named_and_replaced(units: Units) -> None:
         assert again["wrong"] == []  # what it was replaced by can be a link
         if any(first.get(key) not in (None, "x") for key in ("theme", "view", "lang", "v")):
             assert wrong
+
+
+def test_a_wrong_value_is_the_only_one_that_is_named(units: Units) -> None:
+    code = "(m, all) => all.map((pair) => m.fromQuery('?' + new URLSearchParams([pair]), 'en'))"
+    told = units.call("state", code, list(WRONG.items()))
+    assert [each["wrong"] for each in told] == [[key] for key in WRONG]
+    usual = units.call("state", "(m) => m.fromQuery('', 'en').state")
+    changed = {key for each in told for key in usual if each["state"][key] != usual[key]}
+    assert changed <= {"text", "d", "step"}  # cut off, or the nearest that can be
 
 
 @pytest.mark.parametrize("dtype", ["<f4", "<f8"])
