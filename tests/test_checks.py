@@ -369,6 +369,7 @@ SOUND = [
     pe.Tempered(pe.RoPE(64), pe.LogN(512)),
     pe.Tempered(pe.ALiBi(4), pe.LogN(512)),
     pe.Tempered(pe.T5Bias(4), pe.LogN(512)),
+    pe.KERPLE(16, kernel="power"),  # an exponent is drawn beside its bound
 ]
 
 

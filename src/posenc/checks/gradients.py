@@ -23,9 +23,14 @@ def gradient_error(subject: Subject, rng: np.random.Generator) -> Measured:
     p = torch.from_numpy(subject.points(np.arange(n)))
     encoding = subject.encoding
     inputs: dict[str, Any] = {
-        # a little farther out than they start: a ReLU at exactly 0 and a bound have no slope
+        # a little away from 0, where a ReLU and a lower bound have no slope; what is far from it
+        # stays, for it may be near an upper bound
         name: torch.from_numpy(
-            np.asarray(x + np.where(x < 0, -1, 1) * rng.uniform(0.01, 0.1, size=x.shape))
+            np.asarray(
+                x
+                + np.where(x < 0, -1, 1)
+                * np.where(np.abs(x) > 0.1, 0.0, rng.uniform(0.01, 0.1, size=x.shape))
+            )
         )
         for name, x in subject.params.items()
         if name not in encoding.fixed
