@@ -90,6 +90,11 @@ SCALED = VARIANTS | {"longrope": _longrope}
 
 FILES = (".json", ".py", ".txt", ".toml", ".yaml", ".yml", ".csv", ".safetensors", ".bin", ".pt")
 """How names end that people give to files."""
+SYNONYMS = (
+    *(("embedding", "encoding"), ("encoding", "embedding"), ("position", "positional")),
+    *(("埋め込み", "エンコーディング"), ("编码", "嵌入"), ("編碼", "嵌入")),
+)
+"""Words of titles for which others are as common."""
 IMPORT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", re.ASCII)
 """package.module:name"""
 CODE = re.compile(r"[A-Za-z_][\w.-]*\(", re.ASCII)
@@ -126,7 +131,9 @@ def _titles() -> dict[str, str]:
     for lang in LANGUAGES:
         t = translator(lang)
         titles |= {fold(t(kind.about.title)): name for name, kind in kinds.items()}
-    return titles
+    for word, other in SYNONYMS:
+        titles = {title.replace(word, other): name for title, name in titles.items()} | titles
+    return {fold("正弦位置编码"): "sinusoidal"} | titles
 
 
 def found(what: str, **sizes: int) -> dict[str, Encoding]:
