@@ -14,6 +14,7 @@ from hypothesis import given, settings
 
 import posenc as pe
 from posenc.checks import ALL, strategies
+from posenc.checks.engine import run
 from posenc.checks.for_pytest import parametrize_with_checks
 from posenc.checks.subject import Subject
 from posenc.comparison.cells import headings
@@ -21,7 +22,7 @@ from posenc.find import example
 from posenc.messages import translator
 from tests.mutants.encodings import CLAIMS, MUTANTS, Turned, hanging
 from tests.mutants.wide import DIM, HEADS, WIDE
-from tests.patient import check
+from tests.patient import LIMIT, check
 from tests.test_project import ROOT
 
 BUILTIN = [kind for _, kind in pe.encodings.BUILTIN]
@@ -38,6 +39,13 @@ def test_every_built_in_passes_what_it_claims(kind):
 @pytest.mark.parametrize("name", MUTANTS)
 def test_every_mutant_is_rejected_by_the_check_it_names(name):
     encoding, rejected_by = MUTANTS[name]
+    report = run(encoding, [each for each in ALL if each.name == rejected_by], limit=LIMIT)
+    assert report.failed == (rejected_by,), str(report)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("encoding", "rejected_by"), [*MUTANTS.values(), *WIDE.values()])
+def test_every_mutant_is_rejected_among_all_checks(encoding, rejected_by):
     report = check(encoding)
     assert rejected_by in report.failed, str(report)
 
@@ -46,8 +54,8 @@ def test_every_mutant_is_rejected_by_the_check_it_names(name):
 def test_few_positions_suffice_for_what_is_very_wide(name):
     encoding, rejected_by = WIDE[name]
     assert Subject(encoding).very_wide
-    report = check(encoding)
-    assert rejected_by in report.failed, str(report)
+    report = run(encoding, [each for each in ALL if each.name == rejected_by], limit=LIMIT)
+    assert report.failed == (rejected_by,), str(report)
 
 
 def test_what_is_very_wide_and_sound_passes():

@@ -126,7 +126,21 @@ def true_cosines(name):
         ]
 
 
-@pytest.mark.parametrize("name", SCALINGS)
+COMPILED = ("plain", "yarn", "llama3", "longrope, long", "proportional")
+"""With a factor and without: the rest are the same program with other tables, 0.3 s for each."""
+
+
+@pytest.mark.parametrize(
+    ("xp", "name"),
+    [
+        pytest.param(
+            xp, name, marks=[pytest.mark.slow] * (xp == "jax.jit" and name not in COMPILED)
+        )
+        for xp in ("numpy", "torch", "jax", "jax.jit", "strict")
+        for name in SCALINGS
+    ],
+    indirect=["xp"],
+)
 def test_cosines_are_within_1_5e_7_at_any_position(xp, name):
     rope = pe.RoPE(DIM, scaling=SCALINGS[name][0])
     ours = xp.call(lambda p: rope.cos_sin(p, dtype=xp.dtypes["float32"]), far_positions())
