@@ -4,6 +4,7 @@ import ast
 import json
 import re
 import string
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -48,12 +49,14 @@ def said_of_checks():
         yield from (each.name.replace("_", " "), each.what, each.why)
 
 
-MESSAGES = {
-    *(message for path in SOURCE.rglob("*.py") for message in said(path)),
-    *(message for path in WEB.rglob("*.ts") for message in said_on_the_page(path)),
-    *(message for path in WEB.rglob("*.svelte") for message in said_on_the_page(path)),
-    *said_of_checks(),
-}
+@cache  # not while tests are collected: every worker would wait for it
+def messages():
+    return {
+        *(message for path in SOURCE.rglob("*.py") for message in said(path)),
+        *(message for path in WEB.rglob("*.ts") for message in said_on_the_page(path)),
+        *(message for path in WEB.rglob("*.svelte") for message in said_on_the_page(path)),
+        *said_of_checks(),
+    }
 
 
 def placeholders(text):
@@ -62,8 +65,8 @@ def placeholders(text):
 
 @pytest.mark.parametrize("lang", TRANSLATED)
 def test_every_message_is_there_and_no_other(lang):
-    assert MESSAGES
-    assert set(catalogue(lang)) == MESSAGES
+    assert messages()
+    assert set(catalogue(lang)) == messages()
 
 
 def test_no_message_is_put_together_before_it_is_translated():
