@@ -80,7 +80,16 @@ def listed(points):
     return points.tolist()
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    ("xp", "name"),
+    [
+        # one operation at a time each shape is compiled: two seconds for the code of "swin v2"
+        pytest.param(xp, name, marks=[pytest.mark.slow] * (xp == "jax" and "larger" in name))
+        for xp in ("numpy", "torch", "jax", "jax.jit", "strict")
+        for name in CASES
+    ],
+    indirect=["xp"],
+)
 def test_equals_the_oracle_on_every_library(xp, rng, name):
     encoding, expected = CASES[name]
     params = {n: v.astype("f") for n, v in drawn(encoding, rng).items()}
