@@ -10,7 +10,7 @@ from posenc.torch import attend
 from posenc.torch.attention import blocked, flex, toeplitz
 from posenc.torch.attention.call import called
 from posenc.torch.attention.pieces import Piece, in_pieces
-from tests.test_attend import CALLS, DIM, HEADS, check, encodings, of, qkv
+from tests.test_attend import CALLS, DIM, HEADS, check, encodings, in_turn, of, qkv
 
 EVERY = slice(None)
 
@@ -27,9 +27,10 @@ def piecewise(monkeypatch):
 
 
 @pytest.mark.usefixtures("piecewise")
-@pytest.mark.parametrize("kv_heads", [HEADS, 2, 1])
-@pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize("name", ["alibi", "two-sided", "t5", "clipped", "fire"])
+@pytest.mark.parametrize(
+    ("name", "call", "kv_heads"),
+    in_turn(["alibi", "two-sided", "t5", "clipped", "fire"], CALLS, of=[HEADS, 2, 1]),
+)
 def test_pieces_equal_dense_forward_and_backward(name, call, kv_heads):
     """In float64: in float32 sums over all pairs differ by as much as they are rounded."""
     encoding, options = encodings()[name], CALLS[call]
