@@ -106,7 +106,7 @@ class Twice(pe.Rotary):
 """
 
 
-@pytest.mark.parametrize("command", ["check", "compare"])
+@pytest.mark.parametrize("command", ["check", pytest.param("compare", marks=pytest.mark.slow)])
 def test_a_claim_that_fails_is_1_and_the_data_is_there(tmp_path, command):
     (tmp_path / "mine.py").write_text(MINE)
     done = processed(command, "--load", str(tmp_path / "mine.py"), "--json")

@@ -15,6 +15,10 @@ from posenc.views import KINDS, view
 
 CHINESE, JAPANESE, TRADITIONAL = "我 爱 学习 AI", "犬が人を噛む", "我 喜歡 學習 位置 編碼"
 SORTS = "heatmap", "waves", "rotation"
+"""An image, lines and dials."""
+MOSTLY_SORTS = [
+    kind if kind in SORTS else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS
+]
 OF_KIND = {"bias": "alibi", "maps": "axial-rope", "learned": "learned", "sum": "sinusoidal"}
 
 
@@ -31,7 +35,6 @@ def png(figure):
 PAGES = [(kind, dark) for kind in KINDS for dark in (False, True)]
 
 
-# an image, lines, dials: others are dark by the same means
 @pytest.mark.parametrize(
     ("kind", "dark"),
     [
@@ -56,14 +59,19 @@ def test_every_kind_is_drawn(kind, dark):
 @pytest.mark.parametrize(
     "lang", ["ja", *(pytest.param(x, marks=pytest.mark.slow) for x in ("zh-Hans", "zh-Hant"))]
 )
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", MOSTLY_SORTS)
 def test_every_kind_in_every_language(kind, lang):
+    """Beside test_the_least_size_is_said_and_taken, which lays every kind out in Chinese."""
     sentence = {"ja": JAPANESE, "zh-Hant": TRADITIONAL}.get(lang, CHINESE)
     shown(kind, lang=lang, **({} if kind == "maps" else {"tokens": sentence}))
 
 
 @pytest.mark.parametrize(
-    "kind", ["heatmap", "similarity", "products", "rotation", "decay", "attention"]
+    "kind",
+    [
+        *("heatmap", "rotation", "decay"),
+        *(pytest.param(k, marks=pytest.mark.slow) for k in ("similarity", "products", "attention")),
+    ],
 )
 def test_several_side_by_side(kind):
     what = ["sinusoidal", "learned", "rope"] if kind in ("heatmap", "similarity") else None
@@ -154,10 +162,7 @@ def test_without_a_han_font_positions_stand_for_tokens_and_a_note_says_so(monkey
     assert pe.show("sinusoidal", tokens="I AI", dpi=60).notes == ()
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [kind if kind in SORTS else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS],
-)
+@pytest.mark.parametrize("kind", MOSTLY_SORTS)
 def test_without_a_han_font_no_kind_draws_boxes(monkeypatch, kind):
     monkeypatch.setattr(fonts, "han_fonts", lambda lang: [])
     shown(kind, lang="ja")
@@ -199,7 +204,7 @@ def test_any_size_can_be_drawn(tokens, dim):
     assert png(pe.show("sinusoidal", tokens=["x"] * tokens, dim=dim, dpi=60)).size > 1000
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", MOSTLY_SORTS)
 def test_a_lone_token_and_many_can_be_drawn(kind):
     if kind == "maps":
         for side in (1, 40):

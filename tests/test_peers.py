@@ -34,12 +34,20 @@ def test_a_missing_library_is_named(make, monkeypatch):
     ("make", "failed"),
     [
         (lambda: peers.hugging_face("llama"), ("castproof",)),
-        (lambda: peers.hugging_face("phi"), ("castproof",)),  # half of a head, cut by the model
-        (lambda: peers.hugging_face("falcon"), ("castproof",)),  # no head_dim to set
-        (lambda: peers.hugging_face("gpt_oss"), ("castproof",)),  # YaRN with an attention factor
-        (lambda: peers.hugging_face("modernbert", layer_type="full_attention"), ("castproof",)),
-        (peers.vjepa2, ("norm_preserving", "relative", "composes", "unique")),
         (peers.bloom, ()),
+        *(  # importing one takes a second or more
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in (
+                (lambda: peers.hugging_face("phi"), ("castproof",)),  # half a head, cut by it
+                (lambda: peers.hugging_face("falcon"), ("castproof",)),  # no head_dim to set
+                (lambda: peers.hugging_face("gpt_oss"), ("castproof",)),  # YaRN's factor
+                (
+                    lambda: peers.hugging_face("modernbert", layer_type="full_attention"),
+                    ("castproof",),
+                ),
+                (peers.vjepa2, ("norm_preserving", "relative", "composes", "unique")),
+            )
+        ),
         (lambda: peers.bloom(16, "bfloat16"), ("relative",)),
     ],
 )

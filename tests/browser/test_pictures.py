@@ -182,7 +182,7 @@ def test_a_view_that_was_cancelled_says_so_and_is_drawn_when_asked(visit: Visit)
     "e",
     [
         ["Sinusoidal(64)"],
-        ["AxialSinusoidal(16)"],
+        pytest.param(["AxialSinusoidal(16)"], marks=pytest.mark.slow),
         # the others alone: their kinds are among the several below
         *(
             pytest.param([one], marks=pytest.mark.slow)
