@@ -21,8 +21,8 @@ explore: .venv/explorer  ## the explorer: type a sentence, see its positional en
 page: venv  ## the explorer's page, built anew (an install builds it too)
 	$(BIN)/python hatch_build.py --always
 
-quick: venv  ## the core, every encoding and the doctests, in a minute
-	$(BIN)/python -m pytest --numprocesses 2 $(QUICK)
+quick: venv  ## the core, every encoding and the doctests, in a minute; not on JAX, which compiles for another
+	$(BIN)/python -m pytest --numprocesses 2 -k "not jax" $(QUICK)
 
 test: venv  ## every test, doctest and README example; SEED=7 shuffles their order
 	@$(BIN)/python hatch_build.py  # after a change of it
