@@ -1,12 +1,22 @@
 """For every test, doctests included: the same numbers each time, an order that can be shuffled."""
 
+import getpass
 import os
+import tempfile
+from pathlib import Path
 
 # Before PyTorch is loaded: some virtual machines claim instructions for bfloat16 that they do not
 # have, and die of them; and workers that share the cores are quicker with a thread each.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE")
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+# PyTorch keeps what it compiles without a word of ATEN_CPU_CAPABILITY: code for AVX2, kept by
+# another run, is no C++ where there is less.
+CAPABILITY = os.environ.get("ATEN_CPU_CAPABILITY", "best")
+os.environ.setdefault(
+    "TORCHINDUCTOR_CACHE_DIR",
+    str(Path(tempfile.gettempdir()) / f"posenc-inductor-{getpass.getuser()}-{CAPABILITY}"),
+)
 
 import ctypes
 import gc
@@ -14,7 +24,6 @@ import random
 import re
 import sys
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
