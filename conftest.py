@@ -1,6 +1,5 @@
 """For every test, doctests included: the same numbers each time, an order that can be shuffled."""
 
-import getpass
 import os
 import tempfile
 from pathlib import Path
@@ -12,11 +11,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 # PyTorch keeps what it compiles without a word of ATEN_CPU_CAPABILITY: code for AVX2, kept by
 # another run, is no C++ where there is less.
-CAPABILITY = os.environ.get("ATEN_CPU_CAPABILITY", "best")
-os.environ.setdefault(
-    "TORCHINDUCTOR_CACHE_DIR",
-    str(Path(tempfile.gettempdir()) / f"posenc-inductor-{getpass.getuser()}-{CAPABILITY}"),
-)
+KEPT_CODE = f"posenc-{Path.home().name}-{os.environ.get('ATEN_CPU_CAPABILITY', 'best')}"
+os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(Path(tempfile.gettempdir()) / KEPT_CODE))
 
 import ctypes
 import gc
