@@ -12,6 +12,7 @@ import torch
 
 import posenc as pe
 from posenc.torch import BiasLogits, RotateQK, ScoreQK, attend
+from posenc.torch.attention import flex
 from posenc.torch.attention.blocked import FEW_PAIRS
 from posenc.torch.attention.call import FEW
 from tests import attention
@@ -267,7 +268,20 @@ def test_gradients_of_every_form_equal_those_of_dense(name, call):
                 assert (ours - exact).abs().max() < bound, (impl, at)
 
 
+HAS_FLEX = pytest.mark.skipif(not flex.ON_CPU, reason="PyTorch has it for CPUs with AVX2")
+
+
+def test_flex_is_refused_where_pytorch_has_none(monkeypatch):
+    monkeypatch.setattr(flex, "ON_CPU", False)
+    q, k, v = qkv(5, 5)
+    options = {"encoding": pe.ALiBi(HEADS), "causal": True}
+    assert "AVX2" in attend.explain(q, k, v, **options).refused["flex"]
+    with pytest.raises(ValueError, match="'flex' cannot: on a CPU FlexAttention needs AVX2"):
+        attend(q, k, v, impl="flex", **options)
+
+
 # each compiles for 15 s; the two tests of flex after this are in make test
+@HAS_FLEX
 @pytest.mark.parametrize("length", seldom([1, 63, 1000, 4097], but=()))
 def test_flex_equals_dense(length):
     """Two encodings share what is compiled; gradients reach the table through blocks."""
@@ -279,6 +293,7 @@ def test_flex_equals_dense(length):
         check(["flex"], q, k, v, **options)
 
 
+@HAS_FLEX
 def test_flex_sees_what_dense_sees_and_learns():
     torch.compiler.reset()
     encoding = BiasLogits(pe.T5Bias(HEADS, std=1.0))
@@ -295,6 +310,7 @@ def test_flex_sees_what_dense_sees_and_learns():
         assert (ours - exact).abs().max() < gradient_bound(exact, pairs=2 * 70 * 40)
 
 
+@HAS_FLEX
 def test_flex_over_several_blocks():
     torch.compiler.reset()
     q, k, v = qkv(300, 300, kv_heads=2)
@@ -790,7 +806,8 @@ def test_long_compiled_attention_leaves_the_graph_rather_than_build_a_matrix():
 def test_explain_names_the_form_and_why():
     q, k, v = qkv(5, 5)
     choice = attend.explain(q, k, v, encoding=pe.RoPE(DIM), causal=True)
-    assert (choice.impl, choice.refused) == ("folded", {})
+    assert choice.impl == "folded"
+    assert choice.refused.keys() == (set() if flex.ON_CPU else {"flex"})
     choice = attend.explain(
         q, k, v, encoding=pe.FIRE(HEADS), causal=True, params=BiasLogits(pe.FIRE(HEADS)).tensors()
     )

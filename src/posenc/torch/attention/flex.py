@@ -1,5 +1,6 @@
 """Biases inside PyTorch's FlexAttention, read from a line of all distances."""
 
+import sys
 from functools import cache
 from typing import Any
 
@@ -15,6 +16,8 @@ from posenc.torch.attention.call import Call, Sight
 from posenc.torch.attention.toeplitz import bias_line
 
 BLOCK = 128
+ON_CPU = torch.backends.cpu.get_cpu_capability().startswith("AVX") and sys.platform != "darwin"
+"""Whether PyTorch has FlexAttention for this processor."""
 
 
 def flex(call: Call) -> Tensor:
@@ -84,7 +87,8 @@ def why_not(call: Call) -> str | None:
             return "positions are not known when it is compiled"
     if call.q.dtype == torch.float64:
         return "FlexAttention has no float64 here"
-    return None
+    served = ON_CPU or call.q.device.type != "cpu"
+    return None if served else "on a CPU FlexAttention needs AVX2, and Linux or Windows"
 
 
 @cache
