@@ -124,11 +124,11 @@ class Attend:
 
         >>> import posenc as pe
         >>> q = torch.randn(1, 2, 5, 8)
-        >>> print(attend.explain(q, q, q, encoding=pe.ALiBi(2)))
-        blocked: its pairs are few enough to write down at once; within 1e-05 of dense for values
-        of about 1
-        folded cannot: ALiBi has no terms, a sum of products of a query's and a key's part, unless
-        causal=True
+        >>> choice = attend.explain(q, q, q, encoding=pe.ALiBi(2))
+        >>> choice.impl, choice.why
+        ('blocked', 'its pairs are few enough to write down at once')
+        >>> choice.refused["folded"]
+        "ALiBi has no terms, a sum of products of a query's and a key's part, unless causal=True"
         """
         rules.one_of("impl", impl, ("auto", *FORMS))
         call = called(q, k, v, **options)
