@@ -59,3 +59,9 @@ def libraries() -> list[Library]:
             "strict", array_api_strict.asarray, plain, dtypes(array_api_strict, *all_floats[:2])
         ),
     ]
+
+
+def far_positions() -> np.ndarray:
+    """Whole positions as far out as angles are exact, below 2^24: 60 drawn ones, and the ends."""
+    drawn = np.random.default_rng(0).integers(-(2**24) + 1, 2**24, 60)
+    return np.concatenate([drawn, [0, 1, 2**24 - 1]]).astype(np.int32)

@@ -4,7 +4,6 @@ import copy
 import math
 import subprocess
 import sys
-from itertools import product
 
 import numpy as np
 import pytest
@@ -19,6 +18,7 @@ from tests import attention
 from tests.bounds import UNIT, gamma
 from tests.oracles import bias as oracle
 from tests.oracles import scores
+from tests.slow import in_turn, seldom, slow
 from tests.test_project import ROOT
 
 HEADS, DIM = 4, 16
@@ -56,11 +56,6 @@ def encodings(heads=HEADS, dim=DIM):
 def qkv(queries, keys, *, kv_heads=HEADS, batch=2, grad=False):
     shapes = (batch, HEADS, queries, DIM), *[(batch, kv_heads, keys, DIM)] * 2
     return [torch.randn(shape, requires_grad=grad) for shape in shapes]
-
-
-def seldom(names, *, but):
-    """All of the names; `make test` has those after `but`, `make test-slow` the others."""
-    return [name if name in but else pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
 def of(encoding):
@@ -174,7 +169,7 @@ def test_every_form_equals_dense(name, length):
         check(("dense", *forms(name)), *q_k_v, **options)
 
 
-@pytest.mark.parametrize("length", [2049, pytest.param(4097, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("length", [2049, *slow(4097)])
 @pytest.mark.parametrize("name", seldom(LONG, but=("kerple", "rope")))
 def test_every_form_equals_dense_at_a_long_and_odd_length(name, length):
     drawn = encodings(heads=2)[name], *(torch.randn(1, 2, length, DIM) for _ in range(3))
@@ -214,15 +209,6 @@ CALLS = {
         "k_pos": torch.arange(-40, 50),
     },
 }
-
-
-def in_turn(*axes, of):
-    """All combinations; `make test` has one of `of` for each, in turn, and `make test-slow` all."""
-    return [
-        pytest.param(*each, last, marks=[pytest.mark.slow] * (at % len(of) != number % len(of)))
-        for number, each in enumerate(product(*axes))
-        for at, last in enumerate(of)
-    ]
 
 
 @pytest.mark.parametrize(
@@ -282,7 +268,7 @@ def test_flex_is_refused_where_pytorch_has_none(monkeypatch):
 
 # each compiles for 15 s; the two tests of flex after this are in make test
 @HAS_FLEX
-@pytest.mark.parametrize("length", seldom([1, 63, 1000, 4097], but=()))
+@pytest.mark.parametrize("length", slow(1, 63, 1000, 4097))
 def test_flex_equals_dense(length):
     """Two encodings share what is compiled; gradients reach the table through blocks."""
     torch.compiler.reset()
@@ -865,8 +851,8 @@ print((after - before) * 1e6 / (length * length * heads * 4))
 
 
 # FIRE goes by pairs, which takes longest; the others by distance
-@pytest.mark.parametrize("length", seldom([8_192, 16_384], but=(8_192,)))
-@pytest.mark.parametrize("kind", seldom(["ALiBi", "T5Bias", "KERPLE", "FIRE"], but=("ALiBi",)))
+@pytest.mark.parametrize("length", [8_192, *slow(16_384)])
+@pytest.mark.parametrize("kind", ["ALiBi", *slow("T5Bias", "KERPLE", "FIRE")])
 def test_memory_is_a_fraction_of_the_bias(kind, length):
     """8 heads: the bias would take 2.1 or 8.6 GB. Peaks never fall: a process for each."""
     command = [sys.executable, "-c", PEAK, kind, str(length)]

@@ -10,7 +10,8 @@ from posenc.torch import attend
 from posenc.torch.attention import blocked, flex, toeplitz
 from posenc.torch.attention.call import called
 from posenc.torch.attention.pieces import Piece, in_pieces
-from tests.test_attend import CALLS, DIM, HEADS, check, encodings, in_turn, of, qkv
+from tests.slow import in_turn
+from tests.test_attend import CALLS, DIM, HEADS, check, encodings, of, qkv
 
 EVERY = slice(None)
 

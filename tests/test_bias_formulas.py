@@ -1,5 +1,7 @@
 """Every bias and score against its oracle: forward on every library, gradient in PyTorch."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 import torch
@@ -11,6 +13,7 @@ from tests.libraries import numpy_of
 from tests.oracles import bias as oracle
 from tests.oracles import scores
 from tests.patient import check
+from tests.slow import seldom
 
 Q = np.array([0, 5, 40, 700, 5, 1300], dtype=np.int32)
 K = np.array([0, 1, 7, 39, 41, 1300, 6], dtype=np.int32)
@@ -83,10 +86,9 @@ def listed(points):
 @pytest.mark.parametrize(
     ("xp", "name"),
     [
+        *product(("numpy", "torch", "jax.jit", "strict"), CASES),
         # one operation at a time each shape is compiled: as long as all else together
-        pytest.param(xp, name, marks=[pytest.mark.slow] * (xp == "jax" and at % 3 != 0))
-        for xp in ("numpy", "torch", "jax", "jax.jit", "strict")
-        for at, name in enumerate(CASES)
+        *seldom(product(["jax"], CASES), but=[("jax", name) for name in list(CASES)[::3]]),
     ],
     indirect=["xp"],
 )

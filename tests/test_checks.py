@@ -23,6 +23,7 @@ from posenc.messages import translator
 from tests.mutants.encodings import CLAIMS, MUTANTS, Turned, hanging
 from tests.mutants.wide import DIM, HEADS, WIDE
 from tests.patient import LIMIT, check
+from tests.slow import slow
 from tests.test_project import ROOT
 
 BUILTIN = [kind for _, kind in pe.encodings.BUILTIN]
@@ -394,7 +395,7 @@ def test_a_field_that_changes_nothing_is_no_stale_cache():
     assert check(WithRate()).failed == ()
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [1, *slow(8)])
 def test_built_ins_pass_for_other_seeds(seed):
     for kind in BUILTIN:
         assert check(example(kind), seed=seed).failed == (), kind

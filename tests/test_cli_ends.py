@@ -20,6 +20,7 @@ from posenc.cli.usage import EXTRAS, complete_name
 from posenc.find import SCALED
 from posenc.messages import LANGUAGES
 from tests.cli_page import PAGE, commands, page
+from tests.slow import slow
 
 POSENC = [sys.executable, "-m", "posenc.cli"]
 info = sys.modules["posenc.cli.info"]  # the module: in the package the name is the command
@@ -106,7 +107,7 @@ class Twice(pe.Rotary):
 """
 
 
-@pytest.mark.parametrize("command", ["check", pytest.param("compare", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("command", ["check", *slow("compare")])
 def test_a_claim_that_fails_is_1_and_the_data_is_there(tmp_path, command):
     (tmp_path / "mine.py").write_text(MINE)
     done = processed(command, "--load", str(tmp_path / "mine.py"), "--json")

@@ -14,6 +14,7 @@ from posenc.interop.conventions import ABSOLUTE, ROTARY
 from posenc.interop.defaults import SIZES
 from posenc.interop.describe import MEANS, SCALINGS, compare, describe
 from posenc.messages import told as told_in
+from tests.slow import slow
 
 SIZE = {"hidden_size": 64, "num_attention_heads": 4, "max_position_embeddings": 4096}
 LLAMA = {"model_type": "llama", "num_hidden_layers": 2, **SIZE}
@@ -688,7 +689,7 @@ BIASED = {
 }
 
 
-@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [4, *slow(1)])
 @pytest.mark.parametrize("name", [*SHARED, *BIASED])
 def test_junk_in_a_field_is_read_or_refused_with_a_sentence(name, every):
     """A quarter of the trials of each config, another one each time: all of them are slow."""

@@ -2,7 +2,7 @@
 
 import io
 import re
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -12,13 +12,12 @@ import posenc as pe
 from posenc import figures
 from posenc.figures import fonts
 from posenc.views import KINDS, view
+from tests.slow import seldom, slow
 
 CHINESE, JAPANESE, TRADITIONAL = "我 爱 学习 AI", "犬が人を噛む", "我 喜歡 學習 位置 編碼"
 SORTS = "heatmap", "waves", "rotation"
 """An image, lines and dials."""
-MOSTLY_SORTS = [
-    kind if kind in SORTS else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS
-]
+MOSTLY_SORTS = seldom(KINDS, but=SORTS)
 OF_KIND = {"bias": "alibi", "maps": "axial-rope", "learned": "learned", "sum": "sinusoidal"}
 
 
@@ -32,14 +31,12 @@ def png(figure):
     return imread(io.BytesIO(figure._repr_png_()))
 
 
-PAGES = [(kind, dark) for kind in KINDS for dark in (False, True)]
-
-
 @pytest.mark.parametrize(
     ("kind", "dark"),
     [
-        pytest.param(*page, marks=[pytest.mark.slow] * (page[1] and page[0] not in SORTS))
-        for page in PAGES
+        *((kind, False) for kind in KINDS),
+        *((kind, True) for kind in SORTS),
+        *slow(*((kind, True) for kind in KINDS if kind not in SORTS)),
     ],
 )
 def test_every_kind_is_drawn(kind, dark):
@@ -56,9 +53,7 @@ def test_every_kind_is_drawn(kind, dark):
 
 
 # Japanese has the longest words
-@pytest.mark.parametrize(
-    "lang", ["ja", *(pytest.param(x, marks=pytest.mark.slow) for x in ("zh-Hans", "zh-Hant"))]
-)
+@pytest.mark.parametrize("lang", ["ja", *slow("zh-Hans", "zh-Hant")])
 @pytest.mark.parametrize("kind", MOSTLY_SORTS)
 def test_every_kind_in_every_language(kind, lang):
     """Beside test_the_least_size_is_said_and_taken, which lays every kind out in Chinese."""
@@ -68,10 +63,7 @@ def test_every_kind_in_every_language(kind, lang):
 
 @pytest.mark.parametrize(
     "kind",
-    [
-        *("heatmap", "rotation", "decay"),
-        *(pytest.param(k, marks=pytest.mark.slow) for k in ("similarity", "products", "attention")),
-    ],
+    ["heatmap", "rotation", "decay", *slow("similarity", "products", "attention")],
 )
 def test_several_side_by_side(kind):
     what = ["sinusoidal", "learned", "rope"] if kind in ("heatmap", "similarity") else None
@@ -199,7 +191,12 @@ def test_each_language_gets_its_own_han_characters():
     assert fonts.families("en", CHINESE)[1] == "Noto Sans CJK SC"
 
 
-@pytest.mark.parametrize(("tokens", "dim"), [(1, 1), (1, 600), (41, 2), (500, 1), (500, 600)])
+@pytest.mark.parametrize(
+    ("tokens", "dim"),
+    seldom(
+        product([1, 41, 500], [1, 2, 600]), but=[(1, 1), (1, 600), (41, 2), (500, 1), (500, 600)]
+    ),
+)
 def test_any_size_can_be_drawn(tokens, dim):
     assert png(pe.show("sinusoidal", tokens=["x"] * tokens, dim=dim, dpi=60)).size > 1000
 

@@ -8,6 +8,7 @@ import torch
 import posenc as pe
 from posenc import peers
 from tests.patient import check
+from tests.slow import slow
 
 MISSING = {
     peers.rotary_embedding_torch: "rotary-embedding-torch",
@@ -35,18 +36,15 @@ def test_a_missing_library_is_named(make, monkeypatch):
     [
         (lambda: peers.hugging_face("llama"), ("castproof",)),
         (peers.bloom, ()),
-        *(  # importing one takes a second or more
-            pytest.param(*each, marks=pytest.mark.slow)
-            for each in (
-                (lambda: peers.hugging_face("phi"), ("castproof",)),  # half a head, cut by it
-                (lambda: peers.hugging_face("falcon"), ("castproof",)),  # no head_dim to set
-                (lambda: peers.hugging_face("gpt_oss"), ("castproof",)),  # YaRN's factor
-                (
-                    lambda: peers.hugging_face("modernbert", layer_type="full_attention"),
-                    ("castproof",),
-                ),
-                (peers.vjepa2, ("norm_preserving", "relative", "composes", "unique")),
-            )
+        *slow(  # importing one takes a second or more
+            (lambda: peers.hugging_face("phi"), ("castproof",)),  # half a head, cut by it
+            (lambda: peers.hugging_face("falcon"), ("castproof",)),  # no head_dim to set
+            (lambda: peers.hugging_face("gpt_oss"), ("castproof",)),  # YaRN's factor
+            (
+                lambda: peers.hugging_face("modernbert", layer_type="full_attention"),
+                ("castproof",),
+            ),
+            (peers.vjepa2, ("norm_preserving", "relative", "composes", "unique")),
         ),
         (lambda: peers.bloom(16, "bfloat16"), ("relative",)),
     ],

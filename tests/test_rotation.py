@@ -1,4 +1,5 @@
 from functools import cache
+from itertools import product
 
 import mpmath
 import numpy as np
@@ -10,6 +11,7 @@ from posenc.arrays import cast
 from posenc.frequencies import geometric
 from posenc.rotation import cos_sin, rotate, sin_cos
 from tests.libraries import numpy_of
+from tests.slow import seldom, slow
 
 FAR = 2**24
 
@@ -98,7 +100,13 @@ def test_no_dtype_of_whole_positions_wraps_under_jit(dtype, inside):
 
 @pytest.mark.parametrize(
     ("start", "length"),
-    [(0, 1024), (0, 1025), (0, 1279), (0, 5000), (-700, 1279), (FAR - 5000, 5000)],
+    [
+        *product([0], [1024, 1025, 1279, 5000]),
+        *seldom(
+            product([-700, FAR - 5000], [1024, 1025, 1279, 5000]),
+            but=[(-700, 1279), (FAR - 5000, 5000)],
+        ),
+    ],
 )
 def test_long_runs_equal_one_position_at_a_time(xp, length, start):
     """Runs are built by angle addition: the same numbers, to the bound."""
@@ -151,7 +159,7 @@ def test_the_smallest_whole_number_has_an_angle(xp, kind):
 
 
 # the values come from the graph; that Inductor makes code of such graphs is tested elsewhere
-@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("backend", ["aot_eager", *slow("inductor")])
 def test_compiled_positions_past_the_limit_are_nan(backend):
     import torch
 

@@ -10,6 +10,7 @@ import posenc as pe
 from posenc.torch import AddPositions
 from tests.bounds import UNIT, gamma
 from tests.oracles import additive as oracle
+from tests.slow import slow
 
 SINUSOIDAL, LEARNED = pe.Sinusoidal(16), pe.Learned(5000, 16)
 ENCODINGS = [SINUSOIDAL, pe.Sinusoidal(16, layout="concat"), LEARNED]
@@ -158,7 +159,7 @@ def test_meta_device_then_to_empty(encoding, x):
     [
         (ENCODINGS[0], "inductor"),
         *((encoding, "aot_eager") for encoding in ENCODINGS[1:]),
-        *(pytest.param(each, "inductor", marks=pytest.mark.slow) for each in ENCODINGS[1:]),
+        *slow(*((encoding, "inductor") for encoding in ENCODINGS[1:])),
     ],
     ids=str,
 )
@@ -178,9 +179,7 @@ def test_compiles_as_one_graph(encoding, backend, x):
         assert (mine.grad - other.grad).abs().max() <= gamma(4) * size
 
 
-@pytest.mark.parametrize(
-    "dtype", [torch.bfloat16, pytest.param(torch.float16, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, *slow(torch.float16)])
 def test_compiled_halves_are_rounded_float32_values(dtype):
     module = AddPositions(SINUSOIDAL).to(dtype)
     added = encodings_of(torch.compile(module, fullgraph=True), dtype)

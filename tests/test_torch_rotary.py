@@ -7,6 +7,7 @@ from posenc.rotation import _turned
 from posenc.torch import RotateQK
 from tests.bounds import UNIT, gamma
 from tests.oracles import rotary as oracle
+from tests.slow import slow
 
 ROPES = [
     pe.RoPE(16),
@@ -124,7 +125,7 @@ def test_meta_device_and_state_dict(q, k):
         (ROPES[0], "inductor"),
         (ROPES[3], "aot_eager"),  # half the channels, the last of them
         (ROPES[-1], "aot_eager"),  # keys unlike queries
-        *(pytest.param(rope, "inductor", marks=pytest.mark.slow) for rope in ROPES[1:]),
+        *slow(*((rope, "inductor") for rope in ROPES[1:])),
     ],
     ids=str,
 )

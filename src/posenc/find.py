@@ -91,8 +91,12 @@ SCALED = VARIANTS | {"longrope": _longrope}
 FILES = (".json", ".py", ".txt", ".toml", ".yaml", ".yml", ".csv", ".safetensors", ".bin", ".pt")
 """How names end that people give to files."""
 SYNONYMS = (
-    *(("embedding", "encoding"), ("encoding", "embedding"), ("position", "positional")),
-    *(("埋め込み", "エンコーディング"), ("编码", "嵌入"), ("編碼", "嵌入")),
+    ("embedding", "encoding"),
+    ("encoding", "embedding"),
+    ("position", "positional"),
+    ("埋め込み", "エンコーディング"),
+    ("编码", "嵌入"),
+    ("編碼", "嵌入"),
 )
 """Words of titles for which others are as common."""
 IMPORT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", re.ASCII)

@@ -6,6 +6,7 @@ import pytest
 
 from tests.browser.places import TOUR_OF_VIEWS
 from tests.browser.visit import Visit
+from tests.slow import slow
 
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 
@@ -29,7 +30,7 @@ def violations(visit: Visit, part: str = ".posenc", rules: tuple[str, ...] = ())
     return visit.page.evaluate(RUN, [part, rules])
 
 
-@pytest.mark.parametrize("dark", [1, pytest.param(7, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("dark", [1, *slow(7)])
 def test_no_serious_violation_in_any_view(visit: Visit, dark: int) -> None:
     """The whole page with each encoding, then its other views.
 

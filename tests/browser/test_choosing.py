@@ -8,6 +8,7 @@ from playwright.sync_api import Error, Route
 
 from posenc.messages import LANGUAGES, translator
 from tests.browser.visit import REPORT, Visit
+from tests.slow import seldom
 
 
 def field(visit: Visit, name: str) -> Any:
@@ -182,13 +183,7 @@ def test_verdicts_are_never_those_of_another_encoding(visiting, address: str) ->
     badges.get_by_text("of RoPE").wait_for()
 
 
-@pytest.mark.parametrize(
-    "lang",
-    [
-        lang if lang in ("en", "ja") else pytest.param(lang, marks=pytest.mark.slow)
-        for lang in LANGUAGES
-    ],
-)
+@pytest.mark.parametrize("lang", seldom(LANGUAGES, but=("en", "ja")))
 def test_a_costly_check_begins_when_it_is_asked_for(visiting, address: str, lang: str) -> None:
     visit: Visit = visiting(address, measuring=True)
     asked: list[str] = []

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.browser.visit import Visit
+from tests.slow import slow
 
 FOCUSED = """
 () => {
@@ -160,7 +161,7 @@ def test_the_export_menu_opens_by_enter_and_closes_by_escape(visit: Visit) -> No
 
 @pytest.mark.parametrize(
     ("measuring", "property_"),
-    [(False, "holds"), pytest.param(True, "relative", marks=pytest.mark.slow)],
+    [(False, "holds"), *slow((True, "relative"))],
     ids=["a report", "measured"],
 )
 def test_space_chooses_an_encoding_and_enter_opens_a_property(

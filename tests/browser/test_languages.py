@@ -5,6 +5,7 @@ from playwright.sync_api import expect
 
 from tests.browser.places import LANGUAGES, TOUR_OF_VIEWS
 from tests.browser.visit import Visit
+from tests.slow import slow
 
 EXAMPLES = {
     "en": "the dog bit the man",
@@ -46,11 +47,7 @@ WORDS = """
     [
         ("ja", TOUR_OF_VIEWS),
         *((lang, {"RoPE": ("rotation",)}) for lang in LANGUAGES if lang != "ja"),
-        *(
-            pytest.param(lang, TOUR_OF_VIEWS, marks=pytest.mark.slow)
-            for lang in LANGUAGES
-            if lang != "ja"
-        ),
+        *slow(*((lang, TOUR_OF_VIEWS) for lang in LANGUAGES if lang != "ja")),
     ],
 )
 def test_every_view_draws_in_the_readers_language(

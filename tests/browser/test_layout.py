@@ -7,6 +7,7 @@ import pytest
 
 from tests.browser.places import EXPRESSIONS, TOUR_OF_VIEWS
 from tests.browser.visit import Visit
+from tests.slow import slow
 
 # What stands out of the page to the right, or is cut off by its own box without a way to scroll.
 CUT = """
@@ -42,10 +43,7 @@ CUT = """
         (1440, "en", 7),
         (1024, "ja", 2),
         (390, "en", 7),
-        *(
-            pytest.param(width, lang, 7, marks=pytest.mark.slow)
-            for width, lang in ((1440, "ja"), (1024, "en"), (1024, "ja"), (390, "ja"))
-        ),
+        *slow((1440, "ja", 7), (1024, "en", 7), (1024, "ja", 7), (390, "ja", 7)),
     ],
 )
 def test_nothing_is_cut_or_scrolls_sideways(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.browser.visit import Visit
+from tests.slow import slow
 
 
 def test_a_state_made_by_hand_comes_back_from_its_address(visiting, address: str) -> None:
@@ -68,7 +69,7 @@ WRONG = {
         ["p"],
         ["text"],
         list(WRONG),
-        *(pytest.param([key], marks=pytest.mark.slow) for key in WRONG if key not in ("p", "text")),
+        *slow(*([key] for key in WRONG if key not in ("p", "text"))),
     ],
     ids="+".join,
 )

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Route
 
 from tests.browser.visit import Visit
+from tests.slow import slow
 
 TWO_BIASES = ["TwoSidedALiBi(8)", "T5Bias(8)"]
 MINUS = "\N{MINUS SIGN}"
@@ -182,12 +183,9 @@ def test_a_view_that_was_cancelled_says_so_and_is_drawn_when_asked(visit: Visit)
     "e",
     [
         ["Sinusoidal(64)"],
-        pytest.param(["AxialSinusoidal(16)"], marks=pytest.mark.slow),
-        # the others alone: their kinds are among the several below
-        *(
-            pytest.param([one], marks=pytest.mark.slow)
-            for one in ("RoPE(64)", "T5Bias(8)", "SwinBias(4, (7, 7))", "Learned(64, 64)")
-        ),
+        *slow(["AxialSinusoidal(16)"]),
+        # alone: their kinds are among the several below
+        *slow(["RoPE(64)"], ["T5Bias(8)"], ["SwinBias(4, (7, 7))"], ["Learned(64, 64)"]),
         ["Sinusoidal(64)", "Learned(64, 64)"],
         TWO_BIASES,
         ["RoPE(64)", "RoPE(64, base=2.0)", "RoPE(64, base=4.0)"],

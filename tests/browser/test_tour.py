@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.browser.visit import Visit
+from tests.slow import slow
 
 SEEN = """
 () => {
@@ -27,9 +28,7 @@ def seen(visit: Visit) -> float:
     return visit.rest().page.evaluate(SEEN)
 
 
-@pytest.mark.parametrize(
-    ("width", "steps"), [(390, 11), (1024, 3), pytest.param(1024, 11, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("width", "steps"), [(390, 11), (1024, 3), *slow((1024, 11))])
 def test_each_step_shows_its_picture(visiting: Any, address: str, width: int, steps: int) -> None:
     visit = touring(visiting, address, width).open()
     visit.page.get_by_role("button", name="Tour").click()

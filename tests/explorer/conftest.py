@@ -2,6 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from posenc.explorer import verdicts
 from tests.explorer.asking import Client
 
 
@@ -10,3 +11,10 @@ def client() -> Iterator[Client]:
     made = Client()
     yield made
     made.close()
+
+
+@pytest.fixture
+def no_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages to save have no verdicts, which take seconds."""
+    report = {"subject": "", "ok": True, "rows": []}
+    monkeypatch.setattr(verdicts, "checked", lambda *_, **__: report)

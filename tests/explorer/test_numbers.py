@@ -18,6 +18,7 @@ from posenc.text import MODES, tokenised
 from posenc.views import Dials, Image, kinds_for, view
 from tests.oracles import additive, rotary
 from tests.patient import check
+from tests.slow import slow
 
 SENTENCES = ["我 爱 学习 AI", "犬が人を噛む。", "the dog bit the man", "👩‍👩‍👧 é\u0301 \n x"]
 EVERY = [*map(example, pe.catalogue().values()), *(make(64) for make in VARIANTS.values())]
@@ -270,7 +271,7 @@ def test_an_explanation_is_that_of_the_library(client, expression, lang):
 
 @pytest.mark.parametrize(
     "expression",  # each starts a process that imports PyTorch
-    ["ALiBi(2)", *(pytest.param(e, marks=pytest.mark.slow) for e in ("Sinusoidal(8)", "NoPE()"))],
+    ["ALiBi(2)", *slow("Sinusoidal(8)", "NoPE()")],
 )
 def test_verdicts_are_those_of_the_library(client, expression):
     told = client.get("/api/v1/check", e=expression, seed=4).json

@@ -12,6 +12,7 @@ from posenc.explorer.parameters import Refused
 from posenc.expressions import spelling
 from posenc.find import VARIANTS, example
 from posenc.messages import LANGUAGES
+from tests.slow import slow
 
 EVERY = [
     *(spelling(example(kind)) for kind in pe.catalogue().values()),
@@ -27,16 +28,14 @@ EVERY = [
 
 
 @pytest.fixture
-def built(tmp_path, monkeypatch):
-    """A page in place of the built one, and no checks: they take seconds."""
+def built(tmp_path, no_verdicts, monkeypatch):
+    """A page in place of the built one."""
     (tmp_path / "assets").mkdir()
     for name in ("page.js", "page.css"):
         (tmp_path / "assets" / name).write_text("")
     parts = '<script src="./assets/page.js"></script><link href="./assets/page.css">'
     (tmp_path / "index.html").write_text(parts)
     monkeypatch.setattr(saved, "STATIC", tmp_path)
-    report = {"subject": "", "ok": True, "rows": []}
-    monkeypatch.setattr(verdicts, "checked", lambda *_, **__: report)
 
 
 def responses(answer):
@@ -49,7 +48,7 @@ def responses(answer):
 @pytest.mark.usefixtures("built")
 @pytest.mark.parametrize("expression", EVERY)
 # the first row is within the first cells; all 2,048 take a second for each encoding
-@pytest.mark.parametrize("most", [128, pytest.param(saved.CELLS, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("most", [128, *slow(saved.CELLS)])
 def test_a_saved_page_has_the_cells_that_the_page_asks_for(client, monkeypatch, expression, most):
     """Those of the first row, by dimension, by the first dimension of a pair, or by key."""
     monkeypatch.setattr(saved, "CELLS", most)

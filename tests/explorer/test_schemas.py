@@ -16,6 +16,7 @@ from posenc.expressions import spelling
 from posenc.find import VARIANTS, example
 from posenc.messages import LANGUAGES
 from posenc.views import kinds_for
+from tests.slow import slow
 
 EVERY = [*map(example, pe.catalogue().values()), *(make(64) for make in VARIANTS.values())]
 ODD = [  # numbers that JSON does not have, one of all sizes, temperatures, tables
@@ -82,7 +83,7 @@ def test_the_other_answers_have_their_forms(client):
 
 @pytest.mark.parametrize(
     "expression",  # each starts a process that imports PyTorch
-    ["Sinusoidal(8)", pytest.param("ALiBi(2)", marks=pytest.mark.slow)],
+    ["Sinusoidal(8)", *slow("ALiBi(2)")],
 )
 def test_verdicts_have_their_form(client, expression):
     has_the_form(client.get("/api/v1/check", e=expression, lang="zh-Hans"), "Report")
