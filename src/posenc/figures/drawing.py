@@ -81,7 +81,7 @@ def _find_places(page: Page, own: tuple[float, float]) -> None:
     with warnings.catch_warnings():
         warnings.filterwarnings("error", "constrained_layout not applied")
         try:
-            page.draw_without_rendering()
+            page.find_places()
         except UserWarning:
             width, height = page.get_size_inches()
             raise ValueError(

@@ -31,6 +31,15 @@ class Page(Figure):
         with rc_context(self._style):
             super().draw(renderer)
 
+    def find_places(self) -> None:
+        """Lay the page out as a drawing would, without the time that a drawing takes."""
+        engine = self.get_layout_engine()
+        assert engine is not None
+        with rc_context(self._style):
+            engine.execute(self)
+            for axes in self.axes:
+                axes.apply_aspect()
+
     def _repr_png_(self) -> bytes:
         png = io.BytesIO()
         self.savefig(png, format="png")
