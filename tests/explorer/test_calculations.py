@@ -12,6 +12,7 @@ from posenc.explorer.answers import key_of
 from posenc.explorer.widget import answer
 from posenc.messages import LANGUAGES
 from posenc.views import view
+from tests.slow import slow
 
 TEMPERED = [
     "Tempered(RoPE(8), LogN(4))",
@@ -91,8 +92,14 @@ def test_an_explanation_that_takes_too_much_is_refused(client, expression):
         answer = client.get("/api/v1/explain", e=expression, n=512, lang=lang)
         assert (answer.status, answer.argument) == (413, "n")
         assert f"{limits.CELLS:,}" in answer.message
-    small = expression.replace("64", "8")
-    assert client.get("/api/v1/explain", e=small, n=512).status == 200
+
+
+@pytest.mark.parametrize(
+    "expression", ["ALiBi(8)", *slow("TransformerXL(8, 32)", "Tempered(ALiBi(8), LogN(4))")]
+)
+def test_an_explanation_that_takes_much_is_given(client, expression):
+    """Megabytes of numbers, as text: two seconds."""
+    assert client.get("/api/v1/explain", e=expression, n=512).status == 200
 
 
 def test_a_wide_rotation_is_explained(client):

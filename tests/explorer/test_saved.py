@@ -26,6 +26,8 @@ EVERY = [
     "Tempered(Tempered(RoPE(8), LogN(4)), SSMax())",
 ]
 
+ALL_CELLS = saved.CELLS
+
 
 @pytest.fixture
 def built(tmp_path, no_verdicts, monkeypatch):
@@ -48,7 +50,7 @@ def responses(answer):
 @pytest.mark.usefixtures("built")
 @pytest.mark.parametrize("expression", EVERY)
 # the first row is within the first cells; all 2,048 take a second for each encoding
-@pytest.mark.parametrize("most", [128, *slow(saved.CELLS)])
+@pytest.mark.parametrize("most", [64, *slow(ALL_CELLS)])
 def test_a_saved_page_has_the_cells_that_the_page_asks_for(client, monkeypatch, expression, most):
     """Those of the first row, by dimension, by the first dimension of a pair, or by key."""
     monkeypatch.setattr(saved, "CELLS", most)
@@ -59,11 +61,14 @@ def test_a_saved_page_has_the_cells_that_the_page_asks_for(client, monkeypatch, 
     assert len(cells) >= 4
     if told["side"] is None:
         count = 4 if told["acts"] in ("bias", "scores") else told["columns"]
+        few = {0, 1, 2, count // 2, count - 1}  # with the numbers that a page asks for
         for column in range(count):
             d = told["first"] + told["stride"] * column
             name = "cell?" + urlencode({"d": d, "e": expression, "p": 0})
-            asked = client.get("/api/v1/cell", e=expression, n=4, p=0, d=d)
-            assert kept[name] == asked.json
+            assert name in kept
+            if most == ALL_CELLS or column in few:
+                asked = client.get("/api/v1/cell", e=expression, n=4, p=0, d=d)
+                assert kept[name] == asked.json
 
 
 @pytest.mark.usefixtures("built")

@@ -7,7 +7,7 @@ import numpy as np
 
 from posenc.checks.engine import Measured, NotApplicableError
 from posenc.checks.properties.claims import always, check
-from posenc.checks.properties.differences import apart, different, larger, size
+from posenc.checks.properties.differences import Different, apart, larger, size
 from posenc.checks.properties.samples import drawn_places, first_points, halves, in_blocks
 from posenc.checks.properties.twins import taken_for_another
 from posenc.checks.subject import Subject
@@ -121,5 +121,6 @@ def castproof(subject: Subject, rng: np.random.Generator) -> Measured:
     rows = subject.rows(p)
     off = apart(other.rows(p, dtype="bfloat16"), rows) / size(rows)
     every = subject.points(np.arange(min(subject.reach + 1, 4096)))
-    found = different(other.rows(block, dtype="bfloat16") for block in in_blocks(subject, every))
+    made = (other.rows(block, dtype="bfloat16") for block in in_blocks(subject, every))
+    found = len(Different(made))
     return Measured(off, 2**-6, f"then {found:,} of {len(every):,} positions distinct")

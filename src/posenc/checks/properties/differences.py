@@ -21,15 +21,28 @@ def size(a: np.ndarray) -> float:
     return max(1.0, float(np.max(np.abs(a), initial=0.0, where=np.isfinite(a))))
 
 
-def different(blocks: Iterable[np.ndarray]) -> int:
-    """How many rows differ, of blocks of rows; each is known by 16 bytes that no two share."""
-    return len(
-        {
-            blake2b(row, digest_size=16).digest()
-            for rows in blocks
-            for row in np.ascontiguousarray(rows + 0.0)  # -0.0 is 0.0
-        }
-    )
+LONG = 1024
+"""Bytes of a row; above that thousands of them take much memory, below it a digest much time."""
+
+
+class Different:
+    """How many rows differ, of blocks; a long one is known by 16 bytes that no two share."""
+
+    def __init__(self, blocks: Iterable[np.ndarray] = ()):
+        self._known: set[bytes] = set()
+        for rows in blocks:
+            self.add(rows)
+
+    def add(self, rows: np.ndarray) -> None:
+        """Count these too."""
+        made = np.ascontiguousarray(rows + 0.0)  # -0.0 is 0.0
+        if made[:1].nbytes <= LONG:
+            self._known.update(made.view((np.void, made[:1].nbytes)).ravel().tolist())
+        else:
+            self._known.update(blake2b(row, digest_size=16).digest() for row in made)
+
+    def __len__(self) -> int:
+        return len(self._known)
 
 
 def rounded(rows: np.ndarray, name: str) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 
 from posenc.checks.engine import Measured, NotApplicableError
 from posenc.checks.properties.claims import always, check, trait
-from posenc.checks.properties.differences import apart, different, rounded, size
+from posenc.checks.properties.differences import Different, apart, rounded, size
 from posenc.checks.properties.samples import (
     drawn_places,
     first_points,
@@ -35,13 +35,23 @@ def unique(subject: Subject, rng: np.random.Generator) -> Measured:
     def rows(points: np.ndarray, dtype: str | None = dtype) -> Iterator[np.ndarray]:
         return (subject.rows(block, dtype=dtype) for block in in_blocks(subject, points))
 
-    shared = len(p) - different(rows(p))
+    names = halves(subject)
+    made, every = Different(), Different()
+    in_half = [Different() for _ in names]  # what rounding leaves of it
+    at = 0
+    for block in rows(p):
+        first, at = block[: max(0, len(near) - at)], at + len(block)
+        made.add(first)
+        every.add(block)
+        for name, found in zip(names, in_half, strict=True):
+            found.add(rounded(first, name))
+    shared = len(p) - len(every)
     exact = has_dtypes(subject) or isinstance(subject.encoding, Rotary)
-    told = [f"{'float32' if exact else 'as made'}: {different(rows(near)):,} of {len(near):,}"]
-    for name in halves(subject):
-        found = different(rows(near, name))
-        told.append(f"{name}: {found:,}")
-        lost = different(rounded(block, name) for block in rows(near)) - found
+    told = [f"{'float32' if exact else 'as made'}: {len(made):,} of {len(near):,}"]
+    for name, expected in zip(names, in_half, strict=True):
+        found = Different(rows(near, name))
+        told.append(f"{name}: {len(found):,}")
+        lost = len(expected) - len(found)
         shared = max(shared, lost if lost > len(near) // 50 else 0)
     return Measured(shared, 0, ", ".join(told))
 
