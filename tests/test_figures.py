@@ -2,6 +2,7 @@
 
 import io
 import re
+from functools import cache
 from itertools import pairwise, product
 
 import numpy as np
@@ -12,7 +13,7 @@ import posenc as pe
 from posenc import figures
 from posenc.figures import fonts
 from posenc.views import KINDS, view
-from tests.slow import seldom, slow
+from tests.slow import in_turn, seldom, slow
 
 CHINESE, JAPANESE, TRADITIONAL = "我 爱 学习 AI", "犬が人を噛む", "我 喜歡 學習 位置 編碼"
 SORTS = "heatmap", "waves", "rotation"
@@ -27,29 +28,33 @@ def shown(kind, **options):
     return pe.show(what, kind, **(sentence | {"dpi": 60} | options))
 
 
+@cache
+def kept(kind):
+    """A figure that several tests look at: it stays as it is."""
+    return shown(kind)
+
+
 def png(figure):
     return imread(io.BytesIO(figure._repr_png_()))
 
 
-@pytest.mark.parametrize(
-    ("kind", "dark"),
-    [
-        *((kind, False) for kind in KINDS),
-        *((kind, True) for kind in SORTS),
-        *slow(*((kind, True) for kind in KINDS if kind not in SORTS)),
-    ],
-)
-def test_every_kind_is_drawn(kind, dark):
-    """Warnings are errors in tests: a missing glyph or a layout that does not fit would warn.
-
-    They do so when a page is laid out, which `show` does; pixels are looked at here only.
-    """
-    figure = shown(kind, dark=dark)
+def check_pixels(figure, *, dark):
     pixels = png(figure)
     corner = pixels[0, 0, :3]
     assert (corner < 0.2).all() if dark else (corner == 1).all()
     assert np.ptp(pixels[..., :3], axis=(0, 1)).min() > 0.5  # there is something on it
     assert (figure.notes == ()) == bool(fonts.han_fonts("ja"))
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("kind", MOSTLY_SORTS)
+def test_every_kind_is_drawn(kind, dark):
+    """Warnings are errors in tests: a missing glyph or a layout that does not fit would warn.
+
+    They do so when a page is laid out, which `show` does; pixels are looked at here, and of every
+    kind in test_the_least_size_is_said_and_taken.
+    """
+    check_pixels(shown(kind, dark=dark), dark=dark)
 
 
 # Japanese has the longest words
@@ -71,7 +76,7 @@ def test_several_side_by_side(kind):
     assert len(figure.axes) >= 3
 
 
-@pytest.mark.parametrize("name", ["swin", "t5", "fire", "fourier-features", "mrope", "shaw"])
+@pytest.mark.parametrize("name", ["swin", "fire", "fourier-features", "mrope", *slow("t5", "shaw")])
 def test_what_is_shown_unless_a_kind_is_asked_for(name):
     assert pe.show(name, dpi=60).axes
 
@@ -92,7 +97,7 @@ def test_size_and_dpi():
 
 
 def test_the_figure_has_its_data():
-    figure = shown("heatmap")
+    figure = kept("heatmap")
     assert np.array_equal(
         figure.view.panels[0].values, view("rope", tokens=CHINESE, kind="heatmap").panels[0].values
     )
@@ -103,7 +108,7 @@ def labels(axis):
 
 
 def test_rows_are_named_by_token_and_position():
-    (axes, _) = shown("heatmap").axes
+    (axes, _) = kept("heatmap").axes
     expected = ["我  0", "爱  1", "学习  2", "AI  3"]
     assert labels(axes.yaxis) == expected or not fonts.han_fonts("ja")
 
@@ -125,7 +130,7 @@ def test_a_decimated_image_is_averaged_and_says_its_ratio():
 def test_colours_of_values_are_those_of_the_map():
     from posenc import colours
 
-    axes = shown("attention").axes[0]
+    axes = kept("attention").axes[0]
     image = axes.images[0]
     rgb = image.cmap(image.norm(image.norm.vmax))[:3]
     assert np.allclose(np.array(rgb) * 255, colours.table("sequential")[-1])
@@ -135,7 +140,7 @@ def test_colours_of_values_are_those_of_the_map():
 
 
 def test_every_scale_of_colours_has_a_bar():
-    assert len(shown("attention").axes) == 4 + 1
+    assert len(kept("attention").axes) == 4 + 1
     assert len(pe.show("learned", "learned", dpi=60).axes) == 4 + 3
     assert len(pe.show(["sinusoidal", "Sinusoidal(32)"], "sum", dpi=60).axes) == 6 + 1
     # of sizes that differ fifty times: one for each
@@ -238,6 +243,7 @@ def test_the_least_size_is_said_and_taken(kind):
     least = re.search(r"at least (\S+) for", str(caught.value))[1]
     figure = shown(kind, size=least, lang="zh-Hans")
     assert "x".join(f"{side:g}" for side in figure.get_size_inches()) == least
+    check_pixels(figure, dark=False)
 
 
 def boxes_below(axes):
@@ -251,8 +257,14 @@ TEN = "私 は 毎日 日本語 を 少し ずつ 勉強 し て"
 LONG = "the transformer architecture understands positional information"
 
 
-@pytest.mark.parametrize("kind", ["similarity", "waves", "bias"])
-@pytest.mark.parametrize("sentence", [CHINESE, JAPANESE, TEN, LONG, LONG * 9])
+@pytest.mark.parametrize(
+    ("sentence", "kind"),
+    [
+        *((sentence, "similarity") for sentence in (CHINESE, JAPANESE, TEN, LONG, LONG * 9)),
+        *product([TEN, LONG], ["waves", "bias"]),
+        *slow(*product([CHINESE, JAPANESE, LONG * 9], ["waves", "bias"])),
+    ],
+)
 def test_labels_never_touch_and_stand_upright_where_they_can(kind, sentence):
     figure = shown(kind, tokens=sentence, lang="ja", dpi=100)
     for axes in figure.axes:
@@ -265,8 +277,7 @@ def test_labels_never_touch_and_stand_upright_where_they_can(kind, sentence):
         assert figure.axes[0].get_xticklabels()[0].get_rotation() == 0
 
 
-@pytest.mark.parametrize("kind", ["attention", "learned"])
-@pytest.mark.parametrize("lang", ["en", "ja"])
+@pytest.mark.parametrize(("kind", "lang"), in_turn(["attention", "learned"], of=("en", "ja")))
 def test_titles_stay_on_their_panels(kind, lang):
     figure = shown(kind, lang=lang, dpi=100)
     renderer = figure.canvas.get_renderer()
@@ -278,7 +289,7 @@ def test_titles_stay_on_their_panels(kind, lang):
 
 
 def test_the_title_of_a_lone_panel_is_that_of_the_page():
-    figure = shown("heatmap")
+    figure = kept("heatmap")
     assert figure.get_suptitle() == "RoPE(64): angles by position and pair"
     assert figure.axes[0].get_title(loc="left") == ""
 

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import pytest
 
 import posenc as pe
-from posenc.explorer import page, saved, verdicts
+from posenc.explorer import answers, page, saved, verdicts
 from posenc.explorer.parameters import Refused
 from posenc.expressions import spelling
 from posenc.find import VARIANTS, example
@@ -38,6 +38,8 @@ def built(tmp_path, no_verdicts, monkeypatch):
     parts = '<script src="./assets/page.js"></script><link href="./assets/page.css">'
     (tmp_path / "index.html").write_text(parts)
     monkeypatch.setattr(saved, "STATIC", tmp_path)
+    # half a megabyte, the same in every page
+    monkeypatch.setattr(answers, "messages", lambda lang: {"lang": lang})
 
 
 def responses(answer):
