@@ -14,6 +14,7 @@ import posenc as pe
 from posenc.views import Image, view
 from tests.browser.places import EXPRESSIONS, TOUR_OF_VIEWS
 from tests.browser.visit import Visit
+from tests.slow import slow
 
 TOKENS = ["the", "dog", "bit", "the", "man"]
 PLACES = [(name, kind) for name, kinds in TOUR_OF_VIEWS.items() for kind in kinds]
@@ -117,25 +118,6 @@ def test_the_python_code_makes_the_same_numbers(
     assert scope["figure"].view.to_csv() == shown_by_the_library(name, kind, lang="ja").to_csv()
 
 
-def test_every_link_of_the_menu_gives_a_file_in_every_view(visit: Visit, address: str) -> None:
-    visit.open(text=" ".join(TOKENS))
-    wrong: list[str] = []
-    for name, kinds in TOUR_OF_VIEWS.items():
-        visit.choose(name)
-        for kind in kinds:
-            visit.show(kind)
-            links = visit.page.locator("header details a").evaluate_all(
-                "all => all.map(a => a.href)"
-            )
-            for link in links:
-                if not re.search("export/(csv|npy|py)", link):
-                    continue  # taken elsewhere: they are slow
-                answer = visit.context.request.get(link)
-                if not answer.ok:
-                    wrong.append(f"{name} {kind}: {link.split('export/')[1][:3]} {answer.text()}")
-    assert not wrong, "\n".join(wrong)
-
-
 def test_the_waves_that_are_shown_are_the_waves_that_are_exported(visit: Visit, tmp_path) -> None:
     visit.open(text=" ".join(TOKENS), view="waves", p=1, d=7)
     legend = visit.page.locator("#large .legend bdi").all_inner_texts()
@@ -155,7 +137,7 @@ def test_code_of_an_averaged_comparison_draws_what_is_shown(visit: Visit, tmp_pa
         np.testing.assert_array_equal(values, encoding.encode(np.arange(700), dtype=np.float64))
 
 
-@pytest.mark.parametrize("lang", ["en", "zh-Hant"])
+@pytest.mark.parametrize("lang", ["zh-Hant", *slow("en")])
 def test_the_html_file_works_from_disk_and_asks_nobody(
     visiting, address: str, tmp_path: Path, lang: str
 ) -> None:

@@ -128,22 +128,34 @@ def test_arrows_go_between_tabs_and_along_lines(visit: Visit) -> None:
     assert visit.state["view"] == ["attention"]
 
 
-def test_the_tour_is_walked_and_left_by_keys(visit: Visit) -> None:
-    visit.open()
+def test_the_tour_is_walked_and_left_by_keys_and_each_step_is_a_link(
+    visiting, address: str
+) -> None:
+    visit: Visit = visiting(address).open()
     visit.page.get_by_role("button", name="Tour").focus()
     visit.page.keyboard.press("Enter")
     visit.drawn()
     assert visit.state["step"] == ["1"]
+    links = [visit.page.url]
     visit.page.get_by_role("button", name="Next").focus()
     for step in range(2, 12):
         visit.page.keyboard.press("Enter")
         visit.drawn()
         assert visit.state["step"] == [str(step)]
         assert f"{step} of 11" in visit.page.locator("aside").inner_text()
+        links.append(visit.page.url)
+    assert len(set(links)) == 11
     visit.page.locator("aside button").first.focus()
     visit.page.keyboard.press("Escape")
     visit.page.wait_for_selector("aside", state="detached")
     assert "step" not in visit.state
+    opened: Visit = visiting(address)
+    for step in (1, 6, 9):
+        opened.page.goto(links[step - 1])
+        opened.drawn()
+        assert f"{step} of 11" in opened.page.locator("aside").inner_text()
+        assert opened.state["step"] == [str(step)]
+        assert opened.page.url == links[step - 1]
 
 
 def test_the_export_menu_opens_by_enter_and_closes_by_escape(visit: Visit) -> None:

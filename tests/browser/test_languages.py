@@ -1,5 +1,7 @@
 """Every view in every language draws, in that language, and nothing goes wrong meanwhile."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -41,6 +43,22 @@ WORDS = """
 """
 
 
+LARGE = "rows=512"
+
+
+def broken_links(visit: Visit) -> list[str]:
+    """What the links of the menu say that give no file; pictures and pages are taken elsewhere."""
+    links = visit.page.locator("header details a").evaluate_all("all => all.map(a => a.href)")
+    quick = [link for link in links if re.search("export/(csv|npy|py)", link)]
+    assert len(quick) >= 3
+    answers = {link: visit.context.request.get(link) for link in quick}
+    return [
+        f"{link.split('export/')[1][:3]} {answer.text()}"
+        for link, answer in answers.items()
+        if not answer.ok
+    ]
+
+
 # Whether words are translated does not depend on the language: one is looked at in every view.
 @pytest.mark.parametrize(
     ("lang", "places"),
@@ -53,15 +71,23 @@ WORDS = """
 def test_every_view_draws_in_the_readers_language(
     visit: Visit, lang: str, places: dict[str, tuple[str, ...]]
 ) -> None:
+    """And is asked for once, and every link of the menu gives its file."""
     visit.open(lang=lang)
     words = visit.api("messages", lang=lang)["messages"]
     assert visit.page.locator("#sentence").input_value() == EXAMPLES[lang]
     said: set[str] = set()
+    wrong: list[str] = []
     for encoding, kinds in places.items():
         visit.choose(encoding)
         for kind in kinds:
             visit.show(kind)
             said |= set(visit.page.evaluate(WORDS))
+            wrong += [f"{encoding} {kind}: {each}" for each in broken_links(visit)]
+            asked = [url for url in visit.requests if f"/view/{kind}?" in url and LARGE in url]
+            if len(asked) != 1:
+                wrong.append(f"{encoding} {kind} was asked for {len(asked)} times")
+        visit.requests.clear()
+    assert not wrong, "\n".join(wrong)
     visit.page.get_by_text(words.get("Export", "Export"), exact=True).click()
     visit.page.get_by_role("button", name=words.get("Tour", "Tour"), exact=True).click()
     said |= set(visit.page.evaluate(WORDS))

@@ -178,12 +178,15 @@ def test_the_cell_of_a_bias_is_that_of_the_head_under_the_pointer(visit: Visit) 
     assert float(value.replace("\N{MINUS SIGN}", "-")) == pytest.approx(shown, abs=1e-6)
 
 
-PAIRS = [("similarity", 0), ("products", 0), ("attention", 2), ("sum", 2)]
+def test_the_cell_works_the_number_of_the_view(visit: Visit) -> None:
+    visit.open(e="Sinusoidal(8)", view="similarity")
+    for kind, place in (("similarity", 0), ("products", 0), ("attention", 2), ("sum", 2)):
+        visit.page.mouse.move(5, 5)
+        visit.show(kind)
+        the_cell_works(visit, kind, place)
 
 
-@pytest.mark.parametrize(("kind", "place"), PAIRS)
-def test_the_cell_works_the_number_of_the_view(visit: Visit, kind: str, place: int) -> None:
-    visit.open(e="Sinusoidal(8)", view=kind)
+def the_cell_works(visit: Visit, kind: str, place: int) -> None:
     picture = visit.page.locator("#large .picture").nth(place)
     box = picture.bounding_box()
     assert box is not None

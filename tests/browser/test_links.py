@@ -125,25 +125,6 @@ def test_a_teacher_hides_parts(visit: Visit, hidden: tuple[str, ...]) -> None:
     assert visit.state["hide"] == [",".join(hidden)]
 
 
-def test_each_step_of_the_tour_is_a_link(visiting, address: str) -> None:
-    walked: Visit = visiting(address).open(step=1)
-    links: list[str] = []
-    for step in range(1, 12):
-        assert walked.state["step"] == [str(step)]
-        links.append(walked.page.url)
-        if step < 11:
-            walked.page.get_by_role("button", name="Next").click()
-            walked.drawn()
-    assert len(set(links)) == 11
-    opened: Visit = visiting(address)
-    for step in (1, 6, 9):
-        opened.page.goto(links[step - 1])
-        opened.drawn()
-        assert f"{step} of 11" in opened.page.locator("aside").inner_text()
-        assert opened.state
-        assert opened.page.url == links[step - 1]
-
-
 def test_one_can_leave_the_tour_and_return_at_its_step(visit: Visit) -> None:
     visit.open(step=4)
     link = visit.page.url

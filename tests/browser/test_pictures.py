@@ -182,10 +182,15 @@ def test_a_view_that_was_cancelled_says_so_and_is_drawn_when_asked(visit: Visit)
 @pytest.mark.parametrize(
     "e",
     [
-        ["Sinusoidal(64)"],
-        *slow(["AxialSinusoidal(16)"]),
-        # alone: their kinds are among the several below
-        *slow(["RoPE(64)"], ["T5Bias(8)"], ["SwinBias(4, (7, 7))"], ["Learned(64, 64)"]),
+        # alone: test_languages.py counts as it goes through all views
+        *slow(
+            ["Sinusoidal(64)"],
+            ["AxialSinusoidal(16)"],
+            ["RoPE(64)"],
+            ["T5Bias(8)"],
+            ["SwinBias(4, (7, 7))"],
+            ["Learned(64, 64)"],
+        ),
         ["Sinusoidal(64)", "Learned(64, 64)"],
         TWO_BIASES,
         ["RoPE(64)", "RoPE(64, base=2.0)", "RoPE(64, base=4.0)"],
