@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import product
 from pathlib import Path
 from typing import Any, get_args
 
@@ -10,13 +11,16 @@ import pytest
 
 import posenc as pe
 from posenc.checks.report import Verdict
+from posenc.explorer import verdicts
 from posenc.explorer.app import ENDPOINTS
+from posenc.explorer.once import Once
 from posenc.explorer.schemas import FORMS, VERDICTS
 from posenc.expressions import spelling
-from posenc.find import VARIANTS, example
+from posenc.find import VARIANTS, example, spelled
 from posenc.messages import LANGUAGES
 from posenc.views import kinds_for
-from tests.slow import slow
+from tests.patient import LIMIT, check
+from tests.slow import seldom
 
 EVERY = [*map(example, pe.catalogue().values()), *(make(64) for make in VARIANTS.values())]
 ODD = [  # numbers that JSON does not have, one of all sizes, temperatures, tables
@@ -46,8 +50,12 @@ def test_answers_about_every_encoding_have_their_forms(client, encoding):
     has_the_form(client.get("/api/v1/spell", e=asked["e"]), "Told")
 
 
-@pytest.mark.parametrize("expression", ODD)
-@pytest.mark.parametrize("length", [1, 3, 700])
+@pytest.mark.parametrize(
+    ("length", "expression"),
+    seldom(  # 700 are too many for some; each takes a third of a second
+        list(product([1, 3, 700], ODD)), but=[*product([1, 3], ODD), (700, ODD[0]), (700, ODD[2])]
+    ),
+)
 def test_odd_answers_and_refusals_have_their_forms(client, expression, length):
     for endpoint in ENDPOINTS:
         if endpoint.form is None or endpoint.crew != "usual":
@@ -82,10 +90,15 @@ def test_the_other_answers_have_their_forms(client):
 
 
 @pytest.mark.parametrize(
-    "expression",  # each starts a process that imports PyTorch
-    ["Sinusoidal(8)", *slow("ALiBi(2)")],
+    "expression",
+    ["Sinusoidal(8)", "ALiBi(2)"],
 )
-def test_verdicts_have_their_form(client, expression):
+def test_verdicts_have_their_form(client, expression, monkeypatch):
+    """Of checks that run here: test_numbers has those of another process."""
+    monkeypatch.setattr(verdicts, "CHECKED", Once(1, seconds=LIMIT))
+    monkeypatch.setattr(
+        verdicts, "_elsewhere", lambda name, seed, _: check(spelled(name), seed=seed).to_json()
+    )
     has_the_form(client.get("/api/v1/check", e=expression, lang="zh-Hans"), "Report")
 
 
