@@ -3,7 +3,7 @@
 import ast
 import re
 import tomllib
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -25,6 +25,7 @@ OPTIONS = {
 EVERY = set().union(*OPTIONS.values())
 
 
+@cache
 def strings(path):
     """Every string in a Python file: messages, help, docstrings, and the parts of f-strings."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -97,13 +98,16 @@ def test_pages_name_commands_and_options_that_exist(name):
     assert [found for line in PAGES[name] for found in wrong_commands(line)] == []
 
 
+@cache
+def extras_there():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return frozenset(project["optional-dependencies"])
+
+
 @pytest.mark.parametrize("name", [*SAID, *PAGES])
 def test_what_is_to_be_installed_can_be(name):
     """Nothing is published: an extra is installed from a clone."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     for text in SAID[name]() if name in SAID else PAGES[name]:
         assert "posenc[" not in text, text
         extras = re.findall(r"pip install ['\"]\.\[([a-z,]+)\]", text)
-        assert {each for some in extras for each in some.split(",")} <= set(
-            project["optional-dependencies"]
-        )
+        assert {each for some in extras for each in some.split(",")} <= extras_there()

@@ -82,14 +82,16 @@ def module_of(path):
     return parts[0]
 
 
+PARTS = frozenset(path.stem for path in SOURCE.iterdir())
+
+
 def imports_of(path):
     """The parts of posenc that a file imports, at the top or inside a function."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("posenc"):
             parts = node.module.split(".")
             names = [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
-            known = {path.stem for path in SOURCE.iterdir()}
-            yield from (name if name in known else "__init__" for name in names)
+            yield from (name if name in PARTS else "__init__" for name in names)
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.name.split(".")[0] == "posenc":
