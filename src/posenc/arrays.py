@@ -108,6 +108,16 @@ def clip(x: Array, *, least: float | None = None, most: float | None = None) -> 
     return namespace(x=x).clip(x, min=least, max=most)
 
 
+def take_along_last(x: Array, index: Array) -> Array:
+    """x[…, index], whose shapes differ in the last axis only.
+
+    `torch.take_along_dim` would make numbers of symbolic sizes: a compiled graph for each length.
+    """
+    if is_torch(x):
+        return x.gather(-1, index)
+    return namespace(x=x).take_along_axis(x, index, axis=-1)
+
+
 def sigmoid(x: Array) -> Array:
     """1 / (1 + e^-x), whose exponential never overflows."""
     xp = namespace(x=x)

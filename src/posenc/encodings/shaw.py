@@ -8,7 +8,7 @@ import numpy as np
 from posenc import rules
 from posenc.about import About, Traits
 from posenc.arguments import HEAD_DIM, sentences
-from posenc.arrays import Array, cast, clip, namespace, working
+from posenc.arrays import Array, cast, clip, namespace, take_along_last, working
 from posenc.encodings.tables import named, whole_distances
 from posenc.mechanisms import Params, Scores
 from posenc.messages import later
@@ -87,7 +87,7 @@ class Shaw(Scores):
         by_row = q @ xp.matrix_transpose(cast(table, q.dtype))
         index = _beside_heads(self.rows_of(-whole_distances(q_pos, k_pos, like=q)), by_row)
         shape = (*by_row.shape[:-1], index.shape[-1])
-        return xp.take_along_axis(by_row, xp.broadcast_to(index, shape), axis=-1)
+        return take_along_last(by_row, xp.broadcast_to(index, shape))
 
     def mixed(
         self, weights: Array, v: Array, q_pos: Array, k_pos: Array, params: Params | None = None
