@@ -83,7 +83,7 @@ def test_gradients_reach_every_learned_parameter(rng):
 
     from posenc.torch import AddPositions
 
-    module = AddPositions(pe.LearnedFourier(6, 2)).double()
+    module = AddPositions(pe.LearnedFourier(6, 2, features=4, hidden=3)).double()
     x, points = torch.zeros(1, 5, 6).double(), torch.from_numpy(rng.uniform(size=(5, 2)))
     module(x, points).square().sum().backward()
     assert all(parameter.grad.abs().max() > 0 for parameter in module.parameters())

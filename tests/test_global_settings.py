@@ -192,7 +192,8 @@ def test_float64_in_jax_refines_and_does_not_change(rng):
 
         def bias(encoding=encoding, params=params):
             given = {name: jax.numpy.asarray(x) for name, x in params.items()}
-            return np.asarray(encoding.bias(jax.numpy.asarray(q), jax.numpy.asarray(q), given))
+            positions = jax.numpy.asarray(q)
+            return np.asarray(jax.jit(encoding.bias)(positions, positions, given))
 
         plain = bias()
         with jax.enable_x64(True):
