@@ -70,7 +70,7 @@ def test_tab_reaches_everything_and_focus_is_seen(visit: Visit) -> None:
     "state",
     [
         {},  # the sentence has the focus
-        {"text": "the dog", "view": "heatmap"},
+        *slow({"text": "the dog", "view": "heatmap"}),
         {"text": "the dog", "view": "waves"},
         {"text": "the dog", "view": "rotation"},
     ],
