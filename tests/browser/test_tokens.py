@@ -3,6 +3,7 @@
 import pytest
 
 from tests.browser.visit import Visit
+from tests.slow import slow
 
 EMOJI = "👩‍👩‍👧 naïve é 学习"
 
@@ -47,8 +48,9 @@ ALL = ("waves", "similarity", "sum", "attention")
         ("e\u0301 a\u0308", 2, ("similarity",)),
         ("", 0, ("similarity",)),
         ("𝕏 \u202eabc\u202c <b>&amp;</b>", None, ("attention",)),
+        *slow(("e\u0301 a\u0308", 2, ALL), ("𝕏 \u202eabc\u202c <b>&amp;</b>", None, ALL)),
     ],
-    ids=["one token", "right to left", "combining", "empty", "odd"],
+    ids=["one token", "right to left", "combining", "empty", "odd", "combining, all", "odd, all"],
 )
 def test_unusual_sentences_are_drawn(
     visit: Visit, text: str, count: int | None, kinds: tuple[str, ...]
