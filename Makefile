@@ -27,7 +27,7 @@ quick: venv  ## the core, every encoding and the doctests, in a minute; not on J
 test: venv  ## every test, doctest and README example; SEED=7 shuffles their order
 	@$(BIN)/python hatch_build.py  # after a change of it
 	@$(BIN)/python -m tests.browser.chromium || true  # without one, the end of the run says so
-	$(BIN)/python -m pytest --numprocesses 2 --shuffle $(or $(SEED),0)
+	$(BIN)/python -m pytest --numprocesses 2 --maxschedchunk 8 --shuffle $(or $(SEED),0)
 
 fuzz: venv  ## properties with fresh examples and malformed requests, again and again for MINUTES=5
 	$(BIN)/python -m tests.fuzz $(or $(MINUTES),5)

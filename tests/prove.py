@@ -62,16 +62,8 @@ def run(row: Row) -> dict[str, object]:
         | {"CI": "true", "POSENC_BOUND_MEMORY": "1", "PYTHONHASHSEED": str(row.seed)}
         | row.environment
     )
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-v",
-        "--numprocesses",
-        "2",
-        "--shuffle",
-        str(row.seed),
-    ]
+    options = f"--numprocesses 2 --maxschedchunk 8 --shuffle {row.seed}".split()
+    command = [sys.executable, "-m", "pytest", "-v", *options]
     with log.open("w") as out:
         for other in others if row.busy else ():
             other.start()
