@@ -14,6 +14,7 @@ from icu4py.breakers import CharacterBreaker
 
 from posenc.text import MODES, Token, bpe, tokenised, tokens, train
 from posenc.text.graphemes import graphemes
+from tests.slow import in_turn
 
 ODD = (
     "ab 1\r\n\t\x00é\u0301\u200d\u200c\ufe0f👩👨🌾❤🏽🇯🇵🇫\u1100\u1161\u11a8가각"
@@ -172,9 +173,11 @@ def test_labels_can_be_read(by, text):
         assert "\ufffd" not in token.label
 
 
-@ALL
-@pytest.mark.parametrize("unit", ["a", " ", "学", "👩\u200d", "\u0301", "🇯", "ส", "1.", "\r", "ア"])
-def test_ten_thousand_of_anything(by, unit):
+UNITS = ["a", " ", "学", "👩\u200d", "\u0301", "🇯", "ส", "1.", "\r", "ア"]
+
+
+@pytest.mark.parametrize(("unit", "by"), in_turn(UNITS, of=MODES))
+def test_ten_thousand_of_anything(unit, by):
     text = (unit * 10_000)[:10_000]
     found = tokenised(text, by=by)
     assert not found or found[-1].end == len(text)

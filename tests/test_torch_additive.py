@@ -10,7 +10,7 @@ import posenc as pe
 from posenc.torch import AddPositions
 from tests.bounds import UNIT, gamma
 from tests.oracles import additive as oracle
-from tests.slow import slow
+from tests.slow import in_turn, slow
 
 SINUSOIDAL, LEARNED = pe.Sinusoidal(16), pe.Learned(5000, 16)
 ENCODINGS = [SINUSOIDAL, pe.Sinusoidal(16, layout="concat"), LEARNED]
@@ -215,9 +215,10 @@ def test_gradients_reach_fractional_positions():
     assert torch.autograd.gradcheck(SINUSOIDAL.encode, (positions,))
 
 
-@pytest.mark.parametrize("encoding", ENCODINGS, ids=str)
-@pytest.mark.parametrize("length", [1, 63, 1000, 1500])
-def test_decoding_with_a_cache_equals_prefill(encoding, length):
+@pytest.mark.parametrize(
+    ("length", "encoding"), in_turn([1, 63, 1000, 1500], of=ENCODINGS), ids=str
+)
+def test_decoding_with_a_cache_equals_prefill(length, encoding):
     module = AddPositions(encoding).eval()
     x = torch.randn(2, length, 16)
     steps = [module(x[:, p : p + 1], torch.tensor([p])) for p in range(length)]

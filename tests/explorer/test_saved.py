@@ -2,7 +2,7 @@
 
 import json
 import re
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode
 
 import pytest
 
@@ -50,11 +50,15 @@ def built(tmp_path, no_verdicts, monkeypatch):
     monkeypatch.setattr(answers, "messages", lambda lang: {"lang": lang})
 
 
-def responses(answer):
+def data_of(answer):
     assert answer.status == 200, answer.message
     text = answer.body.decode()
     (data,) = re.findall(r'id="posenc-data">(.*?)</script>', text, re.DOTALL)
-    return json.loads(data)["responses"]
+    return json.loads(data)
+
+
+def responses(answer):
+    return data_of(answer)["responses"]
 
 
 @pytest.mark.usefixtures("built")
@@ -79,6 +83,15 @@ def test_a_saved_page_has_the_cells_that_the_page_asks_for(client, monkeypatch, 
             if most == ALL_CELLS or column in few:
                 asked = client.get("/api/v1/cell", e=expression, n=4, p=0, d=d)
                 assert kept[name] == asked.json
+
+
+@pytest.mark.usefixtures("built")
+def test_a_saved_page_keeps_what_was_chosen_and_hidden(client):
+    chosen = {"view": "similarity", "a": "1", "k": "2", "hide": "properties", "theme": "dark"}
+    two = ["Sinusoidal(8)", "Learned(16, 8)"]
+    kept = parse_qs(data_of(client.get("/api/v1/export/html", e=two, n=4, **chosen))["state"][1:])
+    assert kept["e"] == two
+    assert {name: kept[name] for name in chosen} == {name: [x] for name, x in chosen.items()}
 
 
 @pytest.mark.usefixtures("built")
