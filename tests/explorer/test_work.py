@@ -18,8 +18,15 @@ from tests.explorer.asking import Client, small_crew
 from tests.explorer.clock import clock, run
 
 
-def running(name="posenc-worker"):
-    return [thread for thread in threading.enumerate() if thread.name == name]
+def running():
+    return {thread for thread in threading.enumerate() if thread.name == "posenc-worker"}
+
+
+@pytest.fixture
+def begun():
+    """How many threads of a crew began in this test and run; those of others may end meanwhile."""
+    before = running()
+    return lambda: len(running() - before)
 
 
 def wait_until(condition, seconds=60.0):
@@ -37,30 +44,30 @@ def release():
     event.set()
 
 
-def test_no_more_threads_than_allowed_and_none_is_left():
-    before = len(running())
+def test_no_more_threads_than_allowed_and_none_is_left(begun):
     most, lock, now = 0, threading.Lock(), 0
+    three = threading.Barrier(3)  # of the work at hand; of 99, so that none is left to wait alone
 
     def work():
         nonlocal most, now
         with lock:
             now += 1
             most = max(most, now)
-        time.sleep(0.005)
+        three.wait(60)
         with lock:
             now -= 1
         return 7
 
     async def many():
-        workers = Workers(3, waiting=100, seconds=5.0)
-        made = await asyncio.gather(*(workers.do(work) for _ in range(100)))
-        assert len(running()) - before == 3
+        workers = Workers(3, waiting=99, seconds=60.0)
+        made = await asyncio.gather(*(workers.do(work) for _ in range(99)))
+        assert begun() == 3
         workers.close()
         return made
 
-    assert asyncio.run(many()) == [7] * 100
+    assert asyncio.run(many()) == [7] * 99
     assert most == 3
-    wait_until(lambda: len(running()) <= before)
+    wait_until(lambda: begun() == 0)
 
 
 def test_who_comes_behind_too_many_is_told(release):
@@ -79,9 +86,7 @@ def test_who_comes_behind_too_many_is_told(release):
     asyncio.run(many())
 
 
-def test_what_takes_too_long_is_refused_and_others_go_on(release):
-    before = len(running())
-
+def test_what_takes_too_long_is_refused_and_others_go_on(release, begun):
     async def slow():
         workers = Workers(1, waiting=8, seconds=0.5)
         with pytest.raises(Refused, match=r"takes longer than 0\.5 seconds") as refusal:
@@ -92,17 +97,17 @@ def test_what_takes_too_long_is_refused_and_others_go_on(release):
             Refused, match="longer"
         ):  # no more threads are left behind than there are
             await workers.do(release.wait)
-        assert len(running()) - before <= 2
+        assert begun() <= 2
         with pytest.raises(Refused, match="busy"):
             await workers.do(lambda: 1)
         release.set()
-        while len(running()) - before > 1:  # those that were given up have yet to end
+        while begun() > 1:  # those that were given up have yet to end
             await asyncio.sleep(0.01)
         assert await workers.do(lambda: "again") == "again"
         workers.close()
 
     asyncio.run(slow())
-    wait_until(lambda: len(running()) <= before)
+    wait_until(lambda: begun() == 0)
 
 
 def test_the_time_in_the_queue_is_not_that_of_the_work():
