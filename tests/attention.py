@@ -34,7 +34,7 @@ import torch
 from torch import Tensor
 
 import posenc as pe
-from posenc.mechanisms import Bias, bias_of, grouped, logits
+from posenc.core.mechanisms import Bias, bias_of, grouped, logits
 from posenc.torch import attend
 from posenc.torch.attention.call import Call, called
 from posenc.torch.attention.dense import EVERY, along, weighed

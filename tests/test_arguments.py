@@ -3,10 +3,10 @@
 import pytest
 
 from posenc import scalings, temperatures
-from posenc.arguments import SHARED, argument_help, sentences
 from posenc.encodings import BUILTIN
-from posenc.expressions import Call, presets
-from posenc.messages import LANGUAGES, catalogue
+from posenc.i18n import LANGUAGES, catalogue
+from posenc.i18n.arguments import SHARED, argument_help, sentences
+from posenc.names.expressions import Call, presets
 
 
 def derived(module, base):

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import posenc as pe
-from posenc.find import spelled
-from posenc.messages import LANGUAGES
-from posenc.worked import maths
-from posenc.worked.cell import Cell, cell, convention
+from posenc.explanation import maths
+from posenc.explanation.cell import Cell, cell, convention
+from posenc.i18n import LANGUAGES
+from posenc.names.resolve import spelled
 
 POINTS = [(0, 0), (3, 5), (11, 2)]
 UNIT = [(0.0, 0.5), (0.21875, 0.90625)]
@@ -386,8 +386,8 @@ def test_what_a_place_must_be():
 
 
 def test_a_kind_of_ones_own_gets_its_formula_by_registering_it():
-    from posenc.worked.explanation import Step
-    from posenc.worked.formulas import formulas
+    from posenc.explanation.explanation import Step
+    from posenc.explanation.formulas import formulas
 
     class Double(pe.Sinusoidal):
         pass

@@ -19,8 +19,8 @@ from posenc.checks.engine import run
 from posenc.checks.for_pytest import parametrize_with_checks
 from posenc.checks.subject import Subject
 from posenc.comparison.cells import headings
-from posenc.find import example
-from posenc.messages import translator
+from posenc.i18n import translator
+from posenc.names.resolve import example
 from tests.mutants.encodings import CLAIMS, MUTANTS, Turned, hanging
 from tests.mutants.wide import DIM, HEADS, WIDE
 from tests.patient import LIMIT, check

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import posenc as pe
 from posenc.cli import main
-from posenc.find import SCALED, spelled
+from posenc.names.resolve import SCALED, spelled
 from posenc.text import tokens
 
 
@@ -136,7 +136,7 @@ def test_show_learned_is_seeded(run):
 def test_choices_of_the_command_are_those_of_the_library():
     """The command writes them down itself, so that --help need not import anything."""
     from posenc.cli import show
-    from posenc.messages import LANGUAGES
+    from posenc.i18n import LANGUAGES
     from posenc.views import KINDS
 
     options = {option.name: option for option in show.params}

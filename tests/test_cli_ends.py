@@ -17,8 +17,8 @@ import posenc as pe
 from posenc.bench import tables
 from posenc.cli import main
 from posenc.cli.usage import EXTRAS, complete_name
-from posenc.find import SCALED
-from posenc.messages import LANGUAGES
+from posenc.i18n import LANGUAGES
+from posenc.names.resolve import SCALED
 from tests.cli_page import PAGE, commands, page
 from tests.slow import slow
 

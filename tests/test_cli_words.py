@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from posenc.cli import main
-from posenc.messages import LANGUAGES, catalogue
+from posenc.i18n import LANGUAGES, catalogue
 from tests.cli_page import commands
 
 ROOT = Path(__file__).parent.parent

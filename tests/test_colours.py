@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from posenc import colours
+from posenc.views import colours
 
 # Viénot, Brettel and Mollon (1999), as given for linear sRGB; Machado et al. (2009), severity 1.
 WITHOUT = {

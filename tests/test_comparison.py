@@ -11,11 +11,11 @@ import pytest
 
 import posenc as pe
 from posenc.bench import costs
-from posenc.columns import padded, width, wrapped
 from posenc.comparison.cells import KNOWN, MARKS, MEASURED, bytes_told, cells, headings, notes
 from posenc.comparison.opinions import strengths, weaknesses
-from posenc.find import VARIANTS, example, found
-from posenc.messages import LANGUAGES, translator
+from posenc.i18n import LANGUAGES, translator
+from posenc.i18n.terminal import padded, width, wrapped
+from posenc.names.resolve import VARIANTS, example, found
 from tests.patient import check, compare
 
 SEEDS = ("sinusoidal", "learned", "t5", "alibi", "transformer-xl", "rope")

@@ -9,11 +9,11 @@ from click.testing import CliRunner
 
 import posenc as pe
 from posenc.cli import main
+from posenc.i18n import told as told_in
 from posenc.interop.config import grouped_parts
 from posenc.interop.conventions import ABSOLUTE, ROTARY
 from posenc.interop.defaults import SIZES
 from posenc.interop.describe import MEANS, SCALINGS, compare, describe
-from posenc.messages import told as told_in
 from tests.slow import slow
 
 SIZE = {"hidden_size": 64, "num_attention_heads": 4, "max_position_embeddings": 4096}

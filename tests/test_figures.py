@@ -10,8 +10,8 @@ import pytest
 from matplotlib.image import imread
 
 import posenc as pe
-from posenc import figures
-from posenc.figures import fonts
+from posenc import plot as figures
+from posenc.plot import fonts
 from posenc.views import KINDS, view
 from tests.slow import in_turn, seldom, slow
 
@@ -128,7 +128,7 @@ def test_a_decimated_image_is_averaged_and_says_its_ratio():
 
 
 def test_colours_of_values_are_those_of_the_map():
-    from posenc import colours
+    from posenc.views import colours
 
     axes = kept("attention").axes[0]
     image = axes.images[0]
@@ -336,7 +336,7 @@ def test_more_positions_than_fit_are_a_mean_with_a_band_behind_it():
 
 
 def test_lines_have_no_colour_of_a_token():
-    from posenc import colours
+    from posenc.views import colours
 
     drawn = set(drawn_colours(pe.show("alibi", "bias", dpi=60).axes[0]).values())
     assert drawn == set(colours.lines())

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import posenc as pe
-from posenc.expressions import called, spelling
-from posenc.find import SCALED, example, found, is_sentence, known_name, shared, spelled
-from posenc.messages import LANGUAGES, translator
+from posenc.i18n import LANGUAGES, translator
+from posenc.names.expressions import called, spelling
+from posenc.names.resolve import SCALED, example, found, is_sentence, known_name, shared, spelled
 from posenc.views import view
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from posenc.frequencies import geometric, geometric_to_base
+from posenc.core.frequencies import geometric, geometric_to_base
 from tests.oracles import additive as oracle
 
 

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import posenc as pe
-from posenc.expressions import makers, presets
-from posenc.hints import SAME, argument_for
+from posenc.core.hints import SAME, argument_for
+from posenc.names.expressions import makers, presets
 from posenc.torch import AddPositions, BiasLogits, RotateQK, ScoreQK, attend
 
 Q = torch.zeros(1, 2, 3, 4)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import posenc as pe
-from posenc.arrays import is_torch
+from posenc.core.arrays import is_torch
 from tests.libraries import numpy_of
 from tests.oracles import additive as oracle
 

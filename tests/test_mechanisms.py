@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import posenc as pe
-from posenc.find import example
+from posenc.names.resolve import example
 from tests import bounds
 from tests.libraries import numpy_of
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import posenc as pe
-from posenc.rotation import rotate
+from posenc.core.rotation import rotate
 from posenc.torch import AddPositions, BiasLogits, ScoreQK
 
 RNG = np.random.default_rng(0)

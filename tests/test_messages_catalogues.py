@@ -11,7 +11,7 @@ import pytest
 from babel.messages.pofile import read_po
 
 from posenc.checks.properties import ALL
-from posenc.messages import CATALOGUES, LANGUAGES, catalogue, translator
+from posenc.i18n import CATALOGUES, LANGUAGES, catalogue, translator
 
 SOURCE = Path(__file__).parent.parent / "src" / "posenc"
 WEB = SOURCE.parent.parent / "web" / "src"

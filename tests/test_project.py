@@ -15,23 +15,19 @@ import posenc as pe
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "posenc"
 
-LAYERS = [  # each may import from the ones before it; the last part of a name is enough
-    {"messages"},
-    {"rules", "hints", "text", "about", "arguments", "columns"},
-    {"colours"},
-    {"arrays"},
-    {"positions", "frequencies", "rotation_torch"},
-    {"rotation", "scalings"},
-    {"mechanisms"},
+LAYERS = [  # each may import from the ones before it
+    {"i18n"},
+    {"text"},
+    {"core"},
+    {"scalings"},
     {"encodings"},
     {"schedules", "temperatures"},
-    {"interop", "presets"},
-    {"expressions"},
-    {"find"},
-    {"adapt", "checks", "worked"},
+    {"interop"},
+    {"names"},
+    {"adapt", "checks", "explanation"},
     {"peers"},
     {"torch", "views"},
-    {"figures", "bench"},
+    {"plot", "bench"},
     {"comparison"},
     {"explorer"},
     {"__init__"},

@@ -426,7 +426,7 @@ def test_any_length_needs_at_most_8192_rows_and_nothing_grows():
     import jax
     import jax.numpy as jnp
 
-    from posenc import rotation
+    from posenc.core import rotation
 
     rope = pe.RoPE(16, base=123_456.0)
     rotation._tables.cache_clear()

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from posenc.arrays import cast
-from posenc.frequencies import geometric
-from posenc.rotation import cos_sin, rotate, sin_cos
+from posenc.core.arrays import cast
+from posenc.core.frequencies import geometric
+from posenc.core.rotation import cos_sin, rotate, sin_cos
 from tests.libraries import numpy_of
 from tests.slow import seldom, slow
 

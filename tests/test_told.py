@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import posenc as pe
-from posenc.find import spelled
+from posenc.i18n import LANGUAGES, either, phrase, said, told, translator
 from posenc.interop import read_config
-from posenc.messages import LANGUAGES, either, phrase, said, told, translator
+from posenc.names.resolve import spelled
 from posenc.text import tokenised
 
 TRANSLATED = LANGUAGES[1:]

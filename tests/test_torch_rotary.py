@@ -3,7 +3,7 @@ import pytest
 import torch
 
 import posenc as pe
-from posenc.rotation import _turned
+from posenc.core.rotation import _turned
 from posenc.torch import RotateQK
 from tests.bounds import UNIT, gamma
 from tests.oracles import rotary as oracle
@@ -182,7 +182,7 @@ def test_it_allocates_its_output_and_no_more():
     for pairing in ("interleaved", "halves"):
         x, rope = torch.randn(1, 8, 16_384, 128), pe.RoPE(128, pairing=pairing)
         cos, sin = rope.cos_sin(torch.arange(16_384), dtype=torch.float32)
-        from posenc.rotation import rotate
+        from posenc.core.rotation import rotate
 
         with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as run:
             rotate(x, cos, sin, pairing=pairing)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import posenc as pe
-from posenc.colours import look
 from posenc.views import KINDS, Image, default_kind, kinds_for, view
+from posenc.views.colours import look
 from tests.test_project import ROOT
 
 TOKENS = ("我", "爱", "学习", "AI")
@@ -739,7 +739,7 @@ def test_what_has_no_kind_in_common_is_shown_as_attention():
 @pytest.mark.parametrize("name", [*pe.catalogue(), "yarn", "mrope"])
 def test_every_encoding_has_every_view_that_is_promised(name):
     """Kinds that suit are made, all others are refused with a sentence; JSON has no NaN."""
-    from posenc.find import found
+    from posenc.names.resolve import found
 
     (encoding,) = found(name).values()
     suitable = kinds_for(encoding)

@@ -12,13 +12,13 @@ from click.testing import CliRunner
 
 import posenc as pe
 from posenc.cli import main
-from posenc.columns import width
-from posenc.find import VARIANTS, found
-from posenc.messages import LANGUAGES
-from posenc.worked import DEMONSTRATIONS, maths
-from posenc.worked.cell import cell
-from posenc.worked.forms import FORMS
-from posenc.worked.question import Question
+from posenc.explanation import DEMONSTRATIONS, maths
+from posenc.explanation.cell import cell
+from posenc.explanation.forms import FORMS
+from posenc.explanation.question import Question
+from posenc.i18n import LANGUAGES
+from posenc.i18n.terminal import width
+from posenc.names.resolve import VARIANTS, found
 
 EVERY = [*pe.catalogue(), *VARIANTS]
 
@@ -421,7 +421,7 @@ def test_an_encoding_of_ones_own_is_worked_too():
 
 
 def test_steps_of_ones_own_can_be_registered():
-    from posenc.worked import Step, steps
+    from posenc.explanation import Step, steps
 
     @dataclass(frozen=True)
     class Twelve(Clock):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from posenc.find import spelled
-from posenc.messages import LANGUAGES, translator
+from posenc.i18n import LANGUAGES, translator
+from posenc.names.resolve import spelled
 from posenc.views import Image, view
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject

@@ -5,9 +5,22 @@ from importlib import import_module as _import_module
 
 if _typing.TYPE_CHECKING:  # for readers and type checkers; see __getattr__
     from posenc import adapt
-    from posenc.about import About, Traits
     from posenc.checks import Report, check
     from posenc.comparison import Comparison, compare
+    from posenc.core.about import About, Traits
+    from posenc.core.mechanisms import Additive, Bias, Encoding, Rotary, Scores, logits
+    from posenc.core.positions import (
+        cape,
+        consecutive,
+        detr_grid,
+        distances,
+        documents,
+        grid,
+        left_padded,
+        mrope_positions,
+        packed,
+        randomised,
+    )
     from posenc.encodings import (
         FIRE,
         KERPLE,
@@ -32,22 +45,10 @@ if _typing.TYPE_CHECKING:  # for readers and type checkers; see __getattr__
         catalogue,
         named,
     )
+    from posenc.explanation import Explanation, demonstrate, explain
     from posenc.explorer.widget import explore
-    from posenc.figures import show
     from posenc.interop import ModelPositions, from_config, from_state_dict, read_config
-    from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores, logits
-    from posenc.positions import (
-        cape,
-        consecutive,
-        detr_grid,
-        distances,
-        documents,
-        grid,
-        left_padded,
-        mrope_positions,
-        packed,
-        randomised,
-    )
+    from posenc.plot import show
     from posenc.scalings import (
         NTK,
         DynamicNTK,
@@ -67,7 +68,6 @@ if _typing.TYPE_CHECKING:  # for readers and type checkers; see __getattr__
         Temperature,
         Tempered,
     )
-    from posenc.worked import Explanation, demonstrate, explain
 
 __version__ = "0.1.0"
 
@@ -143,9 +143,9 @@ __all__ = [
     "show",
 ]
 
-_MODULES = ("adapt", "checks", "encodings", "interop", "positions", "schedules", "torch", "views")
+_MODULES = ("adapt", "checks", "encodings", "interop", "schedules", "torch", "views")
 _HOMES = {
-    "about": "About Traits",
+    "core.about": "About Traits",
     "checks": "Report check",
     "comparison": "Comparison compare",
     "explorer.widget": "explore",
@@ -154,17 +154,17 @@ _HOMES = {
         "LearnedFourier NoPE RoPE Sandwich Shaw Sinusoidal SwinBias SwinV2Bias T5Bias "
         "TransformerXL TwoSidedALiBi XPos catalogue named"
     ),
-    "figures": "show",
+    "plot": "show",
     "interop": "ModelPositions from_config from_state_dict read_config",
-    "mechanisms": "Additive Bias Encoding Rotary Scores logits",
-    "positions": (
+    "core.mechanisms": "Additive Bias Encoding Rotary Scores logits",
+    "core.positions": (
         "cape consecutive detr_grid distances documents grid left_padded mrope_positions "
         "packed randomised"
     ),
     "scalings": "DynamicNTK Interpolation Llama3 LongRoPE NTK Proportional Scaling YaRN",
     "schedules": "Schedule",
     "temperatures": "Llama4Temperature LogN MinistralTemperature SSMax Temperature Tempered",
-    "worked": "Explanation demonstrate explain",
+    "explanation": "Explanation demonstrate explain",
 }
 
 

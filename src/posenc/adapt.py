@@ -16,11 +16,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from posenc import rules
-from posenc.about import Traits
-from posenc.arrays import Array, Dtype, is_torch
-from posenc.hints import hinted
-from posenc.mechanisms import Additive, Bias, Params, Rotary
+from posenc.core import rules
+from posenc.core.about import Traits
+from posenc.core.arrays import Array, Dtype, is_torch
+from posenc.core.hints import hinted
+from posenc.core.mechanisms import Additive, Bias, Params, Rotary
 
 Library = Literal["numpy", "torch"]
 ROTARY = Traits(relative=True, norm_preserving=True, unique=True, bounded=True, ordered=True)

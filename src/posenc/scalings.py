@@ -12,12 +12,12 @@ from typing import Literal
 
 import numpy as np
 
-from posenc import frequencies as f
-from posenc import rules
-from posenc.about import About
-from posenc.arguments import sentences
-from posenc.hints import hint_arguments
-from posenc.messages import later, said
+from posenc.core import frequencies as f
+from posenc.core import rules
+from posenc.core.about import About
+from posenc.core.hints import hint_arguments
+from posenc.i18n import later, said
+from posenc.i18n.arguments import sentences
 
 
 class Scaling(ABC):

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from posenc import rules
-from posenc.hints import hint_arguments
-from posenc.mechanisms import Encoding
+from posenc.core import rules
+from posenc.core.hints import hint_arguments
+from posenc.core.mechanisms import Encoding
 
 PATTERNS: dict[str, tuple[str, ...]] = {
     "llama4": ("local", "local", "local", "global"),

@@ -11,14 +11,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from posenc import rules
-from posenc.about import Traits
-from posenc.arrays import Array, Dtype, cast, clip, has_float64, host, namespace, working
+from posenc.core import rules
+from posenc.core.about import Traits
+from posenc.core.arrays import Array, Dtype, cast, clip, has_float64, host, namespace, working
+from posenc.core.hints import hint_arguments
+from posenc.core.mechanisms import Encoding, Params, Rotary, Scores, logits, result_dtype, settled
+from posenc.core.positions import LIMIT, as_arrays, ranked
 from posenc.encodings.nope import NoPE
-from posenc.hints import hint_arguments
-from posenc.mechanisms import Encoding, Params, Rotary, Scores, logits, result_dtype, settled
-from posenc.messages import said
-from posenc.positions import LIMIT, as_arrays, ranked
+from posenc.i18n import said
 
 
 class Temperature(ABC):

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Error, Route
 
-from posenc.messages import LANGUAGES, translator
+from posenc.i18n import LANGUAGES, translator
 from tests.browser.visit import REPORT, Visit
 from tests.slow import seldom
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser
 
-from posenc.messages import LANGUAGES
+from posenc.explanation.maths import number
+from posenc.i18n import LANGUAGES
 from posenc.views.kinds import KINDS
-from posenc.worked.maths import number
 from tests.browser.test_links import WRONG
 from tests.browser.units import Units
 

@@ -7,8 +7,8 @@ from transformers.models.lightglue.configuration_lightglue import LightGlueConfi
 from transformers.models.musicflamingo import modeling_musicflamingo as flamingo
 from transformers.models.musicflamingo.configuration_musicflamingo import MusicFlamingoConfig
 
-from posenc.frequencies import geometric
-from posenc.rotation import rotate
+from posenc.core.frequencies import geometric
+from posenc.core.rotation import rotate
 from tests.conformance import readings
 from tests.conformance.theirs import Wide
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import posenc as pe
-from posenc.frequencies import geometric
-from posenc.rotation import Pairing
+from posenc.core.frequencies import geometric
+from posenc.core.rotation import Pairing
 from posenc.scalings import Scaling
 
 Reading = Callable[[Any, str | None], pe.RoPE | pe.AxialRoPE]

@@ -10,7 +10,7 @@ import posenc as pe
 from posenc.explorer import limits
 from posenc.explorer.answers import key_of
 from posenc.explorer.widget import answer
-from posenc.messages import LANGUAGES
+from posenc.i18n import LANGUAGES
 from posenc.views import view
 from tests.slow import slow
 

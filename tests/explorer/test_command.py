@@ -236,7 +236,7 @@ def test_each_worker_has_one_thread_of_blas_unless_told_otherwise(monkeypatch, s
 
 
 def test_the_server_starts_without_what_is_heavy():
-    heavy = "matplotlib", "torch", "jax", "posenc.checks", "posenc.figures", "tokenizers", "icu4py"
+    heavy = "matplotlib", "torch", "jax", "posenc.checks", "posenc.plot", "tokenizers", "icu4py"
     code = (
         "import sys, posenc.explorer.serve as s; s.app.application();"
         f"print([name for name in {heavy} if name in sys.modules])"

@@ -7,8 +7,8 @@ import pytest
 
 import posenc as pe
 from posenc.explorer import controls
-from posenc.expressions import called, makers, presets, spelling
-from posenc.find import VARIANTS, example, spelled
+from posenc.names.expressions import called, makers, presets, spelling
+from posenc.names.resolve import VARIANTS, example, spelled
 
 MADE = {
     "AxialRoPE": "AxialRoPE.split(64)",

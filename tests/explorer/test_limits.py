@@ -7,7 +7,7 @@ import pytest
 
 from posenc.explorer import limits
 from posenc.explorer.asked import check_size
-from posenc.find import spelled
+from posenc.names.resolve import spelled
 from tests.slow import slow
 
 EXPRESSION_OF_2000 = "RoPE(64)" + " " * 1_992

@@ -2,8 +2,8 @@
 
 import pytest
 
-from posenc.expressions import called, makers, presets
-from posenc.messages import LANGUAGES
+from posenc.i18n import LANGUAGES
+from posenc.names.expressions import called, makers, presets
 from tests.explorer.test_controls import EXPRESSIONS, flat
 
 ALONE = [

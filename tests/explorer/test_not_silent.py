@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import posenc as pe
-from posenc.messages import LANGUAGES
-from posenc.messages import told as told_in
+from posenc.i18n import LANGUAGES
+from posenc.i18n import told as told_in
 
 SWIN = {
     "model_type": "swin",

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 import posenc as pe
-from posenc import colours
 from posenc.explorer.answers import INLINE
-from posenc.expressions import spelling
-from posenc.find import VARIANTS, example, spelled
-from posenc.messages import LANGUAGES, catalogue
+from posenc.i18n import LANGUAGES, catalogue
+from posenc.names.expressions import spelling
+from posenc.names.resolve import VARIANTS, example, spelled
 from posenc.text import MODES, tokenised
-from posenc.views import Dials, Image, kinds_for, view
+from posenc.views import Dials, Image, colours, kinds_for, view
 from tests.oracles import additive, rotary
 from tests.patient import check
 from tests.slow import slow

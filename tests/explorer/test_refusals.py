@@ -9,8 +9,8 @@ from posenc.encodings import catalogue as encodings
 from posenc.explorer import limits
 from posenc.explorer.parameters import Refused
 from posenc.explorer.widget import answer
-from posenc.find import example
-from posenc.messages import LANGUAGES, catalogue, said, told
+from posenc.i18n import LANGUAGES, catalogue, said, told
+from posenc.names.resolve import example
 from posenc.views.kinds import kinds_for
 from tests.explorer.asking import HOST, Client, small_crew
 

@@ -9,9 +9,9 @@ import pytest
 import posenc as pe
 from posenc.explorer import answers, page, saved, verdicts
 from posenc.explorer.parameters import Refused
-from posenc.expressions import spelling
-from posenc.find import VARIANTS, example
-from posenc.messages import LANGUAGES
+from posenc.i18n import LANGUAGES
+from posenc.names.expressions import spelling
+from posenc.names.resolve import VARIANTS, example
 from tests.slow import seldom, slow
 
 NEAR = (

@@ -15,9 +15,9 @@ from posenc.explorer import verdicts
 from posenc.explorer.app import ENDPOINTS
 from posenc.explorer.once import Once
 from posenc.explorer.schemas import FORMS, VERDICTS
-from posenc.expressions import spelling
-from posenc.find import VARIANTS, example, spelled
-from posenc.messages import LANGUAGES
+from posenc.i18n import LANGUAGES
+from posenc.names.expressions import spelling
+from posenc.names.resolve import VARIANTS, example, spelled
 from posenc.views import kinds_for
 from tests.patient import LIMIT, check
 from tests.slow import seldom

@@ -10,7 +10,7 @@ import posenc as pe
 from posenc.explorer import limits
 from posenc.explorer.replies import FAILED, LONGEST
 from posenc.explorer.widget import answer
-from posenc.messages import LANGUAGES, catalogue
+from posenc.i18n import LANGUAGES, catalogue
 
 
 def test_a_widget_has_the_page_and_answers_its_messages():

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 import posenc as pe
-from posenc.rotation import cos_sin, rotate
+from posenc.core.rotation import cos_sin, rotate
 
 CLAIMS = pe.RoPE(8).traits
 TABLES: dict = {}

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from posenc import rules
 from posenc.bench.timing import compared
+from posenc.core import rules
 from posenc.encodings import ALiBi, T5Bias
 from posenc.torch import BiasLogits, attend
 from posenc.torch.attention.attend import Impl

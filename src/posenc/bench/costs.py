@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from posenc import rules
 from posenc.bench.timing import compared
 from posenc.checks.subject import Subject
-from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores, logits
+from posenc.core import rules
+from posenc.core.mechanisms import Additive, Bias, Encoding, Rotary, Scores, logits
 
 TOKENS, HEADS, DIM = 256, 8, 64
 """What is encoded, where the encoding does not say otherwise."""

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from posenc import rules
 from posenc.bench.timing import compared
+from posenc.core import rules
 from posenc.encodings import RoPE
 
 SHAPE = (1, 32, 2048, 128)

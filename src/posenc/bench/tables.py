@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from posenc import rules
 from posenc.bench.timing import compared
+from posenc.core import rules
 from posenc.encodings import Sinusoidal
 
 LENGTH, DIM = 65_536, 512

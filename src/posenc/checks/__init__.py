@@ -6,9 +6,9 @@ from typing import Any
 from posenc.checks.engine import Check, Measured, NotApplicableError, run
 from posenc.checks.properties import ALL
 from posenc.checks.report import Report, Row
-from posenc.find import one
-from posenc.hints import hinted
-from posenc.mechanisms import Encoding
+from posenc.core.hints import hinted
+from posenc.core.mechanisms import Encoding
+from posenc.names.resolve import one
 
 __all__ = ["ALL", "Check", "Measured", "NotApplicableError", "Report", "Row", "check"]
 

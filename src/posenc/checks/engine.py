@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from posenc import rules
 from posenc.checks.report import Report, Row, Verdict
 from posenc.checks.subject import Subject
-from posenc.mechanisms import Encoding
+from posenc.core import rules
+from posenc.core.mechanisms import Encoding
 
 
 @dataclass(frozen=True)

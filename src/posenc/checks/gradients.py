@@ -7,7 +7,7 @@ import numpy as np
 
 from posenc.checks.engine import Measured, NotApplicableError
 from posenc.checks.subject import Subject
-from posenc.mechanisms import Additive, Rotary, logits
+from posenc.core.mechanisms import Additive, Rotary, logits
 
 BOUND = 1e-3
 """The relative difference that a derivative may have."""

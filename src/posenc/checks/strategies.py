@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from posenc.positions import LIMIT
-from posenc.positions import packed as packed_positions
+from posenc.core.positions import LIMIT
+from posenc.core.positions import packed as packed_positions
 
 
 def positions(*, most: int = LIMIT - 1, fractions: bool = False, size: int = 40) -> Any:

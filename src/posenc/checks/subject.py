@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from posenc.arrays import is_torch
-from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores, logits
+from posenc.core.arrays import is_torch
+from posenc.core.mechanisms import Additive, Bias, Encoding, Rotary, Scores, logits
 
 FARTHEST = 10**7 + 64
 """The farthest position that is asked for: ten million, and some neighbours."""

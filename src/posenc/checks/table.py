@@ -2,11 +2,11 @@
 
 from dataclasses import fields
 
-from posenc.about import Traits
 from posenc.checks.engine import run
 from posenc.checks.properties import ALL
+from posenc.core.about import Traits
 from posenc.encodings import BUILTIN
-from posenc.find import example
+from posenc.names.resolve import example
 
 START, END = "<!-- what the checks found: make readme-table -->\n", "<!-- end -->\n"
 

@@ -62,8 +62,8 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def _instead(self, name: str) -> str:
-        from posenc.find import known_name
-        from posenc.hints import did_you_mean, nearest
+        from posenc.core.hints import did_you_mean, nearest
+        from posenc.names.resolve import known_name
 
         near = nearest(name, self.commands)
         if near is None and known_name(name):

@@ -12,7 +12,7 @@ import posenc
 from posenc.cli.usage import as_json, usage
 
 if TYPE_CHECKING:
-    from posenc.rotation import Pairing
+    from posenc.core.rotation import Pairing
 
 
 @click.command()

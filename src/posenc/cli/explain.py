@@ -113,7 +113,7 @@ def _form(form: str | None, out: str | None, *, as_json: bool) -> str:
 
 
 def _loaded(name: str, file: str) -> posenc.Encoding:
-    from posenc.find import loaded
+    from posenc.names.resolve import loaded
 
     mine = loaded(file)
     found = find_own(name, mine)

@@ -16,7 +16,7 @@ from posenc.cli.usage import (
     of_encodings,
     usage,
 )
-from posenc.messages import LANGUAGES
+from posenc.i18n import LANGUAGES
 
 
 @click.command()

@@ -33,8 +33,8 @@ def list_encodings(names: tuple[str, ...], as_json: bool) -> None:
           {NAME: {"default", "help"}}, "presets", "traits", "paper", "year", "models"}}};
           the default is as Python writes it, null where there is none
     """
-    from posenc.expressions import spelling
-    from posenc.find import SCALED, found
+    from posenc.names.expressions import spelling
+    from posenc.names.resolve import SCALED, found
 
     if names:
         some: dict[str, posenc.Encoding] = {}
@@ -72,8 +72,8 @@ def described(encoding: type[posenc.Encoding]) -> dict[str, Any]:
 
 def detailed(encoding: posenc.Encoding) -> dict[str, Any]:
     """All that is known of one encoding without measuring: its parameters, traits and source."""
-    from posenc.arguments import argument_help
-    from posenc.expressions import presets, spelling
+    from posenc.i18n.arguments import argument_help
+    from posenc.names.expressions import presets, spelling
 
     row = described(type(encoding))
     about = encoding.about

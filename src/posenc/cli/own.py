@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from posenc.cli.usage import usage
 
 if TYPE_CHECKING:
-    from posenc.mechanisms import Encoding
+    from posenc.core.mechanisms import Encoding
 
 
 def load_own(
@@ -26,7 +26,7 @@ def load_own(
 def _load(
     names: tuple[str, ...], files: Iterable[str]
 ) -> tuple[tuple[str, ...], dict[str, Encoding], list[str]]:
-    from posenc.find import loaded
+    from posenc.names.resolve import loaded
 
     own: dict[str, Encoding] = {}
     unnamed: list[str] = []
@@ -41,8 +41,8 @@ def _load(
 
 
 def own_or_found(name: str, own: Mapping[str, Encoding]) -> dict[str, Encoding]:
-    """What a name stands for: one of the files', or else what `posenc.find.found` finds."""
-    from posenc.find import found
+    """What a name stands for: one of the files', or else what `names.resolve.found` finds."""
+    from posenc.names.resolve import found
 
     return {name: own[name]} if name in own else usage(lambda: found(name))
 
@@ -52,8 +52,8 @@ def find_own(what: str, held: Mapping[str, Encoding]) -> tuple[str, Encoding] | 
 
     Case does not count, unless it is a name of one of posenc's encodings.
     """
-    from posenc.find import known_name
-    from posenc.hints import fold
+    from posenc.core.hints import fold
+    from posenc.names.resolve import known_name
 
     name, bracket, _ = what.partition("(")
     near = None if known_name(name) else {fold(each): each for each in held}.get(fold(name))
@@ -69,7 +69,7 @@ def find_own(what: str, held: Mapping[str, Encoding]) -> tuple[str, Encoding] | 
 
 def _call(expression: str, kind: type[Encoding]) -> Encoding:
     """What a call of this class makes: its arguments are those that an expression may have."""
-    from posenc.expressions import made
+    from posenc.names.expressions import made
 
     try:
         call = ast.parse(expression.strip(), mode="eval").body

@@ -156,12 +156,12 @@ def show(
 
 def _draw(path: Path, what: list[Any], **asked: Any) -> None:
     try:
-        import posenc.figures
+        import posenc.plot
     except ModuleNotFoundError as error:
         raise click.ClickException(
             f"{error.name} is not installed; figures need: {install('plot')}"
         ) from error
-    figure = usage(lambda: posenc.figures.show(what, **asked))
+    figure = usage(lambda: posenc.plot.show(what, **asked))
     try:
         figure.savefig(path)
     except OSError as error:

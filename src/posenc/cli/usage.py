@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from posenc.messages import LANGUAGES, language
+from posenc.i18n import LANGUAGES, language
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
@@ -45,9 +45,9 @@ def complete_name(
     _ctx: click.Context, _param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """For `shell_complete` of what names an encoding: the names, or else files (a config.json)."""
+    from posenc.core.hints import fold
     from posenc.encodings import names
-    from posenc.find import SCALED
-    from posenc.hints import fold
+    from posenc.names.resolve import SCALED
 
     start = fold(incomplete)
     matching = [name for name in (*names(), *SCALED) if fold(name).startswith(start)]
@@ -163,8 +163,8 @@ def encodings_or_text(
 
     `own` are the names of encodings that a file holds.
     """
-    from posenc.find import found, is_sentence, may_be_sentence
-    from posenc.hints import did_you_mean, nearest
+    from posenc.core.hints import did_you_mean, nearest
+    from posenc.names.resolve import found, is_sentence, may_be_sentence
 
     if text is not None and not text.split():
         raise click.BadParameter("the sentence has no tokens", param_hint="--text")

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from posenc import find, rules
 from posenc.comparison.entry import Entry, measured
 from posenc.comparison.result import Comparison
-from posenc.hints import hinted
-from posenc.mechanisms import Encoding
-from posenc.messages import language
+from posenc.core import rules
+from posenc.core.hints import hinted
+from posenc.core.mechanisms import Encoding
+from posenc.i18n import language
+from posenc.names import resolve as find
 
 __all__ = ["Comparison", "Entry", "compare"]
 
@@ -28,9 +29,9 @@ def compare(
     """A table of encodings: where each acts, its parameters, properties, cost, users and paper.
 
     An encoding is given as a value, by name, as an expression or as a config.json (see
-    `posenc.find.found`), or several by names of your own. `sizes` (dim, heads, length) are for
-    names. Properties are what `check` finds with this `seed` and `limit`; `bench=False` leaves out
-    time and memory. The words are in one of four languages.
+    `posenc.names.resolve.found`), or several by names of your own. `sizes` (dim, heads, length) are
+    for names. Properties are what `check` finds with this `seed` and `limit`; `bench=False` leaves
+    out time and memory. The words are in one of four languages.
 
     >>> table = compare("rope", "RoPE(64, scaling=YaRN(4, 8192))", bench=False)
     >>> [entry.report["norm_preserving"].verdict for entry in table.entries]

@@ -3,7 +3,7 @@
 from posenc.checks import Row
 from posenc.comparison.entry import Entry
 from posenc.comparison.opinions import PAIRS, strengths, weaknesses
-from posenc.messages import Translate, translator
+from posenc.i18n import Translate, translator
 
 MEASURED = (
     "acts",

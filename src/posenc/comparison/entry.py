@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from posenc.about import About
 from posenc.bench.costs import Cost, measure
 from posenc.checks import Report, check
-from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores
+from posenc.core.about import About
+from posenc.core.mechanisms import Additive, Bias, Encoding, Rotary, Scores
 
 MECHANISMS = (Additive, Rotary, Bias, Scores)
 

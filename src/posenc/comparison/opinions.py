@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from posenc.comparison.entry import Entry
-from posenc.messages import Translate
+from posenc.i18n import Translate
 
 PAIRS = 1.5
 """Memory that grows with a power above this is for each pair of tokens, not for each token."""

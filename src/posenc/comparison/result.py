@@ -4,11 +4,11 @@ import html
 from dataclasses import dataclass
 from typing import Any
 
-from posenc.columns import table, width, wrapped
 from posenc.comparison.cells import KNOWN, MEASURED, cells, headings, notes
 from posenc.comparison.entry import Entry
 from posenc.comparison.opinions import strengths, weaknesses
-from posenc.messages import translator
+from posenc.i18n import translator
+from posenc.i18n.terminal import table, width, wrapped
 
 WIDE = 100
 """Columns of the terminal that the text keeps to, a full stop beyond its line included."""

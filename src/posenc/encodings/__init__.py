@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from posenc.core.hints import did_you_mean, fold, hint_arguments, hinted, nearest
+from posenc.core.mechanisms import Encoding
 from posenc.encodings.alibi import ALiBi, TwoSidedALiBi
 from posenc.encodings.axial import AxialRoPE
 from posenc.encodings.fire import FIRE
@@ -16,8 +18,6 @@ from posenc.encodings.swin import SwinBias, SwinV2Bias
 from posenc.encodings.t5 import T5Bias
 from posenc.encodings.tables import ClippedBias
 from posenc.encodings.transformer_xl import TransformerXL
-from posenc.hints import did_you_mean, fold, hint_arguments, hinted, nearest
-from posenc.mechanisms import Encoding
 
 BUILTIN: tuple[tuple[str, type[Encoding]], ...] = (
     ("sinusoidal", Sinusoidal),

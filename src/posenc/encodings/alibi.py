@@ -6,14 +6,14 @@ from typing import Literal
 
 import numpy as np
 
-from posenc import rules
-from posenc.about import About, Traits
-from posenc.arguments import sentences
-from posenc.arrays import Array, cast, has_float64, namespace, send, sigmoid, working
+from posenc.core import rules
+from posenc.core.about import About, Traits
+from posenc.core.arrays import Array, cast, has_float64, namespace, send, sigmoid, working
+from posenc.core.mechanisms import Bias, Params, result_dtype
+from posenc.core.positions import as_arrays, distances
 from posenc.encodings.tables import MOST_HEADS, named
-from posenc.mechanisms import Bias, Params, result_dtype
-from posenc.messages import later
-from posenc.positions import as_arrays, distances
+from posenc.i18n import later
+from posenc.i18n.arguments import sentences
 
 Slopes = Literal["official", "paper"]
 Future = Literal["mirrored", "offset"]

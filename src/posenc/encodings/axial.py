@@ -5,16 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from posenc import rules
-from posenc.about import About, Traits
-from posenc.arguments import HEAD_DIM, sentences
-from posenc.arrays import Array, Dtype, namespace, send
+from posenc.core import rules
+from posenc.core.about import About, Traits
+from posenc.core.arrays import Array, Dtype, namespace, send
+from posenc.core.frequencies import geometric
+from posenc.core.mechanisms import Rotary, result_dtype
+from posenc.core.positions import ranked
+from posenc.core.rotation import Pairing, Rotated, cos_sin
 from posenc.encodings.rope import PAIRINGS, check_rotary_dim, rotation_traits
-from posenc.frequencies import geometric
-from posenc.mechanisms import Rotary, result_dtype
-from posenc.messages import later, said
-from posenc.positions import ranked
-from posenc.rotation import Pairing, Rotated, cos_sin
+from posenc.i18n import later, said
+from posenc.i18n.arguments import HEAD_DIM, sentences
 from posenc.scalings import Plain, Scaling
 
 

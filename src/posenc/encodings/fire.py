@@ -4,14 +4,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from posenc import rules
-from posenc.about import About, Traits
-from posenc.arguments import sentences
-from posenc.arrays import Array, cast, clip, namespace, unrounded, working
+from posenc.core import rules
+from posenc.core.about import About, Traits
+from posenc.core.arrays import Array, cast, clip, namespace, unrounded, working
+from posenc.core.mechanisms import Bias, Params
+from posenc.core.positions import LIMIT, as_arrays, distances
 from posenc.encodings.tables import MOST_HEADS, named
-from posenc.mechanisms import Bias, Params
-from posenc.messages import later
-from posenc.positions import LIMIT, as_arrays, distances
+from posenc.i18n import later
+from posenc.i18n.arguments import sentences
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from posenc import rules
-from posenc.about import About, Traits
-from posenc.arguments import sentences
-from posenc.arrays import Array, Dtype, cast, namespace, unrounded, working
+from posenc.core import rules
+from posenc.core.about import About, Traits
+from posenc.core.arrays import Array, Dtype, cast, namespace, unrounded, working
+from posenc.core.mechanisms import Additive, Params, result_dtype
+from posenc.core.positions import ranked
 from posenc.encodings.tables import named
-from posenc.mechanisms import Additive, Params, result_dtype
-from posenc.messages import later, said
-from posenc.positions import ranked
+from posenc.i18n import later, said
+from posenc.i18n.arguments import sentences
 
 Order = Literal["cos-sin", "sin-cos"]
 

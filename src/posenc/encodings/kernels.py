@@ -5,10 +5,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from posenc import rules
-from posenc.about import About, Traits
-from posenc.arguments import sentences
-from posenc.arrays import (
+from posenc.core import rules
+from posenc.core.about import About, Traits
+from posenc.core.arrays import (
     Array,
     cast,
     clip,
@@ -19,12 +18,13 @@ from posenc.arrays import (
     send,
     working,
 )
+from posenc.core.frequencies import geometric_to_base
+from posenc.core.mechanisms import Bias, Params
+from posenc.core.positions import as_arrays, distances, ranked
+from posenc.core.rotation import cos_sin
 from posenc.encodings.tables import MOST_HEADS, named
-from posenc.frequencies import geometric_to_base
-from posenc.mechanisms import Bias, Params
-from posenc.messages import later
-from posenc.positions import as_arrays, distances, ranked
-from posenc.rotation import cos_sin
+from posenc.i18n import later
+from posenc.i18n.arguments import sentences
 
 Kernel = Literal["log", "power"]
 LEAST = 0.01

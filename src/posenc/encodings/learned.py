@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from posenc import rules
-from posenc.about import About, Traits
-from posenc.arguments import sentences
-from posenc.arrays import (
+from posenc.core import rules
+from posenc.core.about import About, Traits
+from posenc.core.arrays import (
     Array,
     Dtype,
     cast,
@@ -20,10 +19,11 @@ from posenc.arrays import (
     whole_dtype,
     working,
 )
+from posenc.core.mechanisms import Additive, Params
+from posenc.core.positions import LIMIT, ranked
 from posenc.encodings.tables import named
-from posenc.mechanisms import Additive, Params
-from posenc.messages import later, said
-from posenc.positions import LIMIT, ranked
+from posenc.i18n import later, said
+from posenc.i18n.arguments import sentences
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from posenc import rules
-from posenc.about import About, Traits
-from posenc.arrays import Array, cast, default_float, namespace
-from posenc.mechanisms import Bias, Params
-from posenc.messages import later
-from posenc.positions import as_arrays, distances
+from posenc.core import rules
+from posenc.core.about import About, Traits
+from posenc.core.arrays import Array, cast, default_float, namespace
+from posenc.core.mechanisms import Bias, Params
+from posenc.core.positions import as_arrays, distances
+from posenc.i18n import later
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posenc.positions import LIMIT
+from posenc.core.positions import LIMIT
 
 TURN = 2 * np.pi
 MOST_TURNS = 2**15

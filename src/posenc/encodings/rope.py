@@ -5,15 +5,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from posenc import rules
-from posenc.about import About, Traits
-from posenc.arguments import HEAD_DIM, sentences
-from posenc.arrays import Array, Dtype, cast, has_float64, host, namespace, send
-from posenc.frequencies import geometric
-from posenc.mechanisms import Rotary, result_dtype
-from posenc.messages import later, said
-from posenc.positions import LIMIT, ranked
-from posenc.rotation import Pairing, Rotated, cos_sin
+from posenc.core import rules
+from posenc.core.about import About, Traits
+from posenc.core.arrays import Array, Dtype, cast, has_float64, host, namespace, send
+from posenc.core.frequencies import geometric
+from posenc.core.mechanisms import Rotary, result_dtype
+from posenc.core.positions import LIMIT, ranked
+from posenc.core.rotation import Pairing, Rotated, cos_sin
+from posenc.i18n import later, said
+from posenc.i18n.arguments import HEAD_DIM, sentences
 from posenc.scalings import Plain, Scaling
 
 PAIRINGS = ("interleaved", "halves")

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from posenc import rules
-from posenc.about import About, Traits
-from posenc.arguments import HEAD_DIM, sentences
-from posenc.arrays import Array, cast, clip, namespace, take_along_last, working
+from posenc.core import rules
+from posenc.core.about import About, Traits
+from posenc.core.arrays import Array, cast, clip, namespace, take_along_last, working
+from posenc.core.mechanisms import Params, Scores
+from posenc.core.positions import LIMIT
 from posenc.encodings.tables import named, whole_distances
-from posenc.mechanisms import Params, Scores
-from posenc.messages import later
-from posenc.positions import LIMIT
+from posenc.i18n import later
+from posenc.i18n.arguments import HEAD_DIM, sentences
 
 
 @dataclass(frozen=True)

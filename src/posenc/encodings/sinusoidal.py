@@ -6,17 +6,17 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from posenc import rules
-from posenc.about import About, Traits
-from posenc.arguments import sentences
-from posenc.arrays import Array, Dtype, cast, host, is_array, is_half, namespace
+from posenc.core import rules
+from posenc.core.about import About, Traits
+from posenc.core.arrays import Array, Dtype, cast, host, is_array, is_half, namespace
+from posenc.core.frequencies import geometric, geometric_to_base
+from posenc.core.mechanisms import Additive, Params, result_dtype
+from posenc.core.positions import ranked
+from posenc.core.rotation import sin_cos
 from posenc.encodings import phases
 from posenc.encodings.phases import Located
-from posenc.frequencies import geometric, geometric_to_base
-from posenc.mechanisms import Additive, Params, result_dtype
-from posenc.messages import later, said
-from posenc.positions import ranked
-from posenc.rotation import sin_cos
+from posenc.i18n import later, said
+from posenc.i18n.arguments import sentences
 
 Layout = Literal["interleaved", "concat"]
 Spacing = Literal["paper", "t2t"]

@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from posenc import rules
-from posenc.about import About, Traits
-from posenc.arguments import sentences
-from posenc.arrays import (
+from posenc.core import rules
+from posenc.core.about import About, Traits
+from posenc.core.arrays import (
     Array,
     cast,
     clip,
@@ -19,10 +18,11 @@ from posenc.arrays import (
     unrounded,
     working,
 )
+from posenc.core.mechanisms import Bias, Params
+from posenc.core.positions import as_arrays, distances
 from posenc.encodings.tables import MOST_HEADS, looked_up, named
-from posenc.mechanisms import Bias, Params
-from posenc.messages import later, said
-from posenc.positions import as_arrays, distances
+from posenc.i18n import later, said
+from posenc.i18n.arguments import sentences
 
 Window = tuple[int, int]
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from posenc import rules
-from posenc.about import About, Traits
-from posenc.arguments import sentences
-from posenc.arrays import Array, cast, clip, default_float, namespace
+from posenc.core import rules
+from posenc.core.about import About, Traits
+from posenc.core.arrays import Array, cast, clip, default_float, namespace
+from posenc.core.mechanisms import Bias, Params
 from posenc.encodings.tables import MOST_HEADS, looked_up, named, whole_distances
-from posenc.mechanisms import Bias, Params
-from posenc.messages import later
+from posenc.i18n import later
+from posenc.i18n.arguments import sentences
 
 
 @dataclass(frozen=True)

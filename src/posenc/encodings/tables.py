@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from posenc import rules
-from posenc.about import About, Traits
-from posenc.arrays import Array, clip, is_array, is_floating, is_integer, namespace
-from posenc.mechanisms import Bias, Params
-from posenc.messages import later
-from posenc.positions import LIMIT, distances
+from posenc.core import rules
+from posenc.core.about import About, Traits
+from posenc.core.arrays import Array, clip, is_array, is_floating, is_integer, namespace
+from posenc.core.mechanisms import Bias, Params
+from posenc.core.positions import LIMIT, distances
+from posenc.i18n import later
 
 MOST_HEADS = 4096
 

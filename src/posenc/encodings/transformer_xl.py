@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from posenc import rules
-from posenc.about import About, Traits
-from posenc.arguments import HEAD_DIM, sentences
-from posenc.arrays import Array, Dtype, cast, namespace, working
+from posenc.core import rules
+from posenc.core.about import About, Traits
+from posenc.core.arrays import Array, Dtype, cast, namespace, working
+from posenc.core.frequencies import geometric
+from posenc.core.mechanisms import Params, Scores
+from posenc.core.positions import as_arrays
+from posenc.core.rotation import cos_sin
 from posenc.encodings.tables import MOST_HEADS, named
-from posenc.frequencies import geometric
-from posenc.mechanisms import Params, Scores
-from posenc.messages import later
-from posenc.positions import as_arrays
-from posenc.rotation import cos_sin
+from posenc.i18n import later
+from posenc.i18n.arguments import HEAD_DIM, sentences
 
 
 @dataclass(frozen=True)

@@ -7,18 +7,17 @@ from typing import Any, cast
 
 import numpy as np
 
-from posenc import colours
+from posenc.core.mechanisms import Encoding, Rotary
 from posenc.explorer import limits
 from posenc.explorer.asked import Asked, check_size
 from posenc.explorer.once import Once
 from posenc.explorer.parameters import Refused
 from posenc.explorer.unread import unread
-from posenc.expressions import spelling
-from posenc.mechanisms import Encoding, Rotary
-from posenc.messages import Phrase, translator
-from posenc.messages import catalogue as messages_in
-from posenc.messages import told as said_in
-from posenc.views import Dials, Image, Lines, View, view
+from posenc.i18n import Phrase, translator
+from posenc.i18n import catalogue as messages_in
+from posenc.i18n import told as said_in
+from posenc.names.expressions import spelling
+from posenc.views import Dials, Image, Lines, View, colours, view
 from posenc.views.attention import MOST_TOKENS
 from posenc.views.kinds import KINDS, default_kind, kinds_for
 

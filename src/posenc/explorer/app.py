@@ -15,6 +15,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
+from posenc.core.mechanisms import Encoding
 from posenc.explorer import (
     answers,
     calculations,
@@ -33,8 +34,7 @@ from posenc.explorer.page import MISSING, STATIC, npy
 from posenc.explorer.parameters import Parameter, Refused
 from posenc.explorer.sending import Room, Share
 from posenc.explorer.work import Workers
-from posenc.mechanisms import Encoding
-from posenc.messages import told, translator
+from posenc.i18n import told, translator
 
 COMMON = (p.TEXT, p.BY, p.ENCODINGS, p.LENGTH, p.SEED, p.LANG)
 SIZE = (p.ROWS, p.COLUMNS, p.CHANNELS, p.HEAD, p.CAUSAL)

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from posenc.core.mechanisms import Encoding
 from posenc.explorer import limits
 from posenc.explorer.parameters import Refused
-from posenc.find import spelled
-from posenc.mechanisms import Encoding
-from posenc.messages import phrase
+from posenc.i18n import phrase
+from posenc.names.resolve import spelled
 
 Tokenizer = Callable[[str], Iterable[Any]]
 """What `posenc.text.from_file` makes of a tokenizer.json."""

@@ -4,21 +4,21 @@ from typing import Any
 
 import numpy as np
 
+from posenc.core.mechanisms import Bias, Encoding, Rotary
+from posenc.explanation.cell import InBoth, convention
+from posenc.explanation.cell import cell as worked
 from posenc.explorer import limits
 from posenc.explorer.answers import WRONG, check_head, check_view
 from posenc.explorer.asked import Asked, check_size
 from posenc.explorer.parameters import Refused
-from posenc.expressions import spelling
-from posenc.mechanisms import Bias, Encoding, Rotary
-from posenc.messages import Translate, translator
+from posenc.i18n import Translate, translator
+from posenc.names.expressions import spelling
 from posenc.temperatures import Tempered
 from posenc.views.bias import reach
 from posenc.views.maps import point
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 from posenc.views.working import WORKINGS, working
-from posenc.worked.cell import InBoth, convention
-from posenc.worked.cell import cell as worked
 
 ANGLES = ("heatmap", "rotation", "maps")
 """Views that show the angles of a rotation, not their cosines."""
@@ -110,7 +110,7 @@ def _temperatures(encoding: Encoding, t: Translate) -> list[dict[str, Any]]:
 
 
 def _step(name: str, words: str) -> dict[str, Any]:
-    from posenc.worked import Step
+    from posenc.explanation import Step
 
     return Step(name, words).to_json()
 
@@ -130,7 +130,7 @@ def _where(encoding: Encoding, place: int, other: int, beside: int) -> tuple[Any
 
 def explanation(asked: Asked, position: int) -> dict[str, Any]:
     """The whole worked calculation of the first encoding."""
-    from posenc.worked import explain
+    from posenc.explanation import explain
 
     encoding, labels = asked.encodings[0], asked.labels
     shown = min(asked.length, limits.EXPLAINED)

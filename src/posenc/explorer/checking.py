@@ -38,7 +38,7 @@ def bound_memory(most: int) -> bool:
 def main(expression: str, seed: str, most: str = str(MOST)) -> int:
     """Print the report."""
     from posenc.checks import check
-    from posenc.find import spelled
+    from posenc.names.resolve import spelled
 
     with suppress(ImportError):
         import_module("torch")  # before the bound: what it takes is not the check's

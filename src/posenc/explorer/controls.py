@@ -5,14 +5,14 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any
 
-from posenc.arguments import argument_help
+from posenc.core.mechanisms import Encoding
 from posenc.explorer import limits
 from posenc.explorer.answers import WRONG
 from posenc.explorer.parameters import Refused
-from posenc.expressions import Call, called, class_call, presets, spelling
-from posenc.find import TYPICAL, VARIANTS, encoding_value, shared
-from posenc.mechanisms import Encoding
-from posenc.messages import later
+from posenc.i18n import later
+from posenc.i18n.arguments import argument_help
+from posenc.names.expressions import Call, called, class_call, presets, spelling
+from posenc.names.resolve import TYPICAL, VARIANTS, encoding_value, shared
 from posenc.scalings import Scaling
 from posenc.temperatures import Llama4Temperature, LogN, MinistralTemperature, SSMax, Temperature
 

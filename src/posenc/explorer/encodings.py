@@ -5,14 +5,14 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
+from posenc.core.mechanisms import Additive, Bias, Encoding, Rotary, Scores
 from posenc.encodings import catalogue
 from posenc.explorer import controls, limits
 from posenc.explorer.answers import number_of_channels
 from posenc.explorer.parameters import Refused
-from posenc.expressions import Call, called, spelling
-from posenc.find import VARIANTS, example, found, spelled
-from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores
-from posenc.messages import translator
+from posenc.i18n import translator
+from posenc.names.expressions import Call, called, spelling
+from posenc.names.resolve import VARIANTS, example, found, spelled
 from posenc.views.bias import reach
 from posenc.views.kinds import kinds_for
 from posenc.views.maps import SIDE

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from posenc.core.mechanisms import Encoding
 from posenc.explorer import answers, encodings, limits
 from posenc.explorer import parameters as p
 from posenc.explorer.asked import Asked, asked
 from posenc.explorer.page import npy as array_bytes
 from posenc.explorer.parameters import Parameter, Refused
-from posenc.expressions import called
-from posenc.mechanisms import Encoding
+from posenc.names.expressions import called
 from posenc.views import Image
 from posenc.views.kinds import KINDS
 from posenc.views.tables import csv_pieces
@@ -58,7 +58,7 @@ def picture(form: str, media: str) -> Callable[..., File]:
 
     def export(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
         try:
-            from posenc.figures import draw
+            from posenc.plot import draw
         except ModuleNotFoundError as error:
             raise Refused(
                 "{name} is not installed; pictures need: pip install '.[plot]' "
@@ -173,7 +173,7 @@ def code(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
     shown = "" if gridded else "tokens=tokens, " if labels else "length=length, "
     lines = [
         "import posenc as pe",
-        *(["from posenc.find import loaded"] if own else []),
+        *(["from posenc.names.resolve import loaded"] if own else []),
         "",
         *(['mine = loaded("mine.py")  # your file'] if own else []),
         f"encodings = [{', '.join(spelled)}]",

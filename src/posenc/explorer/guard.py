@@ -6,7 +6,7 @@ from urllib.parse import parse_qs
 
 from posenc.explorer import replies
 from posenc.explorer.parameters import language
-from posenc.messages import Phrase, phrase, told
+from posenc.i18n import Phrase, phrase, told
 
 Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Any, Any], Awaitable[None]]

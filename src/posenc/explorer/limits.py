@@ -5,8 +5,8 @@ from functools import reduce
 from math import prod
 from typing import Any
 
-from posenc.mechanisms import Additive, Encoding, Rotary, Scores
-from posenc.messages import later, phrase, said
+from posenc.core.mechanisms import Additive, Encoding, Rotary, Scores
+from posenc.i18n import later, phrase, said
 from posenc.temperatures import Tempered
 
 TEXT = 2_000

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from posenc.messages import later
+from posenc.i18n import later
 
 STATIC = Path(__file__).parent / "static"
 MISSING = later(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from posenc.explorer import limits
-from posenc.messages import LANGUAGES, Phrase
+from posenc.i18n import LANGUAGES, Phrase
 
 
 class Refused(Exception):  # noqa: N818 (a refusal is no error of ours)

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from posenc.explorer import limits
 from posenc.explorer.parameters import Refused
-from posenc.messages import Translate, later
+from posenc.i18n import Translate, later
 
 JSON = "application/json"
 LONGEST = 1_000

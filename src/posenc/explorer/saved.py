@@ -13,13 +13,13 @@ from urllib.parse import urlencode
 
 import numpy as np
 
+from posenc.core.mechanisms import Bias, Encoding, Rotary
 from posenc.explorer import answers, encodings, limits, verdicts
 from posenc.explorer.asked import Asked
 from posenc.explorer.calculations import Drawn, cell, drawn
 from posenc.explorer.page import MISSING, STATIC, npy
 from posenc.explorer.parameters import Refused
-from posenc.mechanisms import Bias, Encoding, Rotary
-from posenc.messages import LANGUAGES
+from posenc.i18n import LANGUAGES
 from posenc.views import Image
 from posenc.views.kinds import kinds_for
 from posenc.views.working import WORKINGS

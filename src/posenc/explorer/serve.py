@@ -10,11 +10,11 @@ from threading import Thread
 
 import uvicorn
 
+from posenc.core.mechanisms import Encoding
 from posenc.explorer import app
 from posenc.explorer.asked import Tokenizer
 from posenc.explorer.connections import Connection
 from posenc.explorer.guard import LOCAL
-from posenc.mechanisms import Encoding
 
 TRIES = 50
 """How many ports after the wanted one are tried."""

@@ -3,7 +3,7 @@
 from json import JSONDecodeError
 from typing import Any
 
-from posenc.messages import later, phrase
+from posenc.i18n import later, phrase
 
 EXPECTED = (
     later("Expecting value"),
@@ -23,7 +23,7 @@ def unread(error: Exception) -> Any:
     """What is wrong and where, as `json` says it.
 
     >>> import json
-    >>> from posenc.messages import told
+    >>> from posenc.i18n import told
     >>> try:
     ...     json.loads("[1 2]")
     ... except ValueError as error:

@@ -7,13 +7,13 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
+from posenc.core.mechanisms import Encoding
 from posenc.explorer import checking
 from posenc.explorer.answers import key_of
 from posenc.explorer.asked import Asked
 from posenc.explorer.once import Once
 from posenc.explorer.parameters import Refused
-from posenc.mechanisms import Encoding
-from posenc.messages import Translate, translator
+from posenc.i18n import Translate, translator
 
 CHECK_SECONDS = 55.0
 

@@ -5,6 +5,8 @@ import re
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from posenc.core.hints import hinted
+from posenc.core.mechanisms import Encoding
 from posenc.explorer import replies
 from posenc.explorer.answers import config
 from posenc.explorer.app import ENDPOINTS, answered, read
@@ -12,9 +14,7 @@ from posenc.explorer.encodings import page_query
 from posenc.explorer.exports import File
 from posenc.explorer.page import MISSING, STATIC
 from posenc.explorer.parameters import Refused, language
-from posenc.hints import hinted
-from posenc.mechanisms import Encoding
-from posenc.messages import told, translator
+from posenc.i18n import told, translator
 
 
 @hinted("explore")

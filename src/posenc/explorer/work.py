@@ -9,7 +9,7 @@ from threading import Lock, Thread
 from typing import Any
 
 from posenc.explorer.parameters import Refused
-from posenc.messages import later
+from posenc.i18n import later
 
 BUSY = later("the explorer is busy; ask again in a moment")
 STOPPING = later("the explorer is stopping")

@@ -1,10 +1,10 @@
 """Models that add positions to their embeddings: learned and sinusoidal tables."""
 
+from posenc.core.mechanisms import Encoding
 from posenc.encodings import Learned, Sinusoidal
+from posenc.i18n import said
 from posenc.interop.conventions import AbsoluteConvention
 from posenc.interop.fields import LENGTH, Fields
-from posenc.mechanisms import Encoding
-from posenc.messages import said
 
 Layers = tuple[Encoding, ...]
 

@@ -8,10 +8,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, cast
 
-from posenc import rules
+from posenc.core import rules
+from posenc.core.hints import hinted
+from posenc.core.mechanisms import Encoding
+from posenc.core.rotation import Pairing
 from posenc.encodings import NoPE
 from posenc.encodings.rope import PAIRINGS
-from posenc.hints import hinted
+from posenc.i18n import Note, said
 from posenc.interop.absolute import absolute_layers, whisper_layers
 from posenc.interop.biases import alibi_layers, swin_layers, t5_layers
 from posenc.interop.conventions import (
@@ -25,9 +28,6 @@ from posenc.interop.conventions import (
 )
 from posenc.interop.fields import HEADS, Fields
 from posenc.interop.rotary import rotary_layers
-from posenc.mechanisms import Encoding
-from posenc.messages import Note, said
-from posenc.rotation import Pairing
 from posenc.temperatures import Tempered
 
 Config = Mapping[str, Any] | str | PathLike[str]

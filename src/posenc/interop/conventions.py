@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-from posenc.rotation import Pairing, Rotated
+from posenc.core.rotation import Pairing, Rotated
 
 NO_ATTENTION = frozenset(
     {"linear_attention", "conv", "mamba", "mamba2", "recurrent", "moe", "mlp", "gdn", "kda"}

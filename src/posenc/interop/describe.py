@@ -4,6 +4,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from posenc.core.mechanisms import Encoding
 from posenc.encodings import (
     ALiBi,
     AxialRoPE,
@@ -17,7 +18,6 @@ from posenc.encodings import (
 )
 from posenc.interop.config import ModelPositions, grouped, inner, spans
 from posenc.interop.parameters import Backwards
-from posenc.mechanisms import Encoding
 from posenc.scalings import (
     NTK,
     DynamicNTK,

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from posenc import rules
+from posenc.core import rules
+from posenc.i18n import Note, said
 from posenc.interop.defaults import SIZES
-from posenc.messages import Note, said
 
 LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
 HIDDEN = ("hidden_size", "n_embd", "d_model")

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from posenc import rules
-from posenc.frequencies import geometric
+from posenc.core import rules
+from posenc.core.frequencies import geometric
+from posenc.i18n import phrase, said
 from posenc.interop.fields import MOST_LENGTH, Fields, disagreement
-from posenc.messages import phrase, said
 from posenc.scalings import (
     NTK,
     DynamicNTK,

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from posenc import rules
+from posenc.core import rules
+from posenc.core.frequencies import geometric
+from posenc.core.mechanisms import Encoding
 from posenc.encodings import AxialRoPE, NoPE, RoPE
-from posenc.frequencies import geometric
+from posenc.i18n import either, said
 from posenc.interop.conventions import NO_ATTENTION, ROTARY, RotaryConvention
 from posenc.interop.fields import MOST_ENTRIES, Fields, disagreement
 from posenc.interop.parameters import Backwards, Parameters
-from posenc.mechanisms import Encoding
-from posenc.messages import either, said
 from posenc.scalings import YaRN
 from posenc.temperatures import Llama4Temperature, MinistralTemperature, Tempered
 

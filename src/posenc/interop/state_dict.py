@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from posenc.arrays import Array, is_array
+from posenc.core.arrays import Array, is_array
+from posenc.core.hints import hinted
+from posenc.core.mechanisms import Encoding
 from posenc.encodings import Learned, SwinBias, SwinV2Bias, T5Bias
-from posenc.hints import hinted
 from posenc.interop.biases import swin_stages
 from posenc.interop.config import Config, fields_of, read_config
 from posenc.interop.conventions import SWIN
-from posenc.mechanisms import Encoding
 
 Layer = tuple[Encoding, dict[str, Array]]
 Names = dict[str, tuple[str, tuple[int, ...]]]

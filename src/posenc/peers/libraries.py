@@ -3,7 +3,7 @@
 from typing import Any
 
 from posenc import adapt
-from posenc.about import Traits
+from posenc.core.about import Traits
 from posenc.peers.driving import Driven, imported, runs, sides
 
 SINE = Traits(unique=True, bounded=True, ordered=True)

@@ -5,7 +5,7 @@ Nothing here needs NumPy. `words` needs icu4py, `from_file` needs tokenizers, wh
 
 from collections.abc import Callable, Iterable
 
-from posenc.messages import said
+from posenc.i18n import said
 from posenc.text import bpe
 from posenc.text.file import from_file, from_json
 from posenc.text.graphemes import graphemes

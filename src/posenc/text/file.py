@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from posenc.messages import later, said
+from posenc.i18n import later, said
 from posenc.text.token import Token, cut, groups, pieces_of
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
-from posenc.messages import said
+from posenc.i18n import said
 
 
 def words(sentence: str) -> Iterator[str]:

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from posenc import rules
-from posenc.hints import hinted
-from posenc.mechanisms import Additive, floating
+from posenc.core import rules
+from posenc.core.hints import hinted
+from posenc.core.mechanisms import Additive, floating
 from posenc.torch.parameters import EncodingModule, of_kind
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from torch import Tensor
 
-from posenc.hints import hinted
-from posenc.mechanisms import Bias, Scores, bias_of, logits
-from posenc.positions import as_arrays
+from posenc.core.hints import hinted
+from posenc.core.mechanisms import Bias, Scores, bias_of, logits
+from posenc.core.positions import as_arrays
 from posenc.torch.parameters import EncodingModule, of_kind
 
 

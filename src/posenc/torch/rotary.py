@@ -4,11 +4,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from posenc import rules
-from posenc.hints import hinted
-from posenc.mechanisms import Rotary, floating, settled, spanned
-from posenc.positions import as_arrays
-from posenc.rotation_torch import turn_in_place
+from posenc.core import rules
+from posenc.core.hints import hinted
+from posenc.core.mechanisms import Rotary, floating, settled, spanned
+from posenc.core.positions import as_arrays
+from posenc.core.rotation_torch import turn_in_place
 from posenc.temperatures import Tempered
 
 

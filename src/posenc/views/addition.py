@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from posenc.mechanisms import Additive
+from posenc.core.mechanisms import Additive
 from posenc.views.embedding import embeddings
 from posenc.views.panels import Axis, Image, View, largest, scale_ends
 from posenc.views.scene import Scene

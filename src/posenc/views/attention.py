@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from posenc.core.mechanisms import Bias, Scores
 from posenc.encodings import NoPE
-from posenc.mechanisms import Bias, Scores
 from posenc.views.embedding import embeddings
 from posenc.views.panels import Axis, Image, View, common_limit
 from posenc.views.scene import Scene, number

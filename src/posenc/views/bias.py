@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from posenc.mechanisms import Encoding
-from posenc.positions import grid
+from posenc.core.mechanisms import Encoding
+from posenc.core.positions import grid
 from posenc.views.panels import (
     Axis,
     Image,

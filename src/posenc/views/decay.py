@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from posenc.colours import SHADES
+from posenc.views.colours import SHADES
 from posenc.views.panels import Axis, Line, Lines, Mark, View
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject

@@ -8,8 +8,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from posenc import rules
-from posenc.find import (
+from posenc.core import rules
+from posenc.core.mechanisms import Encoding, Params
+from posenc.names.resolve import (
     TYPICAL,
     found,
     hinting_tokens,
@@ -17,7 +18,6 @@ from posenc.find import (
     known_name,
     refuse_unused,
 )
-from posenc.mechanisms import Encoding, Params
 from posenc.views.subject import Subject
 
 MOST = 8

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from posenc import rules
+from posenc.core import rules
+from posenc.core.hints import hinted
+from posenc.core.mechanisms import Additive, Bias, Encoding, Params, Rotary
 from posenc.encodings import BUILTIN
-from posenc.find import example
-from posenc.hints import hinted
-from posenc.mechanisms import Additive, Bias, Encoding, Params, Rotary
-from posenc.messages import later, translator
+from posenc.i18n import later, translator
+from posenc.names.resolve import example
 from posenc.temperatures import Tempered
 from posenc.views.addition import addition
 from posenc.views.attention import attention

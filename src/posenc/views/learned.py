@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from posenc.core.mechanisms import Additive, Encoding
 from posenc.encodings import Sinusoidal
-from posenc.mechanisms import Additive, Encoding
 from posenc.views.panels import Axis, Image, Panel, View, common_limit
 from posenc.views.scene import Scene
 from posenc.views.similarity import matrix, square

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from posenc.core.mechanisms import Additive, Encoding
 from posenc.encodings import FourierFeatures, LearnedFourier
-from posenc.mechanisms import Additive, Encoding
 from posenc.views.panels import Axis, Image, View, common_limit, largest, scale_ends
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject

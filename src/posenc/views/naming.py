@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from posenc.expressions import spelling
+from posenc.names.expressions import spelling
 
 LONGEST = 72
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from posenc import rules
+from posenc.core import rules
 from posenc.views.averaging import boxes, direction_means, ends, means
 
 Colours = Literal["diverging", "cyclic", "sequential"]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from posenc.colours import tokens
+from posenc.views.colours import tokens
 from posenc.views.panels import Dials, View
 from posenc.views.scene import Scene, number
 from posenc.views.subject import Subject

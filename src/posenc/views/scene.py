@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from posenc import rules
-from posenc.messages import Note, Translate, said
-from posenc.positions import consecutive, grid
+from posenc.core import rules
+from posenc.core.positions import consecutive, grid
+from posenc.i18n import Note, Translate, said
 from posenc.text import tokens as tokenised
 from posenc.views.panels import Axis, scale_ends
 from posenc.views.subject import Subject

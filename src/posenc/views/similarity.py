@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from posenc.mechanisms import Additive
+from posenc.core.mechanisms import Additive
 from posenc.views.panels import Axis, Image, Line, Lines, Panel, View, common_limit
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from posenc.mechanisms import Additive, Bias, Encoding, Params, Rotary, bias_of, logits
-from posenc.messages import Note
+from posenc.core.mechanisms import Additive, Bias, Encoding, Params, Rotary, bias_of, logits
+from posenc.i18n import Note
 from posenc.temperatures import Tempered
 from posenc.views.naming import short
 

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from posenc.mechanisms import Encoding, Rotary
+from posenc.core.mechanisms import Encoding, Rotary
 from posenc.views.panels import Axis, Line, Lines, Mark, View
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject

@@ -4,17 +4,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from posenc import rules
-from posenc.mechanisms import Additive
+from posenc.core import rules
+from posenc.core.mechanisms import Additive
+from posenc.explanation.cell import Cell
+from posenc.explanation.explanation import Step
+from posenc.explanation.formulas import Place, formulas
+from posenc.explanation.formulas.place import bracketed, summed
+from posenc.explanation.maths import Maths, equation, frac, index, power, row
+from posenc.explanation.question import table
 from posenc.views import attention, products, similarity
 from posenc.views.addition import summands
 from posenc.views.scene import Scene
-from posenc.worked.cell import Cell
-from posenc.worked.explanation import Step
-from posenc.worked.formulas import Place, formulas
-from posenc.worked.formulas.place import bracketed, summed
-from posenc.worked.maths import Maths, equation, frac, index, power, row
-from posenc.worked.question import table
 
 
 def working(kind: str, scene: Scene, place: int, other: int) -> Cell:

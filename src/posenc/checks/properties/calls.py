@@ -11,7 +11,7 @@ from posenc.checks.properties.differences import Different, apart, larger, size
 from posenc.checks.properties.samples import drawn_places, first_points, halves, in_blocks
 from posenc.checks.properties.twins import taken_for_another
 from posenc.checks.subject import Subject
-from posenc.mechanisms import Bias, Encoding, Scores
+from posenc.core.mechanisms import Bias, Encoding, Scores
 
 
 @check(claimed=always, why="A model must give the same answer twice.")

@@ -6,7 +6,7 @@ import numpy as np
 
 from posenc.checks.engine import Check, Measured, NotApplicableError
 from posenc.checks.subject import Subject
-from posenc.mechanisms import Encoding, Rotary
+from posenc.core.mechanisms import Encoding, Rotary
 
 Measure = Callable[[Subject, np.random.Generator], Measured]
 

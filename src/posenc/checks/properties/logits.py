@@ -7,7 +7,7 @@ from posenc.checks.gradients import gradient_error
 from posenc.checks.properties.claims import always, check, trait
 from posenc.checks.properties.differences import apart, larger, size
 from posenc.checks.subject import Subject
-from posenc.mechanisms import Additive
+from posenc.core.mechanisms import Additive
 
 
 @check(claimed=trait("relative"), why="What is learned at one place holds at every other.")

@@ -15,7 +15,7 @@ from posenc.checks.properties.samples import (
     in_blocks,
 )
 from posenc.checks.subject import Subject
-from posenc.mechanisms import Additive, Rotary
+from posenc.core.mechanisms import Additive, Rotary
 
 
 @check(claimed=trait("unique"), why="Two positions that look alike cannot be told apart.")

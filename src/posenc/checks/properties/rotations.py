@@ -10,7 +10,7 @@ from posenc.checks.properties.claims import always, check, rotary, trait
 from posenc.checks.properties.differences import apart, larger, size
 from posenc.checks.properties.samples import drawn_places
 from posenc.checks.subject import Subject
-from posenc.mechanisms import Bias, Encoding, Rotary
+from posenc.core.mechanisms import Bias, Encoding, Rotary
 from posenc.scalings import LongRoPE
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from posenc.checks.subject import Subject
-from posenc.mechanisms import Additive, Rotary
+from posenc.core.mechanisms import Additive, Rotary
 
 MOST_NUMBERS = 2**21
 """Of one call: a rotation takes 64 bytes for each on the way, and a machine may have little."""

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 
 from posenc.checks.subject import Subject
-from posenc.mechanisms import Encoding
+from posenc.core.mechanisms import Encoding
 
 FRESH = """
 import pickle, sys

@@ -7,11 +7,11 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from posenc import rules
-from posenc.arrays import has_tangent, is_plain_tensor, unrounded
+from posenc.core import rules
+from posenc.core.arrays import has_tangent, is_plain_tensor, unrounded
+from posenc.core.hints import hinted
+from posenc.core.mechanisms import Encoding, logits
 from posenc.encodings import NoPE
-from posenc.hints import hinted
-from posenc.mechanisms import Encoding, logits
 from posenc.torch.attention import flex, folded
 from posenc.torch.attention.blocked import blocked, how
 from posenc.torch.attention.call import FEW, Call, called

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from posenc.arrays import host, is_integer
-from posenc.mechanisms import Bias, Scores, bias_of, grouped, logits, settled
+from posenc.core.arrays import host, is_integer
+from posenc.core.mechanisms import Bias, Scores, bias_of, grouped, logits, settled
 from posenc.torch.attention.call import Call
 from posenc.torch.attention.dense import along, weighed
 from posenc.torch.attention.pieces import Extras, Piece, blocks, fused, in_pieces

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from posenc import rules
-from posenc.arrays import host, is_half
+from posenc.core import rules
+from posenc.core.arrays import host, is_half
+from posenc.core.hints import hinted
+from posenc.core.mechanisms import Additive, Bias, Encoding, Rotary, Scores, matched, settled
 from posenc.encodings import NoPE, Shaw, T5Bias, TransformerXL
-from posenc.hints import hinted
-from posenc.mechanisms import Additive, Bias, Encoding, Rotary, Scores, matched, settled
 from posenc.temperatures import Tempered
 from posenc.torch.parameters import EncodingModule
 from posenc.torch.rotary import RotateQK

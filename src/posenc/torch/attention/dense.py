@@ -5,8 +5,8 @@ import math
 import torch
 from torch import Tensor
 
-from posenc.arrays import working
-from posenc.mechanisms import Encoding, Scores, grouped, logits
+from posenc.core.arrays import working
+from posenc.core.mechanisms import Encoding, Scores, grouped, logits
 from posenc.torch.attention.call import Call
 
 EVERY = slice(None)

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
-from posenc.arrays import host, is_integer, unrounded
+from posenc.core.arrays import host, is_integer, unrounded
+from posenc.core.mechanisms import Bias
 from posenc.encodings import NoPE
-from posenc.mechanisms import Bias
 from posenc.torch.attention.blocked import blocked
 from posenc.torch.attention.call import Call, Sight
 from posenc.torch.attention.toeplitz import bias_line

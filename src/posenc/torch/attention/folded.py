@@ -5,9 +5,9 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from posenc.arrays import is_half, is_plain_tensor
+from posenc.core.arrays import is_half, is_plain_tensor
+from posenc.core.mechanisms import Bias, grouped
 from posenc.encodings import NoPE
-from posenc.mechanisms import Bias, grouped
 from posenc.torch.attention.blocked import blocked
 from posenc.torch.attention.call import FEW, Call
 from posenc.torch.attention.pieces import fused

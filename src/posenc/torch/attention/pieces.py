@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from posenc.arrays import unrounded, working
+from posenc.core.arrays import unrounded, working
 
 Extras = tuple[Tensor, ...]
 

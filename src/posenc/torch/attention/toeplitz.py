@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from posenc.arrays import working
-from posenc.mechanisms import Bias, bias_of
+from posenc.core.arrays import working
+from posenc.core.mechanisms import Bias, bias_of
 from posenc.torch.attention.call import Call
 from posenc.torch.attention.pieces import Extras, Piece, blocks, fused, in_pieces
 

@@ -1,0 +1,1 @@
+"""Formulas and the contract: arrays, positions, frequencies, rotations, mechanisms."""

@@ -1,0 +1,368 @@
+"""Where the tokens are: consecutive, packed, padded, on a grid, drawn at random; and distances.
+
+A position is a number (a whole one, a fraction, a negative one) or, on a grid, one number per axis.
+Positions are always an argument; nothing in posenc assumes that a sequence starts at 0.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from posenc.core import rules
+from posenc.core.arrays import (
+    Array,
+    cast,
+    clip,
+    default_float,
+    host,
+    is_array,
+    is_half,
+    is_integer,
+    library,
+    namespace,
+    send,
+    whole_dtype,
+    working,
+)
+from posenc.core.hints import hinted
+
+LIMIT = 2**24
+"""Positions are exact below this distance from 0: 16,777,216."""
+
+
+@hinted("consecutive")
+def consecutive(length: int, *, start: int = 0, like: Array | None = None) -> Array:
+    """The positions start, start + 1, …, as an array of the library and on the device of `like`.
+
+    >>> consecutive(4, start=7)
+    array([ 7,  8,  9, 10])
+    """
+    length = rules.whole("length", length, least=0, most=LIMIT)
+    start = rules.whole("start", start, least=-LIMIT, most=LIMIT)
+    return _given(np.arange(start, start + length, dtype=np.int64), like)
+
+
+@hinted("packed")
+def packed(lengths: Sequence[int], *, like: Array | None = None) -> Array:
+    """Positions of documents that share one row: each document starts again at 0.
+
+    >>> packed([3, 1, 2])
+    array([0, 1, 2, 0, 0, 1])
+    """
+    if isinstance(lengths, str | bytes) or not hasattr(lengths, "__iter__"):
+        raise TypeError(f"lengths must be whole numbers, one for each document; got {lengths!r}")
+    sizes = [rules.whole("each of lengths", length, least=0, most=LIMIT) for length in lengths]
+    if sum(sizes) > LIMIT:
+        raise ValueError(f"lengths must add up to at most {LIMIT:,}; got {sum(sizes):,}")
+    return _given(np.concatenate([consecutive(size) for size in (0, *sizes)]), like)
+
+
+@hinted("documents")
+def documents(lengths: Sequence[int], *, like: Array | None = None) -> Array:
+    """Which document each token of such a row is of: what keeps attention from looking across.
+
+    >>> documents([3, 1, 2])
+    array([0, 0, 0, 1, 2, 2])
+    """
+    packed(lengths)  # says what is wrong with them
+    sizes = np.array([int(length) for length in lengths], dtype=np.int64)
+    return _given(np.repeat(np.arange(len(sizes)), sizes), like)
+
+
+@hinted("left_padded")
+def left_padded(mask: Array, /) -> Array:
+    """Positions of rows that are padded on the left, from their attention mask (batch, seq).
+
+    The first real token of a row is at 0; padding is at 0 too, where the mask hides it.
+
+    >>> left_padded(np.array([[0, 0, 1, 1], [1, 1, 1, 1]]))
+    array([[0, 0, 0, 1],
+           [0, 1, 2, 3]])
+    """
+    xp = namespace(mask=mask)
+    if mask.ndim != 2:
+        raise ValueError(f"mask must be (batch, seq); got shape {tuple(mask.shape)}")
+    real = xp.astype(xp.astype(mask, xp.bool), whole_dtype(xp))
+    return xp.clip(xp.cumulative_sum(real, axis=1) - 1, min=0)
+
+
+@hinted("grid")
+def grid(*shape: int, like: Array | None = None) -> Array:
+    """Positions (prod(shape), axis) on a grid, the last axis fastest: row and column of an image.
+
+    >>> grid(2, 3).tolist()
+    [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
+    """
+    if not shape:
+        raise ValueError("shape must name at least one axis; got shape=()")
+    sizes = [rules.whole("each of shape", size, least=0, most=LIMIT) for size in shape]
+    if math.prod(sizes) > LIMIT:
+        raise ValueError(f"shape must have at most {LIMIT:,} points; got shape={shape}")
+    axes = np.meshgrid(*[consecutive(size) for size in sizes], indexing="ij")
+    return _given(np.stack([axis.reshape(-1) for axis in axes], axis=-1), like)
+
+
+@hinted("detr_grid")
+def detr_grid(height: int, width: int, /, *, like: Array | None = None) -> Array:
+    """Positions of DETR's pixels: row and column from 1, divided by the last one, in turns of 2 pi.
+
+    y = 2 pi (row + 1) / (height + 1e-6), x = 2 pi (column + 1) / (width + 1e-6): Carion et al.
+    (2020), whose sine encoding normalises so that every image spans the same range.
+
+    >>> detr_grid(1, 2).round(4).tolist()
+    [[6.2832, 3.1416], [6.2832, 6.2832]]
+    """
+    pixels = grid(height, width)
+    return _given(2 * np.pi * (pixels + 1) / (np.array([height, width]) + 1e-6), like)
+
+
+@hinted("mrope_positions")
+def mrope_positions(
+    parts: Sequence[int | tuple[int, int, int]],
+    /,
+    *,
+    following: Literal["largest", "grid"] = "largest",
+    time_step: float = 1,
+    like: Array | None = None,
+) -> Array:
+    """Positions (seq, 3) of time, height and width for text, images and video in one row.
+
+    A number is that many tokens of text, which move along all three axes; (frames, height, width)
+    is a grid of image or video tokens, which starts where the text stands. What comes after a grid
+    starts one past the `largest` of its positions (Qwen2-VL, vLLM) or past its larger side whatever
+    its frames (`grid`, Hugging Face since version 5); they differ for long videos. Frames lie
+    `time_step` apart.
+
+    >>> mrope_positions([1, (1, 1, 2), 1]).tolist()
+    [[0, 0, 0], [1, 1, 1], [1, 1, 2], [3, 3, 3]]
+    """
+    rules.one_of("following", following, ("largest", "grid"))
+    time_step = rules.real("time_step", time_step, least=0, most=LIMIT)
+    if isinstance(parts, str | bytes) or not hasattr(parts, "__iter__"):
+        raise TypeError(f"parts must be numbers and (frames, height, width); got {parts!r}")
+    start = 0
+    rows: list[Any] = [np.zeros((0, 3))]
+    for part in parts:
+        if isinstance(part, tuple):
+            if len(part) != 3:
+                raise ValueError(f"a grid must be (frames, height, width); got {part!r}")
+            points = grid(*part) * [time_step, 1, 1]
+            reach = max(part[1:]) if following == "grid" else 1 + points.max(initial=-1)
+        else:
+            length = rules.whole("each of parts", part, least=0, most=LIMIT)
+            points, reach = np.repeat(np.arange(length)[:, None], 3, axis=1), length
+        rows.append(start + points)
+        start += reach
+    points = np.concatenate(rows)
+    whole = np.all(points == np.round(points))
+    return _given(points.astype(np.int64) if whole else points, like)
+
+
+def as_arrays(q_pos: Any, k_pos: Any, *, like: Array | None = None) -> tuple[Array, Array]:
+    """Positions of queries and keys as arrays: a list becomes one of the library of `like`.
+
+    Without that, of the library of the other, or of NumPy.
+
+    >>> as_arrays([0, 1], np.array([2]))
+    (array([0, 1]), array([2]))
+    """
+    like = next((array for array in (like, q_pos, k_pos) if is_array(array)), None)
+    if not is_array(q_pos):
+        q_pos = _listed(q_pos, like, name="q_pos")
+    if not is_array(k_pos):
+        k_pos = _listed(k_pos, like, name="k_pos")
+    namespace(q_pos=q_pos, k_pos=k_pos)
+    return q_pos, k_pos
+
+
+@hinted("distances")
+def distances(q_pos: Any, k_pos: Any, /, *, like: Array | None = None) -> Array:
+    """How far each key lies behind each query, q_pos - k_pos: (…, q), (…, k) -> (…, q, k).
+
+    >>> distances([2, 3], [0, 1, 2, 3])
+    array([[ 2,  1,  0, -1],
+           [ 3,  2,  1,  0]])
+    """
+    q_pos, k_pos = as_arrays(q_pos, k_pos, like=like)
+    for name, positions in (("q_pos", q_pos), ("k_pos", k_pos)):
+        _numbers(name, positions)
+        if positions.ndim < 1:
+            raise ValueError(f"{name} must be (…, seq); got a single number")
+    if q_pos.ndim > 1 and k_pos.ndim > 1 and tuple(q_pos.shape[:-1]) != tuple(k_pos.shape[:-1]):
+        raise ValueError(
+            "q_pos and k_pos must have one batch; "
+            f"got shapes {tuple(q_pos.shape)} and {tuple(k_pos.shape)}"
+        )
+    return _difference(q_pos[..., :, None], k_pos[..., None, :])
+
+
+@hinted("randomised")
+def randomised(
+    length: int, *, limit: int, rng: np.random.Generator, like: Array | None = None
+) -> Array:
+    """`length` different positions below `limit`, in order: training that has seen every distance.
+
+    Ruoss et al. (2023), "Randomized Positional Encodings": a sorted sample without replacement.
+
+    >>> randomised(4, limit=2048, rng=np.random.default_rng(0))
+    array([ 552, 1046, 1303, 1739])
+    """
+    length = rules.whole("length", length, least=0)
+    limit = rules.whole("limit", limit, least=1, most=LIMIT)
+    rules.generator("rng", rng)
+    if length > limit:
+        raise ValueError(f"length must be at most limit; got length={length}, limit={limit}")
+    return _given(np.sort(rng.choice(limit, size=length, replace=False)), like)
+
+
+@hinted("cape")
+def cape(
+    positions: Array,
+    /,
+    *,
+    rng: np.random.Generator,
+    global_shift: float = 0.0,
+    local_shift: float = 0.0,
+    scale: float = 1.0,
+    centre: bool = True,
+    axes: int | None = None,
+) -> Array:
+    """Continuous augmented positions for training: p <- (p - mean + Delta + epsilon_p) * lambda.
+
+    Delta ~ U(-global_shift, global_shift) for each row, epsilon_p ~ U(-local_shift, local_shift)
+    for each token, log lambda ~ U(-log scale, log scale) for each row. Likhomanenko et al. (2021),
+    "CAPE". At test time only the centring stays, which is what the defaults do. Points on several
+    `axes` are shifted along each of them and stretched alike.
+
+    >>> cape(np.arange(3), rng=np.random.default_rng(0))
+    array([-1.,  0.,  1.])
+    """
+    global_shift = rules.real("global_shift", global_shift, least=0, most=LIMIT)
+    local_shift = rules.real("local_shift", local_shift, least=0, most=LIMIT)
+    scale = rules.real("scale", scale, least=1, most=LIMIT)
+    rules.flag("centre", centre)
+    rules.generator("rng", rng)
+    positions = ranked(positions, axes=axes)
+    xp = namespace(positions=positions)
+    shape, seq = tuple(positions.shape), -1 if axes is None else -2
+    row = (*shape[:seq], 1, *shape[seq:][1:])
+    shift = rng.uniform(-global_shift, global_shift, row)
+    shift = shift + rng.uniform(-local_shift, local_shift, shape)
+    stretch = np.exp(rng.uniform(-np.log(scale), np.log(scale), (*shape[:seq], *[1] * -seq)))
+    dtype = working(xp, default_float(positions)) if is_integer(positions) else positions.dtype
+    moved = xp.astype(positions, dtype)
+    if centre and shape[seq]:
+        moved = moved - xp.mean(moved, axis=seq, keepdims=True)
+    return (moved + send(shift, positions, dtype=dtype)) * send(stretch, positions, dtype=dtype)
+
+
+def ranked(positions: Any, *, axes: int | None = None, like: Array | None = None) -> Array:
+    """Positions as an array of the right rank and dtype, or a sentence that says what is wrong.
+
+    A list or range becomes an array of the library of `like` (NumPy without it). `axes=None` asks
+    for (seq,) or (batch, seq); a number of axes for (seq, axis) or (batch, seq, axis).
+    """
+    if not is_array(positions):
+        positions = _listed(positions, like)
+    _numbers("positions", positions)
+    shape, wanted = tuple(positions.shape), "(seq,) or (batch, seq)"
+    right = positions.ndim in (1, 2)
+    if axes is not None:
+        wanted = f"(seq, {axes}) or (batch, seq, {axes})"
+        right = positions.ndim in (2, 3) and shape[-1] == axes
+    if not right:
+        raise ValueError(f"positions must be {wanted}; got shape {shape}")
+    finite(positions)
+    return positions
+
+
+def finite(positions: Array) -> None:
+    """Say that positions must be finite (where the host can see them)."""
+    values = host(positions)
+    if values is not None and not np.all(np.isfinite(values)):
+        raise ValueError(f"positions must be finite; got {_first(values, ~np.isfinite(values))}")
+
+
+def _numbers(name: str, positions: Array) -> None:
+    """Say that positions must be whole numbers or wide floats."""
+    half = is_half(positions.dtype)
+    try:
+        xp = namespace(positions=positions)
+        right = xp.isdtype(positions.dtype, ("integral", "real floating"))
+    except TypeError:  # dtypes that NumPy does not know how to sort: text, objects, ml_dtypes
+        right = False
+    if half or not right:
+        why = " (16 bits cannot tell neighbours apart: bfloat16 has 769 values below 4,096)"
+        raise TypeError(
+            f"{name} must be whole numbers, float32 or float64; "
+            f"got {positions.dtype} of {library(positions)}{why if half else ''}"
+        )
+
+
+def exact(positions: Array) -> Array:
+    """Positions closer to 0 than LIMIT, or a sentence (where the host can see them)."""
+    values = host(positions)
+    if values is not None and values.size and not _within(values):
+        outside = ~(np.abs(values.astype(np.float64)) < LIMIT)
+        raise ValueError(
+            f"positions must lie between -{LIMIT:,} and {LIMIT:,}, where they are exact; "
+            f"got {_first(values, outside)}"
+        )
+    return positions
+
+
+def _within(values: np.ndarray) -> bool:
+    return bool(values.max() < LIMIT and values.min() > -LIMIT)
+
+
+def _first(values: np.ndarray, wrong: np.ndarray) -> str:
+    index = tuple(int(i) for i in np.argwhere(wrong)[0])
+    return f"positions[{', '.join(map(str, index))}]={values[index]}"
+
+
+def _listed(positions: Any, like: Array | None, *, name: str = "positions") -> Array:
+    try:
+        values = np.asarray(positions)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be numbers; got {positions!r}") from error
+    if values.size == 0 and values.dtype == np.float64:
+        values = values.astype(np.int64)
+    if values.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must be numbers; got {positions!r}")
+    finite(values)
+    return _given(exact(values), like)
+
+
+def _given(values: np.ndarray, like: Array | None) -> Array:
+    if like is None:
+        return values
+    xp = namespace(like=like)
+    if xp.__name__ != "jax.numpy":
+        return send(values, like)
+    # JAX warns when it narrows a dtype, so it is given its own whole numbers and floats.
+    dtype = whole_dtype(xp) if values.dtype.kind in "iu" else default_float(like)
+    return send(values, like, dtype=dtype)
+
+
+def _difference(q: Array, k: Array) -> Array:
+    """q - k; small and unsigned whole numbers wrap, so it is taken in wide signed ones."""
+    if not (is_integer(q) and is_integer(k)):
+        return _widened(q) - _widened(k)
+    xp = namespace(q=q, k=k)
+    difference = _widened(q) - _widened(k)
+    narrow = (xp.int8, xp.int16, xp.uint8, xp.uint16)
+    if whole_dtype(xp) != xp.int32 or (q.dtype in narrow and k.dtype in narrow):
+        return difference
+    # JAX's widest whole numbers have 32 bits and wrap too: what is too far for them is rounded to
+    # a float and ends at the largest float below 2^31
+    rounded = cast(q, xp.float32) - cast(k, xp.float32)
+    far = cast(clip(rounded, least=128.0 - 2**31, most=2**31 - 128.0), xp.int32)
+    return xp.where(abs(rounded) < 2**30, difference, far)
+
+
+def _widened(positions: Array) -> Array:
+    if not is_integer(positions):
+        return positions
+    return cast(positions, whole_dtype(namespace(positions=positions)))

@@ -1,0 +1,250 @@
+"""Rules for plain arguments: each raises a sentence with the argument, the rule and the value."""
+
+import dataclasses
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+
+from posenc.i18n import later, phrase, said, unlisted
+
+
+def plain_fields(value: Any) -> None:
+    """Make the fields of a frozen dataclass plain Python values, before they are checked.
+
+    NumPy's scalars become int, float, bool and str: equal numbers then make equal values with one
+    repr, and no arithmetic wraps in 32 bits.
+
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class Stretch:
+    ...     factor: float
+    ...     lengths: tuple[int, ...]
+    ...     __post_init__ = plain_fields
+    >>> Stretch(np.int32(4), (np.int64(2), 3)), Stretch(10**30, ())
+    (Stretch(factor=4, lengths=(2, 3)), Stretch(factor=1e+30, lengths=()))
+    """
+    for field in dataclasses.fields(value):
+        if field.init:
+            object.__setattr__(value, field.name, plain_value(getattr(value, field.name)))
+
+
+def plain_value(value: Any) -> Any:
+    """A number, word or tuple of them as Python's own; anything else as it is.
+
+    An int beyond int64 becomes a float, for NumPy has no dtype for it.
+    """
+    if isinstance(value, tuple):
+        return tuple(plain_value(each) for each in value)
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, numbers.Integral) and abs(int(value)) < 2**63:
+        return int(value)
+    try:
+        # -0.0 becomes 0.0
+        return float(value) + 0.0 if isinstance(value, numbers.Real) else value
+    except OverflowError:  # an int beyond any float: the rules say so
+        return value
+
+
+def whole(name: str, value: Any, *, least: int | None = None, most: int | None = None) -> int:
+    """Return `value` as an int, or say that `name` must be a whole number (within these bounds).
+
+    >>> whole("dim", 7.5, least=1)
+    Traceback (most recent call last):
+    TypeError: dim must be a whole number of at least 1; got dim=7.5
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise _not_whole(TypeError, name, value, least, most)
+    number = int(value)
+    if (least is not None and number < least) or (most is not None and number > most):
+        raise _not_whole(ValueError, name, value, least, most)
+    return number
+
+
+def _not_whole(
+    kind: type[Exception], name: str, value: Any, least: int | None, most: int | None
+) -> Exception:
+    """The error of what should have been a whole number: a sentence for each kind of bounds."""
+    if least is None:
+        template = later("{name} must be a whole number; got {name}={value!r}")
+    elif most is None:
+        template = later("{name} must be a whole number of at least {least}; got {name}={value!r}")
+    else:
+        template = later(
+            "{name} must be a whole number of at least {least} and at most {most:,}; "
+            "got {name}={value!r}"
+        )
+    return said(kind, template, name=_named(name), value=value, least=least, most=most)
+
+
+def _named(name: str) -> Any:
+    """The name of an argument; of one entry of it, a phrase."""
+    of = name.removeprefix("each of ")
+    return name if of == name else phrase("each of {name}", name=of)
+
+
+MOST_CHANNELS = 2**20
+"""No model is wider than a million channels: a larger dim is a mistake, and a costly one."""
+
+
+def dim(name: str, value: Any) -> int:
+    """Return `value` as a number of channels.
+
+    >>> dim("dim", 0)
+    Traceback (most recent call last):
+    ValueError: dim must be a whole number of at least 1 and at most 1,048,576; got dim=0
+    """
+    return whole(name, value, least=1, most=MOST_CHANNELS)
+
+
+def odd(name: str, value: int) -> Exception:
+    """The error of a number that is not even."""
+    template = later("{name} must be an even number; got {name}={value}")
+    return said(ValueError, template, name=name, value=value)
+
+
+def real(name: str, value: Any, *, least: float | None = None, most: float | None = None) -> float:
+    """Return `value` as a finite float, or say what `name` must be.
+
+    >>> real("std", -1.0, least=0, most=1e6)
+    Traceback (most recent call last):
+    ValueError: std must be a finite number of at least 0 and at most 1e+06; got std=-1.0
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise _not_real(TypeError, name, value, least, most)
+    try:
+        number = float(value) + 0.0  # -0.0 becomes 0.0
+    except OverflowError:
+        number = math.inf
+    outside = (least is not None and number < least) or (most is not None and number > most)
+    if not math.isfinite(number) or outside:
+        raise _not_real(ValueError, name, value, least, most)
+    return number
+
+
+def _not_real(
+    kind: type[Exception], name: str, value: Any, least: float | None, most: float | None
+) -> Exception:
+    if least is None:
+        template = later("{name} must be a finite number; got {name}={value!r}")
+    elif most is None:
+        template = later(
+            "{name} must be a finite number of at least {least:g}; got {name}={value!r}"
+        )
+    else:
+        template = later(
+            "{name} must be a finite number of at least {least:g} and at most {most:g}; "
+            "got {name}={value!r}"
+        )
+    return said(kind, template, name=_named(name), value=value, least=least, most=most)
+
+
+def ordered(low: float, high: float, *, names: tuple[str, str]) -> None:
+    """Say that both must be above 0, and the first not above the second.
+
+    >>> ordered(4.0, 1.0, names=("low", "high"))
+    Traceback (most recent call last):
+    ValueError: low must not be above high; got 4.0 and 1.0
+    """
+    for name, value in zip(names, (low, high), strict=True):
+        real(name, value, least=1e-6)
+    if low > high:
+        raise said(
+            ValueError,
+            "{low_name} must not be above {high_name}; got {low} and {high}",
+            low_name=names[0],
+            high_name=names[1],
+            low=low,
+            high=high,
+        )
+
+
+def factors(name: str, values: Any) -> None:
+    """Say that `name` must be a tuple of numbers above 0, one for each pair.
+
+    >>> factors("short_factor", ())
+    Traceback (most recent call last):
+    TypeError: short_factor must be a tuple with a factor for each pair; got short_factor=()
+    """
+    if not isinstance(values, tuple) or not values:
+        raise said(
+            TypeError,
+            "{name} must be a tuple with a factor for each pair; got {name}={factors!r}",
+            name=name,
+            factors=values,
+        )
+    for value in values:
+        real(f"each of {name}", value, least=1e-6)
+
+
+def one_each(name: str, factors: tuple[float, ...], dim: int) -> None:
+    """Say that there must be a factor for each of the dim / 2 pairs."""
+    if len(factors) != dim // 2:
+        raise said(
+            ValueError,
+            "{name} must have one factor for each of the {pairs} pairs; got {count}",
+            name=name,
+            pairs=dim // 2,
+            count=len(factors),
+        )
+
+
+def unsettled(scaling: Any) -> Exception:
+    """The error of a scaling whose frequencies depend on a length that was not given."""
+    return said(
+        ValueError,
+        "scaling {name} depends on how long the text is, so rotated keys must not be cached: "
+        "keep keys unrotated and rotate with encoding.at(length)",
+        name=type(scaling).__name__,
+    )
+
+
+def known_params(params: Any, *names: str) -> None:
+    """Say that params must hold no other names than these; None and nothing at all are right.
+
+    >>> known_params({"slope": 1.0})
+    Traceback (most recent call last):
+    ValueError: params must be None, for nothing is learned; got the names ['slope']
+    >>> known_params({"table": 1.0, "slope": 1.0}, "table")
+    Traceback (most recent call last):
+    ValueError: params must hold no names but ['table']; got ['slope'] too
+    """
+    if params is None:
+        return
+    if not hasattr(params, "keys"):  # a Mapping, or PyTorch's ParameterDict
+        if names:
+            return  # who looks for the first of them says so
+        raise TypeError(f"params must be None, for nothing is learned; got {params!r}")
+    unknown = sorted(str(name) for name in params.keys() if name not in names)  # noqa: SIM118
+    if unknown and not names:
+        raise ValueError(f"params must be None, for nothing is learned; got the names {unknown}")
+    if unknown and all(name in params for name in names):  # else what is missing is said
+        raise ValueError(f"params must hold no names but {sorted(names)}; got {unknown} too")
+
+
+def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Say that `name` must be one of `choices`.
+
+    >>> one_of("layout", "zigzag", ("interleaved", "concat"))
+    Traceback (most recent call last):
+    ValueError: layout must be 'interleaved' or 'concat'; got layout='zigzag'
+    """
+    if not isinstance(value, str) or value not in choices:
+        raise unlisted(name, value, choices)
+
+
+def generator(name: str, value: Any) -> None:
+    """Say that `name` must be a NumPy random generator."""
+    if not isinstance(value, np.random.Generator):
+        raise TypeError(f"{name} must be a np.random.Generator; got {name}={value!r}")
+
+
+def flag(name: str, value: Any) -> None:
+    """Say that `name` must be True or False."""
+    if not isinstance(value, bool):
+        raise said(
+            TypeError, "{name} must be True or False; got {name}={value!r}", name=name, value=value
+        )

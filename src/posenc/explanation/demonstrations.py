@@ -1,0 +1,121 @@
+"""The demonstrations of the tutorials, with their numbers."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from posenc.core import rules
+from posenc.core.hints import hinted
+from posenc.core.mechanisms import Encoding, logits
+from posenc.encodings import NoPE, RoPE, Sinusoidal
+from posenc.explanation.calculation import explain
+from posenc.explanation.explanation import Explanation, Step
+from posenc.explanation.question import example_embeddings, matrix_table
+from posenc.i18n import Translate, language, translator
+from posenc.text import tokens as tokenise
+
+DOG = {
+    "en": "dog bites man",
+    "ja": "犬 が 人 を 噛む",
+    "zh-Hans": "狗咬人",
+    "zh-Hant": "狗咬人",
+}
+# the sentence of the tutorial itself, with the spaces that make its tokens
+LEARNING = {
+    "en": "I love learning AI",
+    "ja": "毎日 AI を 学ぶ",
+    "zh-Hans": "我 爱 学习 AI",
+    "zh-Hant": "我 喜歡 學習 AI",
+}
+
+
+@hinted("demonstrate")
+def demonstrate(name: str, *, lang: str = "en") -> Explanation:
+    """One of the tutorials' demonstrations: permutation, rope-relative, rope-steps or addition.
+
+    >>> demonstrate("rope-relative").steps[0].table.rows[2]
+    (10, 0, 10, -2.7693015..., -3.3363448...)
+    """
+    rules.one_of("name", name, tuple(DEMONSTRATIONS))
+    return DEMONSTRATIONS[name](translator(lang), language(lang))
+
+
+def permutation(t: Translate, lang: str) -> Explanation:
+    """Without positions, shuffled words give shuffled attention: the same, word by word."""
+    words = tokenise(DOG[lang])
+    between = " " if lang == "en" else ""
+    order = [2, 1, 0, *range(3, len(words))]  # dog and man change places
+    x = np.random.default_rng(0).normal(size=(len(words), 8))
+    steps: list[Step] = []
+    for name, encoding, title in (
+        ("without", NoPE(), t("Without positions")),
+        ("with", Sinusoidal(8), t("With the sinusoidal encoding")),
+    ):
+        plain = attention(encoding, x)
+        shuffled = attention(encoding, x[order])[np.ix_(order, order)]
+        steps += [
+            Step(
+                f"{name}-plain",
+                t("{title}: who looks at whom (each row sums to 1).", title=title),
+                table=matrix_table("", words, plain, words),
+            ),
+            Step(
+                f"{name}-shuffled",
+                t(
+                    "{title}, in the order {order}, its rows and columns put back: the largest "
+                    "difference is {difference}.",
+                    title=title,
+                    order=between.join(words[i] for i in order),
+                    difference=f"{np.abs(plain - shuffled).max():.2g}",
+                ),
+                table=matrix_table("", words, shuffled, words),
+            ),
+        ]
+    return Explanation(t("Attention alone does not see the order of words"), lang, tuple(steps))
+
+
+def attention(encoding: Encoding, x: np.ndarray) -> np.ndarray:
+    """What each token of x (seq, dim) attends to, if queries and keys are x itself."""
+    positions = np.arange(len(x))
+    made = logits(encoding, x[None], x[None], positions, positions)[0]
+    weights = np.exp(made - made.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def rope_relative(t: Translate, lang: str) -> Explanation:
+    """The tutorial's table of products: equal where m - n is."""
+    worked = explain(RoPE(8), lang=lang)
+    return Explanation(
+        t("RoPE: products depend on the distance only"), lang, (worked["relative"],), digits=6
+    )
+
+
+def rope_steps(t: Translate, lang: str) -> Explanation:
+    """The tutorial's steps at position 3: pairs, angles, turned pairs, the vector, its length."""
+    worked = explain(RoPE(8), position=3, lang=lang)
+    names = ("pairs", "angles", "rotation", "flattened", "norms")
+    steps = tuple(worked[name] for name in names)
+    return Explanation(
+        t("RoPE, step by step at position {position}", position=3), lang, steps, digits=3
+    )
+
+
+def addition(t: Translate, lang: str) -> Explanation:
+    """The tutorial's sum: embedding + encoding = input, for four words of 8 dimensions."""
+    words = tokenise(LEARNING[lang])
+    worked = explain(Sinusoidal(8), tokens=words, lang=lang)
+    embeddings = Step(
+        "embeddings",
+        t("The embeddings of the words, as the tutorial makes them up."),
+        table=matrix_table("", words, example_embeddings(len(words), 8)),
+    )
+    steps = (embeddings, worked["encodings"], worked["addition"])
+    return Explanation(t("Embedding + encoding = input"), lang, steps, digits=3)
+
+
+DEMONSTRATIONS: dict[str, Callable[[Translate, str], Explanation]] = {
+    "permutation": permutation,
+    "rope-relative": rope_relative,
+    "rope-steps": rope_steps,
+    "addition": addition,
+}

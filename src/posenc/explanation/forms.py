@@ -1,0 +1,190 @@
+"""Explanations as text, Markdown, LaTeX, HTML and JSON."""
+
+import json
+import re
+from collections.abc import Callable
+from html import escape
+
+from posenc.explanation import maths
+from posenc.explanation.explanation import Cell, Explanation, Step, Table
+from posenc.i18n import translator
+from posenc.i18n.terminal import width
+
+COLUMNS, ROWS = 18, 40
+"""What a table for people has at most; JSON has all of it."""
+
+
+def text(explained: Explanation) -> str:
+    """Plain text, columns aligned by the width of their characters."""
+    lines = [explained.title, "=" * width(explained.title)]
+    for count, step in enumerate(explained.steps, start=1):
+        lines += ["", f"{count}. {step.words}"]
+        lines += [
+            f"   {maths.text(formula, step.digits or explained.digits)}"
+            for formula in step.formulas
+        ]
+        columns, rows, note = _cells(step, explained)
+        widths = [max(map(width, column)) for column in zip(columns, *rows, strict=True)]
+        for line in (columns, *rows) if columns else ():
+            cells = (_right(cell, size) for cell, size in zip(line, widths, strict=True))
+            lines.append("   " + "  ".join(cells))
+        lines += [f"   {note}"] if note else []
+    return "\n".join(lines) + "\n"
+
+
+def markdown(explained: Explanation) -> str:
+    """Markdown with $formulas$, as Jupyter and GitHub show them."""
+    blocks = [f"## {explained.title}"]
+    for count, step in enumerate(explained.steps, start=1):
+        blocks.append(f"{count}. {step.words}")
+        blocks += [
+            f"$$ {maths.latex(formula, step.digits or explained.digits)} $$"
+            for formula in step.formulas
+        ]
+        columns, rows, note = _cells(step, explained)
+        if columns:
+            head, *below = ([_plain_markdown(cell) for cell in line] for line in (columns, *rows))
+            lines = [head, ["---:"] * len(columns), *below]
+            blocks.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+        blocks += [note] if note else []
+    return "\n\n".join(blocks) + "\n"
+
+
+FONTS = {"ja": "Noto Sans CJK JP", "zh-Hans": "Noto Sans CJK SC", "zh-Hant": "Noto Sans CJK TC"}
+
+
+def latex(explained: Explanation) -> str:
+    """A document for XeLaTeX or LuaLaTeX."""
+    font = FONTS.get(explained.lang, "Noto Sans CJK SC")
+    lines = [
+        r"\documentclass{article}",
+        r"\usepackage{amsmath}",
+        r"\usepackage{xeCJK}",
+        rf"\setCJKmainfont{{{font}}}",
+        r"\begin{document}",
+        rf"\section*{{{_plain_latex(explained.title)}}}",
+        r"\begin{enumerate}",
+    ]
+    for step in explained.steps:
+        lines.append(rf"\item {_plain_latex(step.words)}")
+        lines += [
+            rf"\[ {maths.latex(f, step.digits or explained.digits)} \]" for f in step.formulas
+        ]
+        columns, rows, note = _cells(step, explained)
+        if columns:
+            lines += ["", rf"\begin{{tabular}}{{{'r' * len(columns)}}}"]
+            lines += [" & ".join(map(_plain_latex, line)) + r" \\" for line in (columns, *rows)]
+            lines.insert(len(lines) - len(rows), r"\hline")
+            lines.append(r"\end{tabular}")
+        lines += ["", _plain_latex(note)] if note else []
+    return "\n".join([*lines, r"\end{enumerate}", r"\end{document}"]) + "\n"
+
+
+STYLE = (
+    "body{font:16px/1.6 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
+    "table{border-collapse:collapse;font-variant-numeric:tabular-nums;display:block;overflow-x:auto}"
+    "td,th{padding:.1rem .6rem;text-align:right;white-space:nowrap;border-bottom:1px solid #8884}"
+    "math{font-size:1.1em;margin:.8rem 0;justify-content:start;text-align:left}"
+    "mtable{border-inline:1.5px solid;border-radius:.4em;padding:0 .2em;margin:0 .2em}"
+    ":root{color-scheme:light dark}"
+)
+
+
+def html(explained: Explanation) -> str:
+    """A page of its own, with formulas in MathML and nothing to load."""
+    lang, title = explained.lang, escape(explained.title)
+    head = f'<meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
+    body = [f"<h1>{title}</h1>", "<ol>"]
+    for step in explained.steps:
+        body.append(f'<li id="{step.name}"><p>{escape(step.words)}</p>')
+        for formula in step.formulas:
+            inside = maths.mathml(formula, step.digits or explained.digits)
+            body.append(f'<math display="block">{inside}</math>')
+        columns, rows, note = _cells(step, explained)
+        if columns:
+            lines = [_html_row("th", columns), *(_html_row("td", line) for line in rows)]
+            body.append(f"<table>{''.join(lines)}</table>")
+        body.append(f"<p>{escape(note)}</p></li>" if note else "</li>")
+    inside = "\n".join([*body, "</ol>"])
+    return (
+        f'<!doctype html>\n<html lang="{lang}"><head>{head}</head>\n<body>{inside}</body></html>\n'
+    )
+
+
+def _json(explained: Explanation) -> str:
+    return json.dumps(explained.to_json(), ensure_ascii=False, allow_nan=False) + "\n"
+
+
+FORMS: dict[str, Callable[[Explanation], str]] = {
+    "text": text,
+    "markdown": markdown,
+    "latex": latex,
+    "html": html,
+    "json": _json,
+}
+
+
+def _right(cell: str, size: int) -> str:
+    return " " * (size - width(cell)) + cell
+
+
+def _cells(step: Step, explained: Explanation) -> tuple[list[str], list[list[str]], str]:
+    """The table of a step as text, shortened where it is large, and a note that says so."""
+    if step.table is None:
+        return [], [], ""
+    table, t = step.table, translator(explained.lang)
+    lines = [list(table.columns), *map(list, _aligned(table, step.digits or explained.digits))]
+    cut = max(0, len(lines[0]) - COLUMNS), max(0, len(lines) - 1 - ROWS)
+    if cut[0]:
+        lines = [[*line[: COLUMNS - 1], "…"] for line in lines]
+    if cut[1]:
+        lines = [*lines[:ROWS], ["…"] * len(lines[0])]
+    columns, *rows = lines
+    left_out = [
+        t("{count} columns are not shown; JSON has all of them", count=cut[0] + 1)
+        if cut[0]
+        else "",
+        t("{count} rows are not shown; JSON has all of them", count=cut[1] + 1) if cut[1] else "",
+    ]
+    return columns, rows, " · ".join(filter(None, left_out))
+
+
+def _aligned(table: Table, digits: int) -> list[tuple[str, ...]]:
+    """Cells as text; the numbers of a column have as many digits behind the point as they need."""
+    columns = [_column(column, digits) for column in zip(*table.rows, strict=True)]
+    return list(zip(*columns, strict=True))
+
+
+def _column(cells: tuple[Cell, ...], digits: int) -> list[str]:
+    shown = [cell if isinstance(cell, str) else maths.number(cell, digits) for cell in cells]
+    behind = [len(s.partition(".")[2]) for s in shown]
+    fixed = [
+        isinstance(cell, float) and "e" not in s and size <= digits
+        for cell, s, size in zip(cells, shown, behind, strict=True)
+    ]
+    needed = max(
+        (size for size, is_fixed in zip(behind, fixed, strict=True) if is_fixed), default=0
+    )
+    return [
+        f"{float(s):.{needed}f}" if is_fixed else s  # of what was rounded: no -0.00
+        for s, is_fixed in zip(shown, fixed, strict=True)
+    ]
+
+
+def _html_row(tag: str, cells: list[str]) -> str:
+    return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+
+def _plain_markdown(words: str) -> str:
+    return re.sub(r"([\\`*_$<>\[\]|~])", r"\\\1", " ".join(words.split()))
+
+
+LATEX = {
+    **{character: rf"\{character}" for character in "#$%&_{}"},
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "[": "{[}", "*": "{*}",  # which a row of a table must not begin with: they would belong to \\\\
+}  # fmt: skip
+
+
+def _plain_latex(words: str) -> str:
+    return "".join(LATEX.get(character, character) for character in words)

@@ -1,0 +1,99 @@
+"""What each argument of an encoding, a scaling or a temperature does, a sentence each.
+
+A name that means one thing wherever it occurs has its sentence here. A class that means something
+of its own by a name says so in its attribute `argument_help`, for its presets too.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from posenc.i18n import later
+
+HEAD_DIM = later("How many dimensions the queries and keys of a head have.")
+
+SHARED = {
+    "attention_factor": later(
+        "Multiplies the cosines and sines, so that logits grow by its square."
+    ),
+    "axes": later("How many coordinates a position has: 2 for the row and column of an image."),
+    "base": later("Sets the range of wavelengths: a larger base makes the slow waves longer."),
+    "beta": later("How fast the factor grows with the position."),
+    "beta_fast": later(
+        "Pairs that turn more often than this within the trained length keep their frequency."
+    ),
+    "beta_slow": later(
+        "Pairs that turn less often than this within the trained length are stretched in full."
+    ),
+    "dim": later("How many dimensions an embedding has."),
+    "encoding": later("The encoding whose logits are multiplied."),
+    "factor": later("How many times the trained length is to be covered."),
+    "factors": later("What the frequency of each pair is divided by."),
+    "floor_scale": later("After every so many positions the factor grows by a step."),
+    "heads": later("How many attention heads there are."),
+    "hidden": later("How many hidden units the small network has."),
+    "high_freq_factor": later(
+        "Pairs that turn more often than this within the trained length keep their frequency."
+    ),
+    "layout": later(
+        "Whether sines and cosines alternate (interleaved) or all sines come first (concat)."
+    ),
+    "long_factor": later(
+        "What the frequency of each pair is divided by in texts beyond the trained length."
+    ),
+    "low_freq_factor": later(
+        "Pairs that turn less often than this within the trained length are stretched in full."
+    ),
+    "mscale": later(
+        "For the numerator of DeepSeek's attention factor; used together with mscale_all_dim."
+    ),
+    "mscale_all_dim": later(
+        "For the denominator of DeepSeek's attention factor; used together with mscale."
+    ),
+    "order": later("Which axis each block of channels follows, in turn."),
+    "original_length": later("How long the texts of training were, in tokens."),
+    "pairing": later(
+        "Which channels turn together: neighbours (interleaved) or one of each half (halves)."
+    ),
+    "ramp": later(
+        "Whether pairs are blended by their index (dim) or by their number of turns (rotations)."
+    ),
+    "reach": later("The farthest distance told apart: all beyond count as this one."),
+    "rotary_dim": later("How many channels turn; all of them unless given."),
+    "rotated": later(
+        "Which channels turn if only some do: the first (leading) or the last (trailing)."
+    ),
+    "s": later("Multiplies the logarithm of the number of keys that the query sees."),
+    "scale": later("How fast the factor grows with the position."),
+    "scaling": later("How frequencies change for texts longer than those of training."),
+    "share": later("The part of the pairs that turns, the fastest first; the others stand still."),
+    "short_factor": later(
+        "What the frequency of each pair is divided by in texts up to the trained length."
+    ),
+    "std": later("The standard deviation of what is learned, as it is drawn before training."),
+    "temperature": later("What the logits of each query are multiplied by, given its position."),
+    "truncate": later("Whether the ends of the blended range are rounded outwards to whole pairs."),
+    "window": later("The height and width of the window in which tokens attend to each other."),
+}
+
+
+def sentences(**by_name: str) -> Mapping[str, str]:
+    """The attribute `argument_help` of a class: what its arguments do, by name."""
+    return MappingProxyType(by_name)
+
+
+def argument_help(kind: type, name: str) -> str:
+    """What the argument `name` of a class, or of its presets, does: English, to be translated.
+
+    Empty where nothing is known, as of a class of someone else.
+
+    >>> from posenc import FIRE, Learned
+    >>> argument_help(Learned, "length")
+    'The number of rows in the table, one for each position.'
+    >>> argument_help(FIRE, "heads")
+    'How many attention heads there are.'
+    """
+    for each in kind.__mro__:
+        own = vars(each).get("argument_help", {})
+        if name in own:
+            return own[name]
+    return SHARED.get(name, "")

@@ -1,0 +1,1 @@
+"""From text to encodings and back: names, expressions, files."""

@@ -1,0 +1,374 @@
+"""Expressions: read into the calls they are made of, made, and written back. No code runs."""
+
+import ast
+import dataclasses
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from threading import Lock
+from typing import Any, cast
+
+from posenc import scalings, temperatures
+from posenc.core.hints import fold, nearest, unknown_argument
+from posenc.encodings import AxialRoPE, catalogue
+from posenc.i18n import later, phrase, said
+from posenc.names.presets import readings
+
+Check = Callable[[str, dict[str, Any]], None]
+"""Raises if the arguments (by name) of something that an expression makes are not accepted."""
+
+PARSING = Lock()
+"""Python 3.11 counts the depth of all threads' trees together, and fails where two meet."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """A call of a class, or of one of its presets, with arguments by name.
+
+    An argument is a plain value, a tuple or a call again.
+
+    >>> call = called("RoPE(64, base=10000.0, scaling=NTK(4.0))")
+    >>> call.maker, list(call.arguments)
+    ('RoPE', ['dim', 'base', 'scaling'])
+    >>> str(call)
+    'RoPE(64, scaling=NTK(4.0))'
+    """
+
+    kind: type
+    preset: str | None
+    arguments: dict[str, Any]
+
+    @property
+    def maker(self) -> str:
+        """What is called: RoPE, or AxialRoPE.split."""
+        return ".".join(filter(None, (self.kind.__name__, self.preset)))
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """What is called, to be called."""
+        return getattr(self.kind, self.preset) if self.preset else self.kind
+
+    @property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """All that it could be given."""
+        return dict(_signature(self.function).parameters)
+
+    def given(self, **arguments: Any) -> "Call":
+        """The same call with other arguments."""
+        return dataclasses.replace(self, arguments=self.arguments | arguments)
+
+    def make(self, check: Check | None = None) -> Any:
+        """What the call returns; `check` sees the arguments of each part before it is made."""
+        given = {name: _made(value, check) for name, value in self.arguments.items()}
+        if check is not None:
+            check(self.kind.__name__, given)
+        bound = inspect.BoundArguments(_signature(self.function), cast(Any, given))
+        return self.function(*bound.args, **bound.kwargs)
+
+    def __str__(self) -> str:
+        return self.written()
+
+    def written(self, plain: Callable[[Any], str] = repr) -> str:
+        """The call as an expression, without arguments that are as they would be anyway."""
+        parts: list[str] = []
+        for name, parameter in self.parameters.items():
+            if name not in self.arguments or _equal(self.arguments[name], parameter.default):
+                continue
+            text = spelling(self.arguments[name], plain=plain)
+            named = parameter.default is not parameter.empty or parameter.kind is _BY_NAME
+            parts.append(f"{name}={text}" if named else text)
+        return f"{self.maker}({', '.join(parts)})"
+
+
+_BY_NAME = inspect.Parameter.KEYWORD_ONLY
+_signature = cache(inspect.signature)
+
+
+def called(expression: str) -> Call:
+    """The call that an expression is; nothing is made of it.
+
+    >>> called("AxialRoPE.mrope(16, sections=(4, 2, 2))").arguments
+    {'dim': 16, 'sections': (4, 2, 2)}
+    """
+    read = _parsed(expression)
+    if not isinstance(read, Call):
+        raise said(TypeError, "what is named must be an Encoding; got {given!r}", given=read)
+    return read
+
+
+def made(expression: str, *, check: Check | None = None) -> Any:
+    """What an expression spells, be it an encoding, a scaling, a temperature or a plain value.
+
+    `check` sees the arguments of each part before it is made.
+
+    >>> made("YaRN(4.0, 4096)").factor
+    4.0
+    """
+    try:
+        return _made(_parsed(expression), check)
+    except TypeError as error:
+        raise said(
+            ValueError, "expression must be one that can be made; got {error}", error=error
+        ) from error
+    except (RecursionError, MemoryError) as error:
+        raise said(ValueError, "expression must not be nested so deeply") from error
+
+
+def spelling(value: Any, *, plain: Callable[[Any], str] = repr) -> str:
+    """The shortest expression that spells a value: what is the default is left out.
+
+    `plain` says what is no encoding and no scaling.
+
+    >>> from posenc import RoPE
+    >>> spelling(RoPE(64, scaling=scalings.YaRN(4.0, 8192)))
+    'RoPE(64, scaling=YaRN(4.0, 8192))'
+    >>> spelling(AxialRoPE.split(64, axes=4))
+    'AxialRoPE.split(64, axes=4)'
+    """
+    if isinstance(value, Call):
+        return value.written(plain)
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return plain(value)
+    return call_of(value).written(plain)
+
+
+def call_of(value: Any) -> Call:
+    """The call that makes a value: of a preset where its fields are long tuples, else its class."""
+    if isinstance(value, AxialRoPE):
+        for preset, arguments in readings(value):
+            short = _shortened(Call(AxialRoPE, preset, arguments), value)
+            if short is not None:
+                return short
+    return class_call(value)
+
+
+def class_call(value: Any) -> Call:
+    """The call of its class that makes a value: its fields, without those it would have anyway."""
+    fields = [field for field in dataclasses.fields(value) if field.init]
+    given = {field.name: getattr(value, field.name) for field in fields}
+    whole = Call(type(value), None, given)
+    return _shortened(whole, value) or whole
+
+
+def _shortened(call: Call, value: Any) -> Call | None:
+    """The call without arguments that change nothing; None if it does not make the value at all."""
+    if not _makes(call, value):
+        return None
+    for name, parameter in call.parameters.items():
+        if name in call.arguments and parameter.default is not parameter.empty:
+            left = {key: given for key, given in call.arguments.items() if key != name}
+            fewer = dataclasses.replace(call, arguments=left)
+            usual = _equal(call.arguments[name], parameter.default)
+            call = fewer if usual or _makes(fewer, value) else call
+    return call
+
+
+def _makes(call: Call, value: Any) -> bool:
+    try:
+        return _equal(call.make(), value)
+    except Exception:  # it goes with another argument, or a class of someone's own refuses
+        return False
+
+
+def _equal(one: Any, other: Any) -> bool:
+    try:
+        return bool(one == other)
+    except Exception:  # arrays are equal or not in each of their entries
+        return False
+
+
+def presets(kind: type) -> list[str]:
+    """The names of the classmethods that make one of this kind.
+
+    >>> presets(AxialRoPE)[:2]
+    ['split', 'rope_vit']
+    """
+    return [
+        name
+        for name, value in vars(kind).items()
+        if isinstance(value, classmethod) and not name.startswith("_")
+    ]
+
+
+@cache  # to look through all installed packages takes longer than most of what is asked
+def makers() -> dict[str, type]:
+    """The classes that an expression may name."""
+    names: dict[str, type] = {kind.__name__: kind for kind in catalogue().values()}
+    for module in (scalings, temperatures):
+        names |= {name: kind for name, kind in vars(module).items() if _own(kind, module)}
+    return names
+
+
+@cache
+def spellings() -> dict[str, type]:
+    """Each class under its folded name, and under that of the list of encodings."""
+    listed = {fold(name): kind for name, kind in catalogue().items()}
+    return listed | {fold(name): kind for name, kind in makers().items()}
+
+
+def maker_named(name: str) -> type | None:
+    """The class that an expression means by `name`, however it is written.
+
+    >>> maker_named("transformer-xl").__name__, maker_named("t5").__name__, maker_named("print")
+    ('TransformerXL', 'T5Bias', None)
+    """
+    return spellings().get(fold(name))
+
+
+def _own(kind: Any, module: Any) -> bool:
+    return dataclasses.is_dataclass(kind) and getattr(kind, "__module__", "") == module.__name__
+
+
+def _parsed(expression: str) -> Any:
+    if "\0" in expression:  # which Python says in its own words, not always the same
+        raise said(ValueError, "expression must not have null characters in it")
+    try:
+        with PARSING:
+            tree = ast.parse(_joined(expression.strip()), mode="eval")
+        return _read(tree.body)
+    except SyntaxError as error:
+        raise said(
+            ValueError,
+            "expression must be Python; got {expression!r}: {why}",
+            expression=expression,
+            why=_of_python(error.msg),
+        ) from error
+    except (RecursionError, MemoryError) as error:
+        raise said(ValueError, "expression must not be nested so deeply") from error
+
+
+def _joined(expression: str) -> str:
+    """An expression whose first name is one word: transformer-xl(8, 64) has transformer_xl."""
+    name, bracket, rest = expression.partition("(")
+    return re.sub(r"(?<=\w)[- ]+(?=\w)", "_", name) + bracket + rest
+
+
+def _called(function: ast.expr) -> Call | None:
+    """What is called, without arguments: RoPE, AxialRoPE.split, pe.RoPE or posenc.RoPE."""
+    path: list[str] = []
+    while isinstance(function, ast.Attribute):
+        path.insert(0, function.attr)
+        function = function.value
+    if not isinstance(function, ast.Name):
+        return None
+    path = path if function.id in ("pe", "posenc") else [function.id, *path]
+    kind = maker_named(path[0]) if 1 <= len(path) <= 2 else None
+    if kind is None or (len(path) == 2 and path[1] not in presets(kind)):
+        return None
+    return Call(kind, path[1] if len(path) == 2 else None, {})
+
+
+def _read(node: ast.AST) -> Any:
+    match node:
+        case ast.Call(func=function) if (call := _called(function)) is not None:
+            return _bound(node, call)
+        case ast.Tuple() | ast.List():
+            return tuple(map(_read, node.elts))
+        case _:
+            try:
+                return ast.literal_eval(node)
+            except (ValueError, TypeError) as error:
+                raise _unreadable(node) from error
+
+
+def _unreadable(node: ast.AST) -> Exception:
+    """The error of a part that is no value and no call of ours, with what was probably meant."""
+    name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+    hint = nearest(name, makers())
+    template = later(
+        "expression must be made of encodings, scalings and plain values; got {part!r}"
+    )
+    if hint is not None:
+        template = later(
+            "expression must be made of encodings, scalings and plain values; got {part!r}; "
+            "did you mean {hint}?"
+        )
+    return said(ValueError, template, part=ast.unparse(node), hint=hint)
+
+
+def _bound(node: ast.Call, call: Call) -> Call:
+    values = [_read(item) for item in node.args]
+    named = _named(node, call.maker)
+    signature = _signature(call.function)
+    try:
+        signature.bind_partial(*values, **named)  # what is unknown is said before what is missing
+        bound = signature.bind(*values, **named)
+    except TypeError as error:
+        hints = [] if call.preset else list(_instead(call.kind, values, named))
+        unknown = [name for name in named if name not in signature.parameters]
+        if unknown and not hints:
+            raise unknown_argument(
+                call.maker, unknown[0], signature.parameters, kind=ValueError
+            ) from error
+        template = later("expression must be one that can be made; got {maker}: {error}")
+        if hints:
+            template = later(
+                "expression must be one that can be made; got {maker}: {error}; "
+                "did you mean {hint}?"
+            )
+        given = {"maker": call.maker, "error": _of_python(error), "hint": (*hints, None)[0]}
+        raise said(ValueError, template, **given) from error
+    return call.given(**bound.arguments)
+
+
+def _named(node: ast.Call, maker: str) -> dict[str, Any]:
+    """The arguments that are given by name: Python would refuse a name that is there twice."""
+    named: dict[str, Any] = {}
+    for word in node.keywords:
+        if word.arg is None:
+            raise said(
+                ValueError,
+                "expression must name each argument; got {part!r}",
+                part=f"**{ast.unparse(word.value)}",
+            )
+        if word.arg in named:
+            raise said(
+                ValueError,
+                "expression must be one that can be made; got {maker}: {error}",
+                maker=maker,
+                error=phrase("multiple values for argument {name}", name=repr(word.arg)),
+            )
+        named[word.arg] = _read(word.value)
+    return named
+
+
+def _instead(kind: type, values: list[Any], named: dict[str, Any]) -> Iterator[str]:
+    """Presets that would take what the class does not."""
+    for preset in presets(kind):
+        call = Call(kind, preset, {})
+        try:
+            bound = _signature(call.function).bind(*values, **named)
+        except TypeError:
+            continue
+        yield str(call.given(**bound.arguments))
+
+
+def _made(value: Any, check: Check | None) -> Any:
+    if isinstance(value, Call):
+        return value.make(check)
+    return tuple(_made(item, check) for item in value) if isinstance(value, tuple) else value
+
+
+PYTHONS = (
+    later("missing a required argument: {name}"),
+    later("got an unexpected keyword argument {name}"),
+    later("multiple values for argument {name}"),
+    later("too many positional arguments"),
+    later("invalid syntax"),
+    later("invalid syntax. Perhaps you forgot a comma?"),
+    later("'(' was never closed"),
+    later("unmatched ')'"),
+)
+"""What Python says most often of an expression; the rest is quoted as it is."""
+
+
+def _of_python(words: Any) -> Any:
+    """Python's own words, translatable where they are known."""
+    for template in PYTHONS:
+        start, named, _ = template.partition("{name}")
+        if named and str(words).startswith(start):
+            return phrase(template, name=str(words).removeprefix(start))
+        if str(words) == template:
+            return phrase(template)
+    return words

@@ -1,0 +1,363 @@
+"""Finding encodings: by name, as an expression, in a file, in a module, in a model's config."""
+
+import dataclasses
+import importlib
+import importlib.util
+import re
+import sys
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, cast
+
+from posenc import scalings
+from posenc.core.hints import did_you_mean, fold, nearest
+from posenc.core.mechanisms import Encoding
+from posenc.encodings import BUILTIN, AxialRoPE, RoPE, catalogue
+from posenc.i18n import LANGUAGES, said, translator
+from posenc.names.expressions import Check, made, maker_named, spelling, spellings
+
+TYPICAL: dict[str, Any] = {
+    "dim": 64,
+    "heads": 8,
+    "length": 512,
+    "axes": 2,
+    "reach": 16,
+    "window": (7, 7),
+}
+"""What is put into an encoding's required fields where it is asked for by name alone."""
+
+
+def example(kind: type[Encoding], **sizes: int) -> Encoding:
+    """One of this kind, of typical size; `sizes` are for those of its fields that are required.
+
+    >>> from posenc import ALiBi
+    >>> example(ALiBi).heads, example(ALiBi, heads=4, dim=8).heads
+    (8, 4)
+    """
+    wanted = TYPICAL | sizes
+    if kind is AxialRoPE:
+        return AxialRoPE.split(wanted["dim"])
+    given = {
+        field.name: wanted[field.name]
+        for field in dataclasses.fields(cast(Any, kind))
+        if field.init and _required(field) and field.name in wanted
+    }
+    try:
+        return kind(**given)
+    except TypeError as error:
+        raise ValueError(
+            f"{kind.__name__} must be given as a value, not by name: {error}"
+        ) from error
+
+
+def shared(total: int, like: tuple[int, ...]) -> tuple[int, ...]:
+    """So many pairs in the proportions of `like`; the first has what is left over.
+
+    >>> shared(64, (2, 3, 3)), shared(10, (1, 1, 1))
+    ((16, 24, 24), (4, 3, 3))
+    """
+    later = [total * part // sum(like) for part in like[1:]]
+    return total - sum(later), *later
+
+
+def _mrope(dim: int) -> Encoding:
+    """M-RoPE in Qwen2-VL's proportions: 2 of 8 pairs for time, 3 for height, 3 for width."""
+    return AxialRoPE.mrope(dim, sections=shared(dim // 2, (2, 3, 3)))
+
+
+def _longrope(dim: int) -> Encoding:
+    """LongRoPE with factors from 1 to 4: those of models were searched, a pair at a time."""
+    pairs = dim // 2
+    factors = tuple(round(1 + 3 * i / max(1, pairs - 1), 2) for i in range(pairs))
+    return RoPE(dim, scaling=scalings.LongRoPE((1.0,) * pairs, factors, 4096, factor=4.0))
+
+
+VARIANTS: dict[str, Callable[[int], Encoding]] = {
+    "interpolation": lambda dim: RoPE(dim, scaling=scalings.Interpolation(4.0)),
+    "ntk": lambda dim: RoPE(dim, scaling=scalings.NTK(4.0)),
+    "dynamic-ntk": lambda dim: RoPE(dim, scaling=scalings.DynamicNTK(4.0, 4096)),
+    "yarn": lambda dim: RoPE(dim, scaling=scalings.YaRN(4.0, 4096)),
+    "llama3": lambda dim: RoPE(dim, base=500_000.0, scaling=scalings.Llama3(8.0, 8192)),
+    "p-rope": lambda dim: RoPE(dim, scaling=scalings.Proportional(0.25)),
+    "mrope": _mrope,
+}
+"""Names for RoPE with a typical scaling, and for M-RoPE."""
+SCALED = VARIANTS | {"longrope": _longrope}
+"""The same and LongRoPE, which has a factor for each pair: its dim cannot be changed afterwards."""
+
+FILES = (".json", ".py", ".txt", ".toml", ".yaml", ".yml", ".csv", ".safetensors", ".bin", ".pt")
+"""How names end that people give to files."""
+SYNONYMS = (
+    ("embedding", "encoding"),
+    ("encoding", "embedding"),
+    ("position", "positional"),
+    ("埋め込み", "エンコーディング"),
+    ("编码", "嵌入"),
+    ("編碼", "嵌入"),
+)
+"""Words of titles for which others are as common."""
+IMPORT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", re.ASCII)
+"""package.module:name"""
+CODE = re.compile(r"[A-Za-z_][\w.-]*\(", re.ASCII)
+"""How a call begins."""
+
+
+def known_name(what: str) -> str | None:
+    """The name in the list of encodings that `what` is a spelling of; None if there is none.
+
+    Case, hyphens, underscores and spaces do not count; names of classes and of scalings, and titles
+    in four languages, are names too.
+
+    >>> known_name("Transformer_XL"), known_name("T5Bias"), known_name("旋转位置编码")
+    ('transformer-xl', 't5', 'rope')
+    """
+    return _spellings().get(fold(what))
+
+
+@cache  # to look through all installed packages takes longer than most of what is asked
+def _spellings() -> dict[str, str]:
+    """Each name in the list of encodings under all its spellings, folded."""
+    listed = {kind: name for name, kind in catalogue().items()}
+    others = {folded: listed[kind] for folded, kind in spellings().items() if kind in listed}
+    return _titles() | others | {fold(name): name for name in SCALED}
+
+
+def _titles() -> dict[str, str]:
+    """The titles of our encodings in four languages and the classes of scalings, folded."""
+    kinds: dict[str, Any] = dict(BUILTIN)
+    for name, make in SCALED.items():
+        scaling = getattr(make(64), "scaling", None)
+        kinds |= {} if scaling is None else {name: type(scaling)}
+    titles = {fold(kind.__name__): name for name, kind in kinds.items()}
+    for lang in LANGUAGES:
+        t = translator(lang)
+        titles |= {fold(t(kind.about.title)): name for name, kind in kinds.items()}
+    for word, other in SYNONYMS:
+        titles = {title.replace(word, other): name for title, name in titles.items()} | titles
+    return {fold("正弦位置编码"): "sinusoidal"} | titles
+
+
+def found(what: str, **sizes: int) -> dict[str, Encoding]:
+    """The encodings that `what` names, each with a name of its own.
+
+    `what` is one of our names, an expression such as RoPE(64, scaling=YaRN(4, 8192)),
+    package.module:name, or a model's config.json (its path or its text). `sizes` (dim, length,
+    heads) are for names only: what else is given has its own.
+
+    >>> found("RoPE", dim=8)["rope"].dim
+    8
+    >>> found("ALiBi(4)")
+    {'ALiBi(4)': ALiBi(heads=4, ...)}
+    """
+    name = known_name(what)
+    if name in SCALED:
+        return {name: SCALED[name]((TYPICAL | sizes)["dim"])}
+    if name is not None:
+        return {name: example(catalogue()[name], **sizes)}
+    text = is_config_text(what)
+    expression, imported = "(" in what and not text, IMPORT.fullmatch(what) is not None
+    if not (expression or text):
+        _check_file(what)
+    if not (expression or imported or text or what.endswith(".json")):
+        raise _unnamed(what)
+    if sizes:
+        raise ValueError(
+            f"{', '.join(sizes)} must be left out for what has its own size; got {what!r}"
+        )
+    if expression:
+        return {what: spelled(what)}
+    return _imported(what) if imported else _configured(what)
+
+
+def _imported(what: str) -> dict[str, Encoding]:
+    module, _, name = what.partition(":")
+    try:
+        given = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"an encoding must be importable; got {what!r}: {error}") from error
+    return {what: encoding_value(given)}
+
+
+def _configured(what: str) -> dict[str, Encoding]:
+    from posenc.interop import read_config
+
+    model = read_config(what)
+    source = model.model_type if is_config_text(what) else what
+    return {f"{source}: {encoding}": encoding for encoding in dict.fromkeys(model.layers)}
+
+
+def is_sentence(what: str) -> bool:
+    """Whether `what` can only be a sentence: nothing that names an encoding, nor nearly so.
+
+    >>> is_sentence("the dog bit the man"), is_sentence("rop"), is_sentence("missing/config.json")
+    (True, False, False)
+    """
+    return may_be_sentence(what) and (len(what.split()) > 1 or not _near(what))
+
+
+def may_be_sentence(what: str) -> bool:
+    """Whether `what` names no encoding and has not the form of a call, a config or an import.
+
+    >>> may_be_sentence("rop"), may_be_sentence("RoPE(64, theta=1)"), may_be_sentence("confg.json")
+    (True, False, False)
+    """
+    called = CODE.match(what) or maker_named(what.partition("(")[0])
+    if known_name(what) or called or is_config_text(what):
+        return False
+    return len(what.split()) > 1 or not (_is_path(what) or IMPORT.fullmatch(what))
+
+
+@contextmanager
+def hinting_tokens(what: str) -> Generator[None]:
+    """Let the error of a name that may be a sentence say which argument takes one."""
+    try:
+        yield
+    except ValueError as error:
+        if not may_be_sentence(what):
+            raise
+        raise ValueError(f"{error}; a sentence is given by tokens={what!r}") from error
+
+
+def is_config_text(what: str) -> bool:
+    """Whether `what` is the text of a config.json rather than its path: it begins with a brace."""
+    return what.lstrip().startswith("{")
+
+
+def _near(what: str) -> str | None:
+    near = nearest(what, _spellings())
+    return None if near is None else _spellings()[near]
+
+
+def _unnamed(what: str) -> ValueError:
+    near = _near(what)
+    if near is not None:
+        return ValueError(
+            f"no encoding is called {what!r}{did_you_mean(near)} `posenc list` shows every name"
+        )
+    return ValueError(
+        f"no encoding is called {what!r}; give a name (`posenc list` shows every one), an "
+        "expression such as RoPE(64, base=5e5), a config.json or package.module:name"
+    )
+
+
+def _is_path(what: str) -> bool:
+    return what.endswith(FILES) or "/" in what or "\\" in what
+
+
+def _check_file(what: str) -> None:
+    """Say that a path must be that of a config.json that exists."""
+    if not _is_path(what):
+        return
+    path = Path(what)
+    if path.is_dir():
+        raise ValueError(f"{what} is a directory; give the config.json in it")
+    if not path.is_file():
+        near = nearest(path.name, (each.name for each in path.parent.glob("*.json")))
+        hint = did_you_mean(None if near is None else str(path.with_name(near)))
+        raise ValueError(f"no such file: {what}{hint}")
+    if what.endswith(".py"):
+        raise ValueError(
+            f"{what} is Python: `--load {what}` on the command line or posenc.names.resolve.loaded "
+            "read it"
+        )
+    if not what.endswith(".json"):
+        raise ValueError(f"a model's config must be a .json file; got {what}")
+
+
+def one(what: Any, **sizes: int) -> Encoding:
+    """The one encoding that is given, or named as in `found`.
+
+    >>> one("alibi(4)").heads
+    4
+    """
+    if isinstance(what, Encoding):
+        return what
+    if not isinstance(what, str | PathLike):
+        raise TypeError(
+            "encoding must be an Encoding (pe.adapt makes one of other code), a name, an "
+            f"expression or a config.json; got {what!r}"
+        )
+    values = list(found(fspath(cast("str | PathLike[str]", what)), **sizes).values())
+    if len(values) > 1:
+        several = " and ".join(map(spelling, values))
+        raise ValueError(f"encoding must be one; got {what}, which has {several}")
+    return values[0]
+
+
+def refuse_unused(sizes: Mapping[str, int], *encodings: Encoding) -> None:
+    """Say that a size must be left out where none of these encodings has it."""
+    unused = [name for name in sizes if not any(hasattr(each, name) for each in encodings)]
+    if unused:
+        kinds = " or ".join(dict.fromkeys(type(each).__name__ for each in encodings))
+        raise ValueError(
+            f"{' and '.join(unused)} must be left out: there is none in {kinds}; got "
+            + ", ".join(f"{name}={sizes[name]}" for name in unused)
+        )
+
+
+def spelled(expression: str, *, check: Check | None = None) -> Encoding:
+    """The encoding that a Python expression spells: what `repr` prints, or a preset. No code runs.
+
+    `check` sees the arguments of each part before it is made.
+
+    >>> spelled("RoPE(64, scaling=YaRN(4, 8192))").scaling.factor
+    4
+    >>> spelled("AxialSinusoidal.mae(16)").layout
+    'concat'
+    """
+    return encoding_value(made(expression, check=check))
+
+
+def loaded(path: str | Path) -> dict[str, Encoding]:
+    """The encodings in a file: values by their names, and classes that need no more than sizes."""
+    path = Path(path)
+    spec = importlib.util.spec_from_file_location(f"posenc_loaded_{path.stem}", path)
+    if spec is None or spec.loader is None or not path.exists():
+        raise ValueError(f"file must be a Python file that exists; got {path}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look for the names of annotations
+    try:
+        spec.loader.exec_module(module)
+    except KeyboardInterrupt:  # the reader has had enough: that is no fault of the file
+        raise
+    except BaseException as error:  # it may even call sys.exit
+        told = f"{type(error).__name__}: {error}"
+        raise ValueError(f"file must run; got {path}, which ends with {told}") from error
+    values = {name: value for name, value in vars(module).items() if not name.startswith("_")}
+    mine = {
+        name: encoding_value(value)
+        for name, value in values.items()
+        if isinstance(value, Encoding)
+        or (
+            isinstance(value, type)
+            and issubclass(value, Encoding)
+            and value.__module__ == spec.name
+        )
+    }
+    if not mine:
+        raise ValueError(f"file must hold an encoding; got {path}, which has none")
+    return mine
+
+
+def encoding_value(given: Any) -> Encoding:
+    """What is given, if it is an encoding, or one of typical size of what is a class of them."""
+    if isinstance(given, type) and issubclass(given, Encoding):
+        return example(given)
+    if isinstance(given, scalings.Scaling):
+        raise said(
+            TypeError,
+            "what is named must be an Encoding; got {given!r}; did you mean "
+            "RoPE(64, scaling={given!r})?",
+            given=given,
+        )
+    if not isinstance(given, Encoding):
+        raise said(TypeError, "what is named must be an Encoding; got {given!r}", given=given)
+    return given
+
+
+def _required(field: Any) -> bool:
+    missing = dataclasses.MISSING
+    return field.default is missing and field.default_factory is missing

@@ -1,0 +1,122 @@
+"""Labels and titles in the room that they have: turned, thinned out or wrapped by their measure."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.font_manager import FontProperties
+
+from posenc.plot.fonts import Lettering, wrapped
+
+LEADING = 1.3
+"""The height of a line of text, in sizes of its letters."""
+
+
+class Ruler:
+    """Measures text on a page, in pixels."""
+
+    def __init__(self, page: Any, fonts: list[str], size: float, title_size: float):
+        self._renderer: Any = page.canvas.get_renderer()
+        self._fonts = {
+            name: FontProperties(family=fonts, size=points)
+            for name, points in (("label", size), ("title", title_size))
+        }
+        self._known: dict[tuple[str, str], float] = {}
+        self.line = LEADING * size * page.dpi / 72
+
+    def width(self, text: str, what: str = "label") -> float:
+        """How wide a label or a title is."""
+        if (text, what) not in self._known:
+            found = self._renderer.get_text_width_height_descent(text, self._fonts[what], False)
+            self._known[text, what] = float(found[0])
+        return self._known[text, what]
+
+
+def arrangement(
+    widths: Sequence[float], line: float, pitch: float, *, may_turn: bool = True
+) -> tuple[int, bool]:
+    """Every how many labels are shown, and whether on end: level if they fit, all of them if any.
+
+    `pitch` is how far one label is from the next, `line` how high a line of them is.
+
+    >>> arrangement([20, 30, 20], 12, 40), arrangement([20, 60, 20], 12, 40)
+    ((1, False), (1, True))
+    >>> arrangement([60, 60, 60], 12, 40, may_turn=False), arrangement([60] * 50, 12, 5)
+    ((2, False), (3, True))
+    """
+    gap = line / 3
+    level = next(
+        (
+            step
+            for step in range(1, len(widths))
+            if all(
+                (a + b) / 2 + gap <= step * pitch
+                for a, b in zip(widths[::step], widths[step::step], strict=False)
+            )
+        ),
+        max(1, len(widths)),
+    )
+    on_end = max(1, math.ceil(line / pitch))
+    return (on_end, True) if may_turn and on_end < level else (level, False)
+
+
+class Labels:
+    """The labels of an axis' steps, below or beside it; beside, tokens have their numbers too."""
+
+    def __init__(self, axes: Axes, labels: tuple[str, ...], letters: Lettering, *, beside: bool):
+        self._axes, self._beside = axes, beside
+        self._axis: Any = axes.yaxis if beside else axes.xaxis
+        self._numbers = all(label.lstrip("-").isdigit() for label in labels)
+        shown = map(letters.label, labels)
+        if not beside:
+            self._texts = [text or str(i) for i, text in enumerate(shown)]
+        elif self._numbers:
+            self._texts = list(shown)
+        else:
+            self._texts = [f"{text}  {i}".strip() for i, text in enumerate(shown)]
+        self._step, self._turned = 0, False
+        self._axis.set_tick_params(length=0)
+
+    def arrange(self, ruler: Ruler, room: float | None = None, *, settled: bool = False) -> bool:
+        """Show those that fit, in so many pixels or those of the axes; whether that is news.
+
+        When the page is `settled` labels may still be left out, but take no more room.
+        """
+        pitch = self._pitch() if room is None else room / len(self._texts)
+        if self._beside:
+            step, turned = max(1, math.ceil(ruler.line / pitch)), False
+        else:
+            widths = [ruler.width(text) for text in self._texts]
+            step, turned = arrangement(widths, ruler.line, pitch, may_turn=not self._numbers)
+        if settled and (turned != self._turned or step < self._step):
+            return False
+        news = (step, turned) != (self._step, self._turned)
+        if news:
+            self._step, self._turned = step, turned
+            named = range(0, len(self._texts), step)
+            self._axis.set_ticks(list(named), [self._texts[i] for i in named])
+            self._axis.set_tick_params(rotation=90 if turned else 0)
+        return news
+
+    def _pitch(self) -> float:
+        (x0, y0), (x1, y1) = self._axes.transData.transform([(0, 0), (1, 1)])
+        return max(abs(y1 - y0) if self._beside else abs(x1 - x0), 1e-3)
+
+
+class Title:
+    """The title of a panel, no wider than the panel."""
+
+    def __init__(self, axes: Axes, text: str, letters: Lettering, *, pad: float | None = None):
+        self._axes, self._text, self._pad = axes, letters.text(text), pad
+
+    def arrange(self, ruler: Ruler, room: float | None = None, *, settled: bool = False) -> bool:
+        """Wrap it to so many pixels, or to the width of the axes; whether that is news."""
+        if settled:
+            return False
+        room = self._axes.get_window_extent().width if room is None else room
+        text = wrapped(self._text, max(room, 6 * ruler.line), lambda s: ruler.width(s, "title"))
+        news = text != self._axes.get_title(loc="left")
+        if news:
+            self._axes.set_title(text, loc="left", pad=self._pad)
+        return news

@@ -1,0 +1,94 @@
+"""How much room panels want, and where they stand on the page."""
+
+import math
+from typing import Any
+
+from posenc.core import rules
+from posenc.plot.fonts import breadth
+from posenc.plot.lines import DIALS_IN_A_ROW, legend_rows
+from posenc.views import Dials, Image, Panel, View
+
+WIDTHS = {1: 8.0, 2: 11.0, 3: 13.5, 4: 14.0}
+"""Inches of a page with so many columns, where the panels do not want less."""
+
+
+def columns_of(view: View) -> int:
+    """Columns of panels on the page."""
+    return max(1, min(view.columns, len(view.panels), max(WIDTHS)))
+
+
+def width_of(view: View) -> float:
+    """Inches that the page is wide: as each of its columns wants, within bounds."""
+    columns = columns_of(view)
+    wanted = [_square(panel) + 1.2 if _is_square(panel) else 99.0 for panel in view.panels]
+    return max(5.5, min(WIDTHS[columns], columns * max(wanted) + 0.8))
+
+
+def heights_of(view: View) -> list[float]:
+    """Inches that each row of panels wants: as much as the tallest in it."""
+    columns = columns_of(view)
+    wide = width_of(view) / columns
+    wanted = [_height(panel, wide, alone=len(view.panels) == 1) for panel in view.panels]
+    return [max(wanted[i : i + columns]) for i in range(0, len(wanted), columns)]
+
+
+def _height(panel: Panel, wide: float, *, alone: bool) -> float:
+    if isinstance(panel, Dials):
+        return 0.4 + 1.75 * -(-len(panel.names) // DIALS_IN_A_ROW)
+    if not isinstance(panel, Image):
+        return 3.3 + 0.18 * _legend_rows(panel, wide)
+    if panel.square:
+        return min(_square(panel), wide - 1.2) + 0.8
+    return min(0.32 * panel.values.shape[0], 6.5 if alone else 4.0) + 0.8
+
+
+def _legend_rows(panel: Any, wide: float) -> int:
+    """Rows that the names of lines take below a panel."""
+    names = [item.name for item in (*panel.lines, *panel.marks)]
+    return legend_rows(names, wide - 1) if len(names) > 1 else 0
+
+
+def _is_square(panel: Panel) -> bool:
+    return isinstance(panel, Image) and panel.square
+
+
+def _square(panel: Any) -> float:
+    """Inches of a side of a square image: cells as wide as their labels, within bounds."""
+    longest = max(map(breadth, panel.columns.labels or ("",)))
+    cell = min(max(0.36, 0.12 + 0.07 * longest), 0.6)
+    return min(max(2.2, cell * max(panel.values.shape)), 5.0)
+
+
+def least_of(view: View, own: tuple[float, float]) -> tuple[float, float]:
+    """Inches of the smallest page that can be read, for what would take its `own` size.
+
+    Squares shrink by the shorter side, and with them the room for their labels.
+    """
+    part = 0.7 if any(map(_is_square, view.panels)) else 0.5
+    width, height = (math.ceil(10 * part * side) / 10 for side in own)
+    return width, height
+
+
+def given_size(size: Any, least: tuple[float, float] = (1.0, 1.0)) -> tuple[float, float] | None:
+    """Inches (width, height), out of a pair or of text such as 8x4.5.
+
+    >>> given_size("8x4.5")
+    (8.0, 4.5)
+    """
+    if size is None:
+        return None
+    try:
+        width, height = size.lower().split("x") if isinstance(size, str) else size
+        width, height = float(width), float(height)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"size must be inches as WIDTHxHEIGHT, such as 8x4.5; got {size!r}"
+        ) from None
+    for side in (width, height):
+        rules.real("each side of size", side, least=1, most=100)
+    if width < least[0] or height < least[1]:
+        raise ValueError(
+            f"size must be at least {least[0]:g}x{least[1]:g} for what is shown; "
+            f"got {width:g}x{height:g}"
+        )
+    return width, height
