@@ -312,6 +312,20 @@ def test_gemma_4_has_wide_heads_of_which_a_quarter_of_the_pairs_turns():
     assert found.layers[6] == pe.RoPE(16, pairing="halves")
 
 
+@pytest.mark.parametrize(
+    "fields", [{}, {"layer_types": ["sliding_attention"] * 8}, {"layer_types": ["local"] * 8}]
+)
+@pytest.mark.parametrize("name", ["gemma4_text", "gemma4_unified_text", "embedding_gemma2_text"])
+def test_the_last_layer_of_gemma_4_is_global_whatever_the_file_says(name, fields):
+    found = pe.read_config(model(name, 8, head_dim=16, global_head_dim=32, **fields))
+    assert found.layers[7].dim == 32
+    assert found.layers[6].dim == 16
+    assert found.parts[7] == "full_attention"
+    kind = fields.get("layer_types", [None])[-1]
+    note = f"the last layer is global in {name}, though layer_types says {kind!r}"
+    assert (note in found.notes) == bool(fields)
+
+
 def test_llama_4_rotates_three_of_four_layers_and_tempers_the_fourth():
     text = without(model("llama4_text", 8, head_dim=16, rope_theta=5e5), "model_type")
     found = pe.read_config({"model_type": "llama4", "text_config": text})
@@ -335,6 +349,8 @@ def test_no_rope_layers_are_those_with_rope():
         (model("cohere2", 5, sliding_window_pattern=2), [1e4, None, 1e4, None, 1e4]),
         (model("exaone4", 5, sliding_window_pattern="LLG"), [1e4, 1e4, None, 1e4, None]),
         (model("exaone4", 5, sliding_window=None), [1e4] * 5),
+        (model("beam", 8), [1e4] * 5 + [None, 1e4, None]),
+        (model("beam", 2, layer_types=["sliding_attention"] * 2), [1e4, 1e4]),
         (model("qwen3_next", 4, head_dim=16), [None] * 3 + [1e4]),
         (model("bamba", 3, attn_layer_indices=[1]), [None, 1e4, None]),
         (model("granite_swa", 3, layer_rope_theta=[1e4, 0, 5e5]), [1e4, None, 5e5]),

@@ -84,7 +84,7 @@ def test_all_that_an_expression_may_name_gives_hints():
     "function",
     [
         *(f for f in (getattr(pe, name) for name in pe.__all__) if inspect.isfunction(f)),
-        *(pe.adapt.rotary, pe.adapt.additive, pe.adapt.bias, pe.Schedule, pe.Schedule.of),
+        *(pe.adapt.rotary, pe.adapt.additive, pe.adapt.bias),
         *(AddPositions, BiasLogits, RotateQK, ScoreQK),
     ],
 )

@@ -73,7 +73,7 @@ BUILT = {
     pe.Shaw: {"values": JUNK},
     pe.TransformerXL: {"features": SMALL, "base": JUNK, "std": JUNK},
 }
-VALUES = {  # scalings, temperatures and schedules: every field is fed junk
+VALUES = {  # scalings and temperatures: every field is fed junk
     pe.Interpolation: 1,
     pe.NTK: 1,
     PerPair: 2,
@@ -87,7 +87,6 @@ VALUES = {  # scalings, temperatures and schedules: every field is fed junk
     pe.LogN: 1,
     pe.SSMax: 1,
     pe.Tempered: 2,
-    pe.Schedule: 1,
 }
 
 

@@ -21,7 +21,7 @@ LAYERS = [  # each may import from the ones before it
     {"core"},
     {"scalings"},
     {"encodings"},
-    {"schedules", "temperatures"},
+    {"temperatures"},
     {"interop"},
     {"names"},
     {"adapt", "checks", "explanation"},

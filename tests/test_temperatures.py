@@ -46,31 +46,9 @@ def test_tempered_logits_are_multiplied_row_by_row(rng):
     assert factors[1, 0] > factors[0, 3] > 1
 
 
-def test_schedules_are_data():
-    local, everywhere = pe.RoPE(8), pe.NoPE()
-    for model, expected in [
-        ("llama4", "RRRNRRRN"),
-        ("smollm3", "RRRNRRRN"),
-        ("cohere2", "RRRNRRRN"),
-        ("gemma3", "RRRRRNRR"),
-        ("gemma4", "RRRRRNRR"),
-        ("modernbert", "NRRNRRNR"),
-    ]:
-        schedule = pe.Schedule.of(model, 8, local=local, everywhere=everywhere)
-        assert "".join("R" if layer == local else "N" for layer in schedule) == expected
-        assert len(schedule) == 8
-
-
 @pytest.mark.parametrize(
     ("work", "message"),
     [
-        (
-            lambda: pe.Schedule.of("gpt", 4, local=pe.NoPE(), everywhere=pe.NoPE()),
-            "model must be 'llama4' or",
-        ),
-        (lambda: pe.Schedule((pe.NoPE(),))[1], "layer must be one of 0 .. 0; got layer=1"),
-        (lambda: pe.Schedule(()), "layers must be a tuple of encodings; got layers="),
-        (lambda: pe.Schedule((None,)), "each of layers must be an Encoding; got None"),
         (lambda: pe.Tempered(pe.NoPE(), 2.0), "temperature must be a Temperature; got 2.0"),
         (
             lambda: pe.LogN(1),

@@ -59,7 +59,6 @@ if _typing.TYPE_CHECKING:  # for readers and type checkers; see __getattr__
         Scaling,
         YaRN,
     )
-    from posenc.schedules import Schedule
     from posenc.temperatures import (
         Llama4Temperature,
         LogN,
@@ -104,7 +103,6 @@ __all__ = [
     "SSMax",
     "Sandwich",
     "Scaling",
-    "Schedule",
     "Scores",
     "Shaw",
     "Sinusoidal",
@@ -143,7 +141,7 @@ __all__ = [
     "show",
 ]
 
-_MODULES = ("adapt", "checks", "encodings", "interop", "schedules", "torch", "views")
+_MODULES = ("adapt", "checks", "encodings", "interop", "torch", "views")
 _HOMES = {
     "core.about": "About Traits",
     "checks": "Report check",
@@ -162,7 +160,6 @@ _HOMES = {
         "packed randomised"
     ),
     "scalings": "DynamicNTK Interpolation Llama3 LongRoPE NTK Proportional Scaling YaRN",
-    "schedules": "Schedule",
     "temperatures": "Llama4Temperature LogN MinistralTemperature SSMax Temperature Tempered",
     "explanation": "Explanation demonstrate explain",
 }

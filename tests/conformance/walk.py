@@ -208,6 +208,18 @@ def _config_class(model: Model, name: str) -> Any:
     return next((kind for kind in kinds if inspect.isclass(kind)), None)
 
 
+@cache
+def config_classes() -> dict[str, Any]:
+    """The class of each model type, the text parts of larger models included."""
+    classes: dict[str, Any] = {}
+    for path in sorted(MODELS.glob("*/configuration_*.py")):
+        module = importlib.import_module(f"transformers.models.{path.parent.name}.{path.stem}")
+        for kind in vars(module).values():
+            if inspect.isclass(kind) and kind.__module__ == module.__name__:
+                classes.setdefault(getattr(kind, "model_type", ""), kind)
+    return classes
+
+
 def layer_types(config: Any) -> list[str | None]:
     """The kinds of layers that rotate in their own way; None where all do it alike."""
     rope = getattr(config, "rope_parameters", None)

@@ -44,8 +44,9 @@ class RotaryConvention:
     every_field: str = "sliding_window_pattern"
     global_first: bool = False
     """Whether counting starts with a global layer (ModernBERT)."""
-    global_last: bool = False
-    """Whether the last layer is global whatever the count says (Gemma 4)."""
+    global_last: Literal["counted", "always"] | None = None
+    """Whether the last layer is global whatever the count says (Beam), or whatever the file's
+    `layer_types` says as well (Gemma 4)."""
     others: str = "sliding_attention"
     """The type of the layers between."""
     local_scaled: bool = False
@@ -170,7 +171,7 @@ _ROTARY: tuple[tuple[RotaryConvention, str], ...] = (
     (_C(every=4, every_field="global_attn_every_n_layers", without=_FULL), "afmoe"),
     (_C(every=5, without=_FULL), "kolibri1"),
     (_C(without=_FULL, needs=("layer_types",)), "flint"),
-    (_C(every=6, without=_FULL), "beam"),
+    (_C(every=6, global_last="counted", without=_FULL), "beam"),
     (_C(base=500_000.0, needs=("layer_rope_theta",)), "muse_spark_text"),
     (_C(needs=("layer_rope_theta",)), "muse_glimmer_text"),
     (_C(base=1_000_000.0, local_base=10_000.0, every=6), "gemma3_text t5gemma2_text"),
@@ -181,7 +182,7 @@ _ROTARY: tuple[tuple[RotaryConvention, str], ...] = (
             base=1_000_000.0,
             local_base=10_000.0,
             every=6,
-            global_last=True,
+            global_last="always",
             global_head_dim=512,
             parameters={"rope_type": "proportional", "partial_rotary_factor": 0.25},
         ),
@@ -192,7 +193,7 @@ _ROTARY: tuple[tuple[RotaryConvention, str], ...] = (
             base=1_000_000.0,
             local_base=10_000.0,
             every=6,
-            global_last=True,
+            global_last="always",
             global_head_dim=512,
         ),
         "embedding_gemma2_text",

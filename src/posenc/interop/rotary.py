@@ -73,6 +73,13 @@ def layer_types(fields: Fields, convention: RotaryConvention) -> list[str]:
                 raise said(
                     TypeError, "each of layer_types must be a string; got {kind!r}", kind=kind
                 )
+        if convention.global_last == "always" and listed[-1] != "full_attention":
+            fields.add_note(
+                "the last layer is global in {model}, though layer_types says {kind!r}",
+                model=fields.model_type,
+                kind=listed[-1],
+            )
+            listed = [*listed[:-1], "full_attention"]
         return listed
     return _counted(fields, convention, count)
 
