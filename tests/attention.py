@@ -34,7 +34,7 @@ import torch
 from torch import Tensor
 
 import posenc as pe
-from posenc.core.mechanisms import Bias, bias_of, grouped, logits
+from posenc.core.mechanisms import Bias, compute_bias, logits, grouped
 from posenc.torch import attend
 from posenc.torch.attention.call import Call, called
 from posenc.torch.attention.dense import EVERY, along, weighed
@@ -142,7 +142,7 @@ def logit_error(call: Call, part: Call, u: float, *, folded: bool) -> Tensor:
     else:
         error = roundings(dim + 16) * u * abs(call.scale) * lengths * keys
     if isinstance(encoding, Bias) and not isinstance(encoding, pe.NoPE):
-        bias = bias_of(encoding, part.q_pos, part.k_pos, call.params, heads=call.q.shape[1])
+        bias = compute_bias(encoding, part.q_pos, part.k_pos, call.params, heads=call.q.shape[1])
         bias = bias if bias.ndim == 4 else bias[None]
         rounded = max(u, UNIT[str(bias.dtype).removeprefix("torch.")])
         if isinstance(encoding, EXACT):

@@ -122,8 +122,8 @@ def test_a_tempered_encoding_claims_what_is_left_and_the_doctor_agrees(encoding)
 def test_a_tempered_encoding_depends_on_the_length_as_its_own_does():
     rope = pe.RoPE(8, scaling=pe.DynamicNTK(2.0, 16))
     tempered = pe.Tempered(rope, pe.LogN(16))
-    assert not tempered.settled
+    assert not tempered.fits_any_length
     assert tempered.at(64) == pe.Tempered(rope.at(64), pe.LogN(16))
-    assert tempered.at(64).settled
-    assert pe.Tempered(pe.RoPE(8), pe.LogN(16)).settled
+    assert tempered.at(64).fits_any_length
+    assert pe.Tempered(pe.RoPE(8), pe.LogN(16)).fits_any_length
     assert pe.ALiBi(2).at(9) == pe.ALiBi(2)

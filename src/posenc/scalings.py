@@ -28,7 +28,7 @@ class Scaling(ABC):
         """What cosines and sines are multiplied by: logits grow by its square."""
         return 1.0
 
-    keys_can_be_cached: bool = True
+    fits_any_length: bool = True
     """Whether a rotated key stays right as the text grows."""
     about: About = About()
     """Its paper, the models that have it, and what no check can measure."""
@@ -112,7 +112,7 @@ class DynamicNTK(Scaling):
 
     factor: float
     original_length: int
-    keys_can_be_cached: bool = field(default=False, init=False, repr=False)
+    fits_any_length: bool = field(default=False, init=False, repr=False)
 
     about = About(
         title=later("dynamic NTK scaling"),
@@ -300,7 +300,7 @@ class LongRoPE(Scaling):
     original_length: int
     factor: float | None = field(default=None, kw_only=True)
     attention_factor: float | None = field(default=None, kw_only=True)
-    keys_can_be_cached: bool = field(default=False, init=False, repr=False)
+    fits_any_length: bool = field(default=False, init=False, repr=False)
 
     about = About(
         title=later("LongRoPE scaling"),

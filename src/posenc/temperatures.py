@@ -15,8 +15,16 @@ from posenc.core import rules
 from posenc.core.about import Traits
 from posenc.core.arrays import Array, Dtype, cast, clip, has_float64, host, namespace, working
 from posenc.core.hints import hint_arguments
-from posenc.core.mechanisms import Encoding, Params, Rotary, Scores, logits, result_dtype, settled
-from posenc.core.positions import LIMIT, as_arrays, ranked
+from posenc.core.mechanisms import (
+    Encoding,
+    Params,
+    Rotary,
+    Scores,
+    at_length_of,
+    logits,
+    result_dtype,
+)
+from posenc.core.positions import LIMIT, as_arrays, as_positions
 from posenc.encodings.nope import NoPE
 from posenc.i18n import said
 
@@ -30,7 +38,7 @@ class Temperature(ABC):
 
     def factors(self, positions: Any, *, dtype: Dtype = None) -> Array:
         """positions (…, seq) -> factors (…, seq)."""
-        positions = ranked(positions)
+        positions = as_positions(positions)
         return cast(self._factors(*_wide(positions)), result_dtype(positions, dtype))
 
 
@@ -143,7 +151,16 @@ class Tempered(Scores):
                 "temperature must be a Temperature; got {temperature!r}",
                 temperature=self.temperature,
             )
-        for name in ("about", "axes", "causal_only", "fixed", "scaled", "settled", "dim", "heads"):
+        for name in (
+            "about",
+            "axes",
+            "causal_only",
+            "fixed",
+            "scaled",
+            "fits_any_length",
+            "dim",
+            "heads",
+        ):
             if hasattr(self.encoding, name):
                 object.__setattr__(self, name, getattr(self.encoding, name))
 
@@ -182,7 +199,7 @@ class Tempered(Scores):
         q_pos, k_pos = as_arrays(q_pos, k_pos, like=q)
         self._check_params(params)
         if isinstance(self.encoding, Rotary):
-            rotary = settled(self.encoding, q_pos, k_pos)
+            rotary = at_length_of(self.encoding, q_pos, k_pos)
             q, k = rotary.rotate(q, q_pos), rotary.rotate_keys(k, k_pos)
         elif isinstance(self.encoding, Scores):
             made = self.encoding.folded(q, k, q_pos, k_pos, params)

@@ -31,7 +31,7 @@ class Subject:
     def __init__(self, encoding: Encoding, *, seed: int = 0):
         self.whole = encoding
         """As it was given: `encoding` is that for one length, where angles depend on the length."""
-        self.encoding = encoding if encoding.settled else encoding.at(LENGTH)
+        self.encoding = encoding if encoding.fits_any_length else encoding.at(LENGTH)
         self.library = getattr(encoding, "library", "numpy")
         self.params = encoding.init(np.random.default_rng(seed))
         self.refusal: str | None = None

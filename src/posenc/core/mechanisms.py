@@ -42,7 +42,7 @@ from posenc.core.arrays import (
     working,
 )
 from posenc.core.hints import hinted
-from posenc.core.positions import ranked
+from posenc.core.positions import as_positions
 from posenc.core.rotation import Pairing, Rotated, rotate, unscaled
 
 Params = Mapping[str, Array]
@@ -58,7 +58,7 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
     """Whether the products of queries and keys are divided by sqrt(dim); T5 does not."""
     causal_only: bool = False
     """Whether it is meant for keys at or behind their query only."""
-    settled: bool = True
+    fits_any_length: bool = True
     """Whether it is the same in a text of any length, so that rotated keys may be cached."""
     about: About = About()
     """Its paper, the models that have it, and what no check can measure."""
@@ -98,7 +98,7 @@ class Additive(Encoding):
         self, x: Array, positions: Any, params: Params | None = None, *, scale: float = 1.0
     ) -> Array:
         """scale x + e(p) for x (…, seq, dim), in the dtype of x; 16-bit sums are rounded once."""
-        positions = matched("x", x, positions, axes=self.axes)
+        positions = positions_for("x", x, positions, axes=self.axes)
         wide = working(namespace(x=x), x.dtype)
         encoded = _aligned(_made(self, self.encode, positions, positions, params, dtype=wide), x)
         if tuple(encoded.shape[-2:]) != tuple(x.shape[-2:]):
@@ -148,7 +148,7 @@ class Rotary(Encoding):
         self, x: Array, positions: Any, tables: Callable[..., Any]
     ) -> tuple[Array, Array, Rotated | None]:
         """Cosines and sines beside the heads of x, and which channels they turn."""
-        positions = matched("x", x, positions, axes=self.axes)
+        positions = positions_for("x", x, positions, axes=self.axes)
         dim = getattr(self, "dim", None)
         if dim is not None and x.shape[-1] != dim:
             raise ValueError(f"x must be (…, seq, {dim}); got shape {tuple(x.shape)}")
@@ -224,9 +224,9 @@ def logits(
             f"encoding must be an Encoding (Additive, Rotary, Bias, Scores); got {encoding!r}"
         )
     namespace(q=q, k=k)
-    q_pos = matched("q", q, q_pos, axes=encoding.axes)
-    k_pos = matched("k", k, k_pos, axes=encoding.axes)
-    k = grouped("k", k, q)
+    q_pos = positions_for("q", q, q_pos, axes=encoding.axes)
+    k_pos = positions_for("k", k, k_pos, axes=encoding.axes)
+    k = repeat_heads("k", k, q)
     with unrounded(q):
         match encoding:
             case Additive():
@@ -234,12 +234,12 @@ def logits(
                 return cast(_products(q, k, scaled=encoding.scaled), q.dtype)
             case Rotary():
                 rules.known_params(params)
-                encoding = settled(encoding, q_pos, k_pos)
+                encoding = at_length_of(encoding, q_pos, k_pos)
                 q, k = encoding.rotate(q, q_pos), encoding.rotate_keys(k, k_pos)
                 return cast(_products(q, k, scaled=encoding.scaled), q.dtype)
             case Bias():
                 products = _products(q, k, scaled=encoding.scaled)
-                biased = _biased(products, bias_of(encoding, q_pos, k_pos, params))
+                biased = _biased(products, compute_bias(encoding, q_pos, k_pos, params))
                 return cast(biased, q.dtype)
             case Scores():
                 scores = _made(encoding, encoding.scores, q_pos, q, k, q_pos, k_pos, params)
@@ -251,7 +251,7 @@ def logits(
                 )
 
 
-def bias_of(
+def compute_bias(
     encoding: Bias,
     q_pos: Array,
     k_pos: Array,
@@ -296,7 +296,7 @@ def _made(
     return made
 
 
-def grouped(name: str, k: Array, q: Array) -> Array:
+def repeat_heads(name: str, k: Array, q: Array) -> Array:
     """Keys or values with as many heads as the queries: each head is for a group of theirs."""
     alike = q.dtype == k.dtype and q.ndim == k.ndim
     rows = q.ndim < 3 or tuple(q.shape[:-3]) == tuple(k.shape[:-3])
@@ -327,13 +327,13 @@ def floating(name: str, x: Array) -> None:
         raise ValueError(f"{name} must be (…, seq, dim); got shape {tuple(x.shape)}")
 
 
-def matched(name: str, x: Array, positions: Any, *, axes: int | None = None) -> Array:
+def positions_for(name: str, x: Array, positions: Any, *, axes: int | None = None) -> Array:
     """The positions of x (…, seq, dim), as an array of its library; or a sentence why they are not.
 
     (seq,) serves every row of x alike; (batch, seq) has a row for each of the first axis of x.
     """
     floating(name, x)
-    positions = ranked(positions, axes=axes, like=x)
+    positions = as_positions(positions, axes=axes, like=x)
     namespace(**{name: x, "positions": positions})
     lengths = tuple(positions.shape if axes is None else positions.shape[:-1])
     shape = tuple(x.shape)
@@ -346,17 +346,17 @@ def matched(name: str, x: Array, positions: Any, *, axes: int | None = None) -> 
     return positions
 
 
-def settled(encoding: EncodingT, *positions: Array) -> EncodingT:
+def at_length_of(encoding: EncodingT, *positions: Array) -> EncodingT:
     """`encoding` for the length that these positions span: 1 + the largest."""
-    if encoding.settled:
+    if encoding.fits_any_length:
         return encoding
-    return encoding.at(spanned(*positions))
+    return encoding.at(span(*positions))
 
 
-def spanned(*positions: Array) -> int:
+def span(*positions: Array) -> int:
     """The length of a text with these positions: 1 + the largest, or a sentence.
 
-    >>> spanned(np.array([0, 4]), np.array([7.5]))
+    >>> span(np.array([0, 4]), np.array([7.5]))
     8
     """
     values = [host(array) for array in positions]

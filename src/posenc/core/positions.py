@@ -244,7 +244,7 @@ def cape(
     scale = rules.real("scale", scale, least=1, most=LIMIT)
     rules.flag("centre", centre)
     rules.generator("rng", rng)
-    positions = ranked(positions, axes=axes)
+    positions = as_positions(positions, axes=axes)
     xp = namespace(positions=positions)
     shape, seq = tuple(positions.shape), -1 if axes is None else -2
     row = (*shape[:seq], 1, *shape[seq:][1:])
@@ -258,7 +258,7 @@ def cape(
     return (moved + send(shift, positions, dtype=dtype)) * send(stretch, positions, dtype=dtype)
 
 
-def ranked(positions: Any, *, axes: int | None = None, like: Array | None = None) -> Array:
+def as_positions(positions: Any, *, axes: int | None = None, like: Array | None = None) -> Array:
     """Positions as an array of the right rank and dtype, or a sentence that says what is wrong.
 
     A list or range becomes an array of the library of `like` (NumPy without it). `axes=None` asks

@@ -10,7 +10,7 @@ from posenc.core.about import About, Traits
 from posenc.core.arrays import Array, Dtype, namespace, send
 from posenc.core.frequencies import geometric
 from posenc.core.mechanisms import Rotary, result_dtype
-from posenc.core.positions import ranked
+from posenc.core.positions import as_positions
 from posenc.core.rotation import Pairing, Rotated, cos_sin
 from posenc.encodings.rope import PAIRINGS, check_rotary_dim, rotation_traits
 from posenc.i18n import later, said
@@ -175,9 +175,7 @@ class AxialRoPE(Rotary):
             name="dim" if rotary_dim is None else "rotary_dim",
         )
         rules.flag("interleaved", interleaved)
-        if scaling is not None and not (
-            isinstance(scaling, Scaling) and scaling.keys_can_be_cached
-        ):
+        if scaling is not None and not (isinstance(scaling, Scaling) and scaling.fits_any_length):
             raise said(
                 ValueError,
                 "scaling must be a Scaling that does not depend on the length, or be settled with "
@@ -229,7 +227,7 @@ class AxialRoPE(Rotary):
         )
 
     def cos_sin(self, positions: Any, *, dtype: Dtype = None) -> tuple[Array, Array]:
-        positions = ranked(positions, axes=self.axes)
+        positions = as_positions(positions, axes=self.axes)
         xp = namespace(positions=positions)
         dtype = result_dtype(positions, dtype)
         parts = [

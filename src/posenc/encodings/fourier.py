@@ -10,7 +10,7 @@ from posenc.core import rules
 from posenc.core.about import About, Traits
 from posenc.core.arrays import Array, Dtype, cast, namespace, unrounded, working
 from posenc.core.mechanisms import Additive, Params, result_dtype
-from posenc.core.positions import ranked
+from posenc.core.positions import as_positions
 from posenc.encodings.tables import named
 from posenc.i18n import later, said
 from posenc.i18n.arguments import sentences
@@ -204,7 +204,7 @@ def even(name: str, value: Any) -> None:
 
 def _coordinates(positions: Any, like: Array, axes: int, dtype: Dtype) -> tuple[Array, Dtype]:
     """Coordinates in the dtype to compute in, and the dtype of the result."""
-    points = ranked(positions, axes=axes, like=like)
+    points = as_positions(positions, axes=axes, like=like)
     xp = namespace(positions=points, params=like)
     dtype = result_dtype(points, dtype)
     return cast(points, working(xp, dtype)), dtype

@@ -20,7 +20,7 @@ from posenc.core.arrays import (
 )
 from posenc.core.frequencies import geometric_to_base
 from posenc.core.mechanisms import Bias, Params
-from posenc.core.positions import as_arrays, distances, ranked
+from posenc.core.positions import as_arrays, as_positions, distances
 from posenc.core.rotation import cos_sin
 from posenc.encodings.tables import MOST_HEADS, named
 from posenc.i18n import later
@@ -203,7 +203,7 @@ class Sandwich(Bias):
 
     def _sinusoids(self, positions: Any, last: float) -> Array:
         """cos, sin, `last` of each frequency, the slowest first: (…, seq, 3 dim/2)."""
-        positions = ranked(positions)
+        positions = as_positions(positions)
         xp = namespace(positions=positions)
         dtype = xp.float64 if has_float64(positions) else xp.float32
         cos, sin = cos_sin(positions, self._frequencies[::-1].copy(), dtype=dtype)

@@ -20,7 +20,7 @@ from posenc.core.arrays import (
     working,
 )
 from posenc.core.mechanisms import Additive, Params
-from posenc.core.positions import LIMIT, ranked
+from posenc.core.positions import LIMIT, as_positions
 from posenc.encodings.tables import named
 from posenc.i18n import later, said
 from posenc.i18n.arguments import sentences
@@ -77,7 +77,7 @@ class Learned(Additive):
     def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
         rules.known_params(params, "table")
         table = named(params, "table", (self.length, self.dim))
-        positions = ranked(positions, like=table)
+        positions = as_positions(positions, like=table)
         xp = namespace(positions=positions, params=table)
         if not is_integer(positions):
             raise TypeError(

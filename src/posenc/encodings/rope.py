@@ -10,7 +10,7 @@ from posenc.core.about import About, Traits
 from posenc.core.arrays import Array, Dtype, cast, has_float64, host, namespace, send
 from posenc.core.frequencies import geometric
 from posenc.core.mechanisms import Rotary, result_dtype
-from posenc.core.positions import LIMIT, ranked
+from posenc.core.positions import LIMIT, as_positions
 from posenc.core.rotation import Pairing, Rotated, cos_sin
 from posenc.i18n import later, said
 from posenc.i18n.arguments import HEAD_DIM, sentences
@@ -43,7 +43,7 @@ class RoPE(Rotary):
     rotary_dim: int | None = field(default=None, kw_only=True)
     rotated: Rotated = field(default="leading", kw_only=True)
     scaling: Scaling | None = field(default=None, kw_only=True)
-    settled: bool = field(init=False, repr=False, compare=False)
+    fits_any_length: bool = field(init=False, repr=False, compare=False)
     _frequencies: np.ndarray | None = field(init=False, repr=False, compare=False)
 
     about = About(
@@ -82,12 +82,12 @@ class RoPE(Rotary):
             )
         scaling = self.scaling or Plain()
         rules.real("base", self.base, least=1)
-        settled = scaling.keys_can_be_cached
+        settled = scaling.fits_any_length
         # what depends on the length is tried at one: LongRoPE has as many factors at any other
         tried = scaling if settled else scaling.at(1)
         w = tried.frequencies(rotary_dim, base=self.base)
         object.__setattr__(self, "rotary_dim", rotary_dim)
-        object.__setattr__(self, "settled", settled)
+        object.__setattr__(self, "fits_any_length", settled)
         object.__setattr__(self, "_frequencies", w if settled else None)
         if scaling.about != About():
             object.__setattr__(self, "about", scaling.about)  # what is said of the whole
@@ -126,7 +126,7 @@ class RoPE(Rotary):
         return np.divide(2 * np.pi, w, out=np.full_like(w, np.inf), where=w != 0)
 
     def cos_sin(self, positions: Any, *, dtype: Dtype = None) -> tuple[Array, Array]:
-        positions = ranked(positions)
+        positions = as_positions(positions)
         cos, sin = cos_sin(
             positions,
             self._settled_frequencies(),
@@ -249,7 +249,7 @@ class XPos(Rotary):
         return self._decaying(positions, dtype, sign=-1)
 
     def _decaying(self, positions: Any, dtype: Dtype, *, sign: int) -> tuple[Array, Array]:
-        positions = self._reachable(ranked(positions))
+        positions = self._reachable(as_positions(positions))
         dtype = result_dtype(positions, dtype)
         wide = namespace(positions=positions).float64 if has_float64(positions) else dtype
         cos, sin = cos_sin(positions, self._frequencies, dtype=wide)

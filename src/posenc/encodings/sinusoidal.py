@@ -11,7 +11,7 @@ from posenc.core.about import About, Traits
 from posenc.core.arrays import Array, Dtype, cast, host, is_array, is_half, namespace
 from posenc.core.frequencies import geometric, geometric_to_base
 from posenc.core.mechanisms import Additive, Params, result_dtype
-from posenc.core.positions import ranked
+from posenc.core.positions import as_positions
 from posenc.core.rotation import sin_cos
 from posenc.encodings import phases
 from posenc.encodings.phases import Located
@@ -78,7 +78,7 @@ class Sinusoidal(Additive):
 
     def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
         rules.known_params(params)
-        positions = ranked(positions)
+        positions = as_positions(positions)
         xp = namespace(positions=positions)
         pairs = sin_cos(positions, self._frequencies, dtype=result_dtype(positions, dtype))
         if self.layout == "interleaved":
@@ -199,7 +199,7 @@ class Sinusoidal(Additive):
 
     def _among(self, vectors: np.ndarray, candidates: Any) -> Located:
         """The positions of vectors (n, dim) among these candidates."""
-        candidates = ranked(candidates)
+        candidates = as_positions(candidates)
         if candidates.ndim != 1 or not len(candidates):
             raise ValueError(
                 f"candidates must be (seq,) and not empty; got shape {tuple(candidates.shape)}"
@@ -314,7 +314,7 @@ class AxialSinusoidal(Additive):
 
     def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
         rules.known_params(params)
-        positions = ranked(positions, axes=self.axes)
+        positions = as_positions(positions, axes=self.axes)
         xp = namespace(positions=positions)
         return xp.concat(
             [block.encode(positions[..., axis], dtype=dtype) for axis, block in self._blocks],

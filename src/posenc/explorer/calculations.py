@@ -30,7 +30,7 @@ def drawn(asked: Asked) -> Drawn:
     """The first encoding as pictures show it, without a temperature, and its parameters."""
     encoding = limits.acting(asked.encodings[0])
     try:
-        if isinstance(encoding, Rotary) and not encoding.settled:
+        if isinstance(encoding, Rotary) and not encoding.fits_any_length:
             encoding = encoding.at(asked.length)
         return encoding, InBoth(encoding.init(np.random.default_rng(asked.seed)))
     except WRONG as error:

@@ -16,7 +16,7 @@ from posenc.encodings import (
     SwinV2Bias,
     T5Bias,
 )
-from posenc.interop.config import ModelPositions, grouped, inner, spans
+from posenc.interop.config import ModelPositions, inner, grouped, spans
 from posenc.interop.parameters import Backwards
 from posenc.scalings import (
     NTK,
@@ -162,7 +162,7 @@ def _scaling_said(scaling: Scaling) -> str:
 
 def _rotary(encoding: RoPE | AxialRoPE, trained: int | None) -> dict[str, Any]:
     if isinstance(encoding, RoPE):
-        settled = encoding if encoding.settled else encoding.at(trained or 1)
+        settled = encoding if encoding.fits_any_length else encoding.at(trained or 1)
         w = np.abs(settled.frequencies())
         scaling = encoding.scaling
         data: dict[str, Any] = {"base": encoding.base}
@@ -189,7 +189,7 @@ def _rotary(encoding: RoPE | AxialRoPE, trained: int | None) -> dict[str, Any]:
 def _beyond(encoding: Encoding, told: dict[str, Any]) -> str:
     """What happens beyond the trained length."""
     scaling = cast(Scaling | None, getattr(encoding, "scaling", None))
-    if scaling is not None and not scaling.keys_can_be_cached:
+    if scaling is not None and not scaling.fits_any_length:
         return "the table switches with the length of the text: keys must be cached unrotated"
     reach = getattr(scaling, "factor", None)
     length = getattr(scaling, "original_length", None)

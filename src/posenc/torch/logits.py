@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Bias, Scores, bias_of, logits
+from posenc.core.mechanisms import Bias, Scores, compute_bias, logits
 from posenc.core.positions import as_arrays
 from posenc.torch.parameters import EncodingModule, of_kind
 
@@ -49,7 +49,7 @@ class BiasLogits(EncodingModule):
         params = self.tensors()
         like = next(iter((params or {}).values()), None)
         where = as_arrays(q_pos, q_pos if k_pos is None else k_pos, like=like)
-        return bias_of(self.of_bias, *where, params)
+        return compute_bias(self.of_bias, *where, params)
 
 
 class ScoreQK(EncodingModule):

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from posenc.core import rules
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Rotary, floating, settled, spanned
+from posenc.core.mechanisms import Rotary, at_length_of, floating, span
 from posenc.core.positions import as_arrays
 from posenc.core.rotation_torch import turn_in_place
 from posenc.temperatures import Tempered
@@ -47,8 +47,8 @@ class RotateQK(nn.Module):
         )
         if q.shape[-1] != k.shape[-1]:
             raise ValueError(f"q and k must have one head dim; got {q.shape[-1]} and {k.shape[-1]}")
-        rotary = settled(self.rotary, q_pos, k_pos)
-        if not self.rotary.settled:
+        rotary = at_length_of(self.rotary, q_pos, k_pos)
+        if not self.rotary.fits_any_length:
             _all_keys(k, q_pos, k_pos)
         if self.inplace:
             _in_place(rotary, q, k, q_pos, k_pos)
@@ -66,7 +66,7 @@ class RotateQK(nn.Module):
 
 def _all_keys(k: Tensor, *positions: Tensor) -> None:
     """Say that keys are missing: those of a cache were turned for a shorter text."""
-    length = spanned(*positions) if any(p.numel() for p in positions) else 0
+    length = span(*positions) if any(p.numel() for p in positions) else 0
     if k.shape[-2] < length:
         raise ValueError(
             "k must hold all keys, unrotated, for an encoding that depends on the length (or "

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc.core.mechanisms import Additive, Bias, Encoding, Params, Rotary, bias_of, logits
+from posenc.core.mechanisms import Additive, Bias, Encoding, Params, Rotary, compute_bias, logits
 from posenc.i18n import Note
 from posenc.temperatures import Tempered
 from posenc.views.naming import short
@@ -84,7 +84,7 @@ class Subject:
     @property
     def unsettled(self) -> bool:
         """Whether its angles depend on how long the text is."""
-        return isinstance(self.acting, Rotary) and not self.acting.settled
+        return isinstance(self.acting, Rotary) and not self.acting.fits_any_length
 
     @staticmethod
     def spanned(positions: np.ndarray) -> int:
@@ -101,7 +101,7 @@ class Subject:
         """b: (head, q, k); NaN for keys ahead where the encoding looks back only."""
         assert isinstance(self.acting, Bias)
         q_pos, k_pos = self.points(q_pos), self.points(k_pos)
-        made = _float64(bias_of(self.acting, q_pos, k_pos, self.params))
+        made = _float64(compute_bias(self.acting, q_pos, k_pos, self.params))
         return np.where(self.ahead(q_pos, k_pos), np.nan, made)
 
     def ahead(self, q_pos: np.ndarray, k_pos: np.ndarray) -> np.ndarray:

@@ -81,7 +81,7 @@ def finite(subject: Subject, rng: np.random.Generator) -> Measured:
 
 
 def _decodes(encoding: Encoding) -> bool:
-    return encoding.settled
+    return encoding.fits_any_length
 
 
 @check(claimed=_decodes, why="Generation runs token by token from cached keys.")

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from posenc.core.arrays import host, is_integer
-from posenc.core.mechanisms import Bias, Scores, bias_of, grouped, logits, settled
+from posenc.core.mechanisms import Bias, Scores, at_length_of, compute_bias, logits, repeat_heads
 from posenc.torch.attention.call import Call
 from posenc.torch.attention.dense import along, weighed
 from posenc.torch.attention.pieces import Extras, Piece, blocks, fused, in_pieces
@@ -56,7 +56,7 @@ def blocked(call: Call) -> Tensor:
 
 def _blocked(call: Call) -> Tensor:
     # for the whole text: a block of it spans less
-    call = replace(call, encoding=settled(call.encoding, call.q_pos, call.k_pos))
+    call = replace(call, encoding=at_length_of(call.encoding, call.q_pos, call.k_pos))
     if call.left().q.shape[-1] <= 2 * call.q.shape[-1]:
         call = call.reduced()
     if _at_once(call, call):
@@ -120,7 +120,7 @@ def _biased(call: Call, rows: slice, keys: slice, names: tuple[str, ...]) -> Any
         few = max(1, PAIRS // max(1, k.shape[2]))
         q_pos = along(call.q_pos, rows, call.encoding)
         made = [
-            bias_of(
+            compute_bias(
                 call.encoding,
                 along(q_pos, part, call.encoding),
                 k_pos,
@@ -143,7 +143,7 @@ def _scored(call: Call, rows: slice, keys: slice, names: tuple[str, ...]) -> Any
         where = (along(call.q_pos, rows, call.encoding), along(call.k_pos, keys, call.encoding))
         made = logits(call.encoding, call.scaled(q), k, *where, params)
         here = replace(call, params=params)
-        return weighed(here, made, grouped("v", v, q), rows, keys).to(call.v.dtype)
+        return weighed(here, made, repeat_heads("v", v, q), rows, keys).to(call.v.dtype)
 
     return attend
 

@@ -12,7 +12,15 @@ from torch import Tensor, nn
 from posenc.core import rules
 from posenc.core.arrays import host, is_half
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Additive, Bias, Encoding, Rotary, Scores, matched, settled
+from posenc.core.mechanisms import (
+    Additive,
+    Bias,
+    Encoding,
+    Rotary,
+    Scores,
+    at_length_of,
+    positions_for,
+)
 from posenc.encodings import NoPE, Shaw, T5Bias, TransformerXL
 from posenc.temperatures import Tempered
 from posenc.torch.parameters import EncodingModule
@@ -120,7 +128,7 @@ class Call:
         """The same without what can be put into q and k beforehand: rotations, Transformer-XL."""
         where = self.q_pos, self.k_pos
         if isinstance(self.encoding, Rotary):
-            rotary = settled(self.encoding, *where)
+            rotary = at_length_of(self.encoding, *where)
             q, k = rotary.rotate(self.q, self.q_pos), rotary.rotate_keys(self.k, self.k_pos)
         elif isinstance(self.encoding, Scores) and not _mixes(self.encoding):
             made = self.encoding.folded(self.q, self.k, *where, self.params)
@@ -290,7 +298,9 @@ def _placed(
             "q_pos and k_pos must be given both where lengths differ; "
             f"got {queries} queries, {keys} keys and only {'k_pos' if q_pos is None else 'q_pos'}"
         )
-    where = (matched(n, x, p, axes=encoding.axes) for n, x, p in (("q", q, q_pos), ("k", k, k_pos)))
+    where = (
+        positions_for(n, x, p, axes=encoding.axes) for n, x, p in (("q", q, q_pos), ("k", k, k_pos))
+    )
     # small and unsigned whole numbers wrap when they are subtracted
     q_pos, k_pos = (p if p.is_floating_point() else p.to(torch.int64) for p in where)
     return q_pos, k_pos

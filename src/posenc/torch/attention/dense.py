@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from posenc.core.arrays import working
-from posenc.core.mechanisms import Encoding, Scores, grouped, logits
+from posenc.core.mechanisms import Encoding, Scores, logits, repeat_heads
 from posenc.torch.attention.call import Call
 
 EVERY = slice(None)
@@ -17,7 +17,7 @@ def dense(call: Call) -> Tensor:
     wide = working(torch, call.v.dtype)
     q, k, v = (x.to(wide) for x in (call.q, call.k, call.v))
     made = logits(call.encoding, call.scaled(q), k, call.q_pos, call.k_pos, call.params)
-    out = weighed(call, made, grouped("v", v, q), EVERY, EVERY)
+    out = weighed(call, made, repeat_heads("v", v, q), EVERY, EVERY)
     return out.to(call.v.dtype)
 
 

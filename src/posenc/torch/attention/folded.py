@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from posenc.core.arrays import is_half, is_plain_tensor
-from posenc.core.mechanisms import Bias, grouped
+from posenc.core.mechanisms import Bias, repeat_heads
 from posenc.encodings import NoPE
 from posenc.torch.attention.blocked import blocked
 from posenc.torch.attention.call import FEW, Call
@@ -69,7 +69,7 @@ def widened(call: Call) -> Call:
         torch.stack([part.expand(batch, heads, length) for part in parts], dim=-1)
         for parts, length in zip(zip(*pairs, strict=True), (queries, call.k.shape[2]), strict=True)
     ]
-    k, v = grouped("k", call.k, call.q), grouped("v", call.v, call.q)
+    k, v = repeat_heads("k", call.k, call.q), repeat_heads("v", call.v, call.q)
     q, k = (
         torch.cat([lead, x, x.new_zeros(*x.shape[:3], spare)], dim=-1)
         for lead, x in zip(ahead, (call.q, k), strict=True)

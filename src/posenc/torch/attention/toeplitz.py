@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from posenc.core.arrays import working
-from posenc.core.mechanisms import Bias, bias_of
+from posenc.core.mechanisms import Bias, compute_bias
 from posenc.torch.attention.call import Call
 from posenc.torch.attention.pieces import Extras, Piece, blocks, fused, in_pieces
 
@@ -44,7 +44,7 @@ def bias_line(call: Call, behind: Tensor) -> Tensor:
     """The bias of keys that far behind their query: (heads or 1, distance)."""
     assert isinstance(call.encoding, Bias)
     here, heads = torch.zeros_like(behind[:1]), call.q.shape[1]
-    return bias_of(call.encoding, here, -behind, call.params, heads=heads)[..., 0, :]
+    return compute_bias(call.encoding, here, -behind, call.params, heads=heads)[..., 0, :]
 
 
 def toeplitz(call: Call, offset: int) -> Tensor:
