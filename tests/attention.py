@@ -34,7 +34,7 @@ import torch
 from torch import Tensor
 
 import posenc as pe
-from posenc.core.mechanisms import Bias, compute_bias, logits, grouped
+from posenc.core.mechanisms import Bias, compute_bias, logits, repeat_heads
 from posenc.torch import attend
 from posenc.torch.attention.call import Call, called
 from posenc.torch.attention.dense import EVERY, along, weighed
@@ -95,7 +95,7 @@ def truth_and_bound(call: Call, rows: slice, u: float, *, folded: bool) -> tuple
     """The output of these queries, and the bound derived above: (batch, heads, q, dim) each."""
     with torch.no_grad():
         made, weights, error = softmax_of(call, rows, u, folded=folded)
-        v = grouped("v", call.v, call.q)
+        v = repeat_heads("v", call.v, call.q)
         truth = weighed(call, made, v, rows, EVERY)
         sizes = v.abs() + value_sizes(call)
         seen = call.sight.visible(rows, EVERY).sum(-1, keepdim=True)
@@ -127,7 +127,7 @@ def logit_error(call: Call, part: Call, u: float, *, folded: bool) -> Tensor:
         factor = factor * encoding.row_factors(part.q, part.q_pos).abs()
         encoding = encoding.encoding
     lengths = part.q.norm(dim=-1, keepdim=True)
-    keys = grouped("k", call.k, call.q).norm(dim=-1)[..., None, :]
+    keys = repeat_heads("k", call.k, call.q).norm(dim=-1)[..., None, :]
     dim, params = call.q.shape[-1], call.params or {}
     if isinstance(encoding, pe.Shaw):
         longest = params["key_table"].norm(dim=-1).max()

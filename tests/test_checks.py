@@ -19,6 +19,7 @@ from posenc.checks.engine import run
 from posenc.checks.for_pytest import parametrize_with_checks
 from posenc.checks.subject import Subject
 from posenc.comparison.cells import headings
+from posenc.core.rotation import rotate
 from posenc.i18n import translator
 from posenc.names.resolve import example
 from tests.mutants.encodings import CLAIMS, MUTANTS, Turned, hanging
@@ -287,7 +288,7 @@ def test_a_module_that_a_cast_spoils_is_found():
 
         def forward(self, x, positions):
             angles = positions[:, None].double() * self.w.double()
-            return pe.rotation.rotate(x, angles.cos().to(x.dtype), angles.sin().to(x.dtype))
+            return rotate(x, angles.cos().to(x.dtype), angles.sin().to(x.dtype))
 
     report = check(pe.adapt.rotary(Buffered(), dim=8))
     assert report.failed == ("castproof",)

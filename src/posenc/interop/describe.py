@@ -16,7 +16,7 @@ from posenc.encodings import (
     SwinV2Bias,
     T5Bias,
 )
-from posenc.interop.config import ModelPositions, inner, grouped, spans
+from posenc.interop.config import ModelPositions, grouped, inner, spans
 from posenc.interop.parameters import Backwards
 from posenc.scalings import (
     NTK,
