@@ -1,18 +1,17 @@
 """Sentences as tokens: golden splits in many scripts, and what holds for any text at all."""
 
-import json
 import subprocess
 import sys
 import unicodedata
-from hashlib import sha256
 from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from icu4py.breakers import CharacterBreaker
+from tokenizers import Tokenizer
 
-from posenc.text import MODES, Token, bpe, tokenised, tokens, train
+from posenc.text import MODES, Token, bpe, from_file, tokenised, tokens
 from posenc.text.graphemes import graphemes
 from tests.slow import in_turn
 
@@ -107,40 +106,58 @@ def test_bpe(sentence, expected):
 
 
 @given(ANY)
-def test_bpe_comes_back(text):
-    assert bpe.decode(bpe.encode(text)) == text
+def test_bpe_merges_in_the_order_in_which_it_was_learned(text):
+    """The heap finds what the plain way finds: each merge in its turn, over the whole piece."""
+    found = []
+    for piece in bpe.pattern().findall(text):
+        plain = [*piece.encode()]
+        for pair, merged in bpe.merges().items():
+            if pair[0] in plain:
+                plain = merge_all(plain, pair, merged)
+        found += plain
+    assert bpe.encode(text) == found
+
+
+def merge_all(tokens, pair, merged):
+    result = []
+    for token in tokens:
+        if result and (result[-1], token) == pair:
+            result[-1] = merged
+        else:
+            result.append(token)
+    return result
+
+
+THEIRS = Tokenizer.from_file(str(bpe.FILE))
+FROM_FILE = from_file(bpe.FILE)
 
 
 @given(ANY)
-def test_bpe_merges_as_it_was_learned(text):
-    """The heap finds what the plain way finds: each merge in its turn, over the whole piece."""
-    for piece in bpe.SPLIT.findall(text):
-        plain = [*piece.encode()]
-        for number, pair in enumerate(bpe.merges(), start=256):
-            if pair[0] in plain:
-                plain = train._merged(plain, pair, number)
-        assert bpe.encode(piece) == plain
+def test_bpe_is_what_tokenizers_makes_of_the_same_file(text):
+    assert bpe.encode(text) == THEIRS.encode(text).ids
+    assert tokenised(text, by="bpe") == tokenised(text, by=FROM_FILE)
+
+
+def is_whole_characters(token):
+    return token.decode(errors="ignore").encode() == token
+
+
+def is_within_a_character(token):
+    return token[0] >= 0x80 and all(byte & 0xC0 == 0x80 for byte in token[1:])
 
 
 def test_a_token_of_the_bpe_is_whole_characters_or_a_piece_of_one():
-    assert all(train._whole(word) or train._within(word) for word in bpe.vocabulary()[256:])
-    assert len(bpe.merges()) <= 2_000
-    assert len(set(bpe.vocabulary())) == len(bpe.vocabulary())
+    for token in bpe.vocabulary()[256:]:
+        assert is_whole_characters(token) or is_within_a_character(token)
+
+
+def test_ids_of_the_bpe_are_bytes_and_then_merges():
+    vocabulary, merges = bpe.vocabulary(), bpe.merges()
+    assert vocabulary[:256] == tuple(bytes([byte]) for byte in range(256))
+    assert [*merges.values()] == [*range(256, len(vocabulary))]
+    assert all(vocabulary[c] == vocabulary[a] + vocabulary[b] for (a, b), c in merges.items())
+    assert len(set(vocabulary)) == len(vocabulary) == 2256
     assert bpe.FILE.stat().st_size < 60_000
-
-
-def test_the_bpe_says_what_it_was_made_from():
-    """The docs stand at their commit; the sentences must be those that it was made from."""
-    said = json.loads(bpe.FILE.read_text(encoding="utf-8"))
-    assert said["sha256 of sentences.txt"] == sha256(train.SENTENCES.read_bytes()).hexdigest()
-    assert (said["docs"], said["docs at commit"]) == (train.DOCS, train.COMMIT)
-
-
-def test_learning_makes_characters_and_then_words():
-    text = "positional encodings, 位置编码, 位置編碼, 位置エンコーディング " * 3
-    merges = train.learned(text, characters=60, words=40)
-    words = train.spelled(merges)
-    assert {"位置".encode(), b" encodings", "编码".encode(), "ー".encode()} <= {*words}
 
 
 @ALL

@@ -50,7 +50,7 @@ def test_the_wheel_has_what_is_read_at_run_time(wheel):
         "locale/ja.po",
         "locale/zh-Hans.po",
         "locale/zh-Hant.po",
-        "text/bpe.json",
+        "text/tokenizer.json",
         "py.typed",
     ):
         assert f"posenc/{name}" in files

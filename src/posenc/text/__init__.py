@@ -22,7 +22,7 @@ MODES: dict[str, Tokeniser] = {
     "spaces": lambda sentence: whole(tokens(sentence), sentence),
     "characters": lambda sentence: whole(graphemes(sentence), sentence),
     "bytes": lambda sentence: cut([bytes([byte]) for byte in sentence.encode()], sentence),
-    "bpe": lambda sentence: cut(bpe.pieces(sentence), sentence),
+    "bpe": lambda sentence: cut(bpe.split_bytes(sentence), sentence),
 }
 """The ways to make tokens, by name."""
 

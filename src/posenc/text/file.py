@@ -12,15 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from posenc.i18n import later, said
+from posenc.text.bpe import BYTES
 from posenc.text.token import Token, cut, groups, pieces_of
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
-
-PRINTED = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-REST = [byte for byte in range(256) if byte not in PRINTED]
-BYTES = {chr(b): b for b in PRINTED} | {chr(256 + i): b for i, b in enumerate(REST)}
-"""The letters that byte-level vocabularies write for bytes: Ġ is a space (GPT-2, 2019)."""
 
 
 @dataclass(frozen=True)
