@@ -143,16 +143,16 @@ def test_the_cost_of_an_encoding_says_when_it_cannot_be_trusted(monkeypatch, loa
     assert told["encodings"]["nope"]["steady"] is steady
     lines = CliRunner().invoke(bench, ["nope"]).output.splitlines()
     assert lines[1].endswith("  unsteady") is not steady
-    assert lines[-1].startswith("Not to be trusted: ") is not trusted
+    assert lines[-1].startswith("Unreliable timings: ") is not trusted
     assert ("1 of 1 rows are unsteady" in lines[-1]) is not steady
 
 
 def test_the_command_says_when_it_cannot_be_trusted(monkeypatch):
-    assert "trusted" not in run_bench(monkeypatch, 0.0, True)
+    assert "Unreliable" not in run_bench(monkeypatch, 0.0, True)
     busy = run_bench(monkeypatch, 3.25, True)
     assert "load average was 3.2 on 2 cores" in busy.splitlines()[-1]
     unsteady = run_bench(monkeypatch, 0.0, False).splitlines()
-    assert unsteady[-1].startswith("Not to be trusted: 3 of 6 rows are unsteady; ")
+    assert unsteady[-1].startswith("Unreliable timings: 3 of 6 rows are unsteady. ")
     assert [line.endswith("  unsteady") for line in unsteady[1:3]] == [False, True]
 
 

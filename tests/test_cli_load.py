@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 import posenc as pe
 from posenc.cli import main
-from posenc.cli.own import find_own
+from posenc.cli.loading import find_loaded
 
 MINE = """
 from dataclasses import dataclass
@@ -74,9 +74,9 @@ def test_a_name_in_a_file_goes_before_ours_and_ours_before_another_case():
         """As a reader may call one."""
 
     held = {"Rope": Rope(8), "alibi": pe.ALiBi(3)}
-    assert find_own("alibi", held) == ("alibi", pe.ALiBi(3))
-    assert find_own("Rope(4)", held) == ("Rope(4)", Rope(4))
-    assert [find_own(name, held) for name in ("ALiBi", "RoPE", "rope(4)")] == [None] * 3
+    assert find_loaded("alibi", held) == ("alibi", pe.ALiBi(3))
+    assert find_loaded("Rope(4)", held) == ("Rope(4)", Rope(4))
+    assert [find_loaded(name, held) for name in ("ALiBi", "RoPE", "rope(4)")] == [None] * 3
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_name_in_a_file_goes_before_ours_and_ours_before_another_case():
         (("check", "MyRot(x=1)"), "unexpected keyword argument 'x'"),
         (("check", "MyRot(print())"), "expression must be made of encodings"),
         (("bench", "slopes(4)"), "expression must be made of encodings"),
-        (("explain", "rope"), "ENCODING must be one of MyRot, slopes, alibi, as mine.py has them"),
+        (("explain", "rope"), "ENCODING must be defined in mine.py: MyRot, slopes, alibi; got"),
     ],
 )
 def test_what_a_file_has_not_is_refused(run, arguments, message):
@@ -100,7 +100,7 @@ def test_what_a_file_has_not_is_refused(run, arguments, message):
 
 def test_a_sentence_is_encoded_by_what_is_loaded(run):
     result = run("show", "a dog", "--kind", "attention", "--json")
-    assert result.stderr == "taken as a sentence, as by --text: a dog\n"
+    assert result.stderr == "not an encoding; using it as --text: a dog\n"
     panels = json.loads(result.stdout)["panels"]
     assert {0, 1, 2} <= {panel["of"] for panel in panels}  # MyRot, slopes, alibi
     assert panels[0]["rows"]["labels"] == ["a", "dog"]

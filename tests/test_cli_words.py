@@ -10,10 +10,12 @@ import pytest
 
 from posenc.cli import main
 from posenc.i18n import LANGUAGES, catalogue
-from tests.cli_page import commands
+from tests.cli_page import walk_commands
 
 ROOT = Path(__file__).parent.parent
-COMMANDS = {name.removeprefix("posenc").strip(): each for name, each in commands(main, "posenc")}
+COMMANDS = {
+    name.removeprefix("posenc").strip(): each for name, each in walk_commands(main, "posenc")
+}
 OPTIONS = {
     name: {
         "-h",
@@ -50,7 +52,7 @@ PAGES = {
 }
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 COMMAND = re.compile(
-    r"(?:`|^ *|/bin/|for the encoding: )posenc ([a-z][a-z-]*)([^`#]*)", re.MULTILINE
+    r"(?:`|^ *|/bin/|to show the encoding: )posenc ([a-z][a-z-]*)([^`#]*)", re.MULTILINE
 )
 
 

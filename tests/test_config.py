@@ -767,7 +767,7 @@ def test_one_model_is_told(files):
         "layers 0-1: RoPE(dim=16, base=10000.0, pairing='halves', rotary_dim=16, "
         "rotated='leading', scaling=Llama3(factor=8.0, original_length=512, "
         "low_freq_factor=1.0, high_freq_factor=4.0))",
-        "  base 10,000, 16 of 16 channels turn, pairing halves",
+        "  base 10,000, 16 of 16 channels rotate, pairing halves",
         "  4 of 8 pairs complete a turn within 512 tokens",
         "  longest wavelength: 158,953.4 tokens",
         "  scaling: slow pairs turn slower by the factor, fast ones as before, "
@@ -830,7 +830,7 @@ def test_two_models_are_compared(files):
     assert not any(line.startswith(("dim", "scaling", "layers:")) for line in lines)
     data = json.loads(run(*files(LLAMA, other), "--json").stdout)
     assert [row["what"] for row in data["differences"]][:2] == ["model_type", "pairing"]
-    assert run(*files(LLAMA, LLAMA)).stdout == "no difference\n"
+    assert run(*files(LLAMA, LLAMA)).stdout == "no differences\n"
 
 
 def told(config):

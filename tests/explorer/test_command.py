@@ -152,8 +152,8 @@ def test_ipv6_has_brackets(static):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--port", "-1"), "must be 0 .. 65535; got -1"),
-        (("--port", "65536"), "must be 0 .. 65535; got 65536"),
+        (("--port", "-1"), "must be in 0 .. 65535; got -1"),
+        (("--port", "65536"), "must be in 0 .. 65535; got 65536"),
         (("--port", "x"), "'x' is not a valid integer"),
         (("--host", "256.1.1.1"), "cannot listen on 256.1.1.1:8765: "),
         (("--host", ""), "host must be an address"),
@@ -161,7 +161,7 @@ def test_ipv6_has_brackets(static):
         (("--lang", "fr"), "'fr' is not one of 'en', 'ja', 'zh-Hans', 'zh-Hant'"),
         (("--load", "none.py"), "file must be a Python file that exists; got none.py"),
         (("rpoe",), "no encoding is called 'rpoe'; did you mean rope?"),
-        (("rope", "the dog"), "a sentence is given by --text 'the dog'"),
+        (("rope", "the dog"), "to encode a sentence, use --text 'the dog'"),
         (("rope", "alibi", "t5", "xpos", "fire"), "encodings must be at most 4; got 5"),
     ],
 )
@@ -207,8 +207,9 @@ def test_a_missing_library_is_a_sentence_with_the_command(library):
         check=False,
     )
     assert done.returncode == 1
-    assert f"{library} is not installed; the explorer needs: pip install '.[explorer]' in a" in (
-        done.stderr
+    assert (
+        f"{library} is not installed; to install the explorer: pip install '.[explorer]' in a"
+        in (done.stderr)
     )
     assert "Traceback" not in done.stderr
 

@@ -1,6 +1,6 @@
 """The command line: data goes to stdout, messages to stderr.
 
-Exit codes are 0, 1 if a claim fails or work ends in an error, 2 for wrong usage, 130 if stopped.
+Exit codes: 0 on success, 1 if a claim or the command fails, 2 for wrong usage, 130 if interrupted.
 The commands import what they need when they run, so that `posenc --help` is quick.
 """
 
@@ -16,58 +16,58 @@ from posenc.cli.completion import completion
 from posenc.cli.config import config
 from posenc.cli.explain import demo, explain
 from posenc.cli.explore import explore
-from posenc.cli.help import help_of
+from posenc.cli.help import show_help
 from posenc.cli.info import info
 from posenc.cli.listing import list_encodings
 from posenc.cli.show import show
-from posenc.cli.usage import missing
+from posenc.cli.usage import describe_missing
 
 TRY = """\
 posenc: Transformer positional encodings. Try
 
-  posenc explore                         the explorer: type a sentence, see its encoding
-  posenc show rope --text "a dog bit me"   a picture, posenc-rope.png
-  posenc explain rope                    every step with its numbers
-  posenc compare rope alibi              side by side, measured
-  posenc list                            every encoding
-  posenc help                            all commands
+  posenc explore                           type a sentence in a browser, see its encoding
+  posenc show rope --text "a dog bit me"   draw a figure, posenc-rope.png
+  posenc explain rope                      work through every step with its numbers
+  posenc compare rope alibi                measure encodings side by side
+  posenc list                              list all encodings
+  posenc help                              list all commands
 """
 
 
 class Commands(click.Group):
-    """A group whose commands end as shells expect, and say in a sentence what went wrong."""
+    """A group whose commands exit as shells expect and report errors as one sentence."""
 
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            click.echo("stopped", err=True)
+            click.echo("interrupted", err=True)
             ctx.exit(130)
         except ModuleNotFoundError as error:
-            raise missing(error) from error
-        except OSError as error:  # a disk that is full; click ends quietly for a closed pipe
+            raise describe_missing(error) from error
+        except OSError as error:  # such as a full disk; click handles a closed pipe
             if error.errno == errno.EPIPE:
                 raise
             where = "" if error.filename is None else f": {error.filename}"
             raise click.ClickException(f"{error.strerror or error}{where}") from error
-        except ArithmeticError as error:  # a benchmark that is not timed, for it is wrong
+        except ArithmeticError as error:  # a benchmark whose result is wrong is not timed
             raise click.ClickException(str(error)) from error
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command, or a sentence with the one that was meant."""
+        """Resolve a command; for an unknown name, suggest the one that was probably meant."""
         if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            raise click.UsageError(f"no such command: {args[0]}{self._instead(args[0])}", ctx)
+            raise click.UsageError(f"no such command: {args[0]}{self._suggest(args[0])}", ctx)
         return super().resolve_command(ctx, args)
 
-    def _instead(self, name: str) -> str:
+    def _suggest(self, name: str) -> str:
         from posenc.core.hints import did_you_mean, nearest
         from posenc.names.resolve import known_name
 
         near = nearest(name, self.commands)
         if near is None and known_name(name):
-            return f"; for the encoding: posenc show {known_name(name)}"
+            return f"; to show the encoding: posenc show {known_name(name)}"
         return did_you_mean(near)
 
 
@@ -79,10 +79,10 @@ class Commands(click.Group):
 @click.version_option(posenc.__version__)
 @click.pass_context
 def main(ctx: click.Context) -> None:
-    """Transformer positional encodings: use them, measure them, see them.
+    """Use, check, explain, draw and compare Transformer positional encodings.
 
-    Data goes to stdout, messages to stderr. Exit codes: 0; 1 if a claim fails or the work does; 2
-    for wrong usage; 130 if stopped by Ctrl-C.
+    Data goes to stdout, messages to stderr. Exit codes: 0 on success, 1 if a claim or the command
+    fails, 2 for wrong usage, 130 if interrupted by Ctrl-C.
     """
     if ctx.invoked_subcommand is None:
         click.echo(TRY, nl=False)
@@ -100,6 +100,6 @@ for command in (
     bench,
     info,
     completion,
-    help_of,
+    show_help,
 ):
     main.add_command(command)

@@ -8,44 +8,49 @@ from typing import Any
 
 import click
 
-from posenc.cli.own import load_own, own_or_found
-from posenc.cli.usage import as_json, from_files, of_encodings, one_thread, usage, warn_if_busy
+from posenc.cli.loading import load_encodings, resolve_name
+from posenc.cli.options import encodings_argument, json_option, load_option
+from posenc.cli.timing import use_one_thread, warn_if_busy
+from posenc.cli.usage import call_library
 
 
 @click.command()
-@of_encodings
-@from_files
-@click.option("--rounds", default=9, show_default=True, help="Interleaved rounds; medians count.")
-@as_json
+@encodings_argument
+@load_option
+@click.option(
+    "--rounds", default=9, show_default=True, help="Interleaved rounds; medians are reported."
+)
+@json_option
 def bench(names: tuple[str, ...], files: tuple[str, ...], rounds: int, as_json: bool) -> None:
-    """Time posenc against the straightforward form, after checking both for correctness.
+    """Time posenc against straightforward implementations.
 
-    It says where the numbers cannot be trusted: on a busy machine, or where rounds differ.
+    Each implementation is checked for correctness before it is timed. With an ENCODING, time that
+    encoding relative to plain query-key products. ENCODING is a name (see `posenc list`), an
+    expression such as "RoPE(64, base=5e5)", a model's config.json, package.module:name, or a name
+    defined in a --load file.
 
-    With an ENCODING (a name, an expression such as "RoPE(64, base=5e5)", a model's config.json,
-    package.module:name, or a name in a file of --load): what applying it costs, beside the products
-    of queries and keys.
+    Warns if the numbers are unreliable, because the machine is busy or the rounds disagree.
 
     \b
     posenc bench
     posenc bench rope alibi
 
     \b
-    JSON: {"benchmarks": [{"what", "rounds", "rows": {NAME: {"seconds", "ratio", "error",
-           "spread", "steady"}}}], "machine": {"load", "cores", "busy"}, "trusted"};
-           of encodings {"encodings": {NAME: {"tokens", "heads", "dim", "seconds", "ratio",
-           "error", "bytes", "power", "steady"}}, "machine", "trusted"}; seconds and bytes for
-           each token
+    --json prints {"benchmarks": [{"what", "rounds", "rows": {NAME: {"seconds", "ratio",
+    "error", "spread", "steady"}}}], "machine": {"load", "cores", "busy"}, "trusted"};
+    for encodings {"encodings": {NAME: {"tokens", "heads", "dim", "seconds", "ratio",
+    "error", "bytes", "power", "steady"}}, "machine", "trusted"}, with seconds and bytes
+    per token.
     """
     if names or files:
-        _costs(names, files, rounds, as_json=as_json)
+        _time_encodings(names, files, rounds, as_json=as_json)
         return
     from posenc.bench import attentions, rotations, tables
     from posenc.bench.timing import machine
 
     before = machine()
     results = [
-        usage(lambda part=part: part.measure(rounds=rounds))
+        call_library(lambda part=part: part.measure(rounds=rounds))
         for part in (tables, rotations, attentions)
     ]
     rows = [row for result in results for row in result["rows"].values()]
@@ -63,25 +68,28 @@ def bench(names: tuple[str, ...], files: tuple[str, ...], rounds: int, as_json: 
     _warn(before, unsteady, len(rows))
 
 
-def _costs(names: tuple[str, ...], files: tuple[str, ...], rounds: int, *, as_json: bool) -> None:
-    one_thread()
+def _time_encodings(
+    names: tuple[str, ...], files: tuple[str, ...], rounds: int, *, as_json: bool
+) -> None:
+    use_one_thread()
     from posenc.bench.costs import measure
     from posenc.bench.timing import machine
 
     before = machine()
-
-    names, own, unnamed = load_own(names, files)
-    some: dict[str, Any] = {}
+    names, loaded, unnamed = load_encodings(names, files)
+    subjects: dict[str, Any] = {}
     for name in (*names, *unnamed):
-        some |= own_or_found(name, own)
-    costs = {name: usage(lambda e=e: measure(e, rounds=rounds)) for name, e in some.items()}
+        subjects |= resolve_name(name, loaded)
+    costs = {
+        name: call_library(lambda e=e: measure(e, rounds=rounds)) for name, e in subjects.items()
+    }
     unsteady = sum(not cost.steady for cost in costs.values())
     trusted = not (unsteady or before["busy"])
     if as_json:
-        told = {name: asdict(cost) for name, cost in costs.items()}
-        click.echo(json.dumps({"encodings": told, "machine": before, "trusted": trusted}))
+        data = {name: asdict(cost) for name, cost in costs.items()}
+        click.echo(json.dumps({"encodings": data, "machine": before, "trusted": trusted}))
         return
-    click.echo(f"{'applied to a token':<28} {'time':>11} {'to q k^T':>8}  {'memory':>9}  error")
+    click.echo(f"{'per token':<28} {'time':>11} {'to q k^T':>8}  {'memory':>9}  error")
     for name, cost in costs.items():
         times = f"{cost.seconds * 1e6:8.2f} us {cost.ratio:8.2f}"
         mark = _mark(cost.steady)
@@ -94,12 +102,12 @@ def _mark(steady: bool) -> str:
 
 
 def _warn(before: dict[str, Any], unsteady: int, rows: int) -> None:
-    """Say why the numbers cannot be trusted, if they cannot."""
+    """Warn if the timings are unreliable, and say why."""
     from posenc.bench.timing import STEADY
 
     warn_if_busy(before)
     if unsteady:
         click.echo(
-            f"Not to be trusted: {unsteady} of {rows} rows are unsteady; the middle half of "
-            f"their rounds, or of those they are compared with, spreads by more than {STEADY:.0%}."
+            f"Unreliable timings: {unsteady} of {rows} rows are unsteady. The middle half of their "
+            f"rounds, or of the rounds they are compared with, spreads by more than {STEADY:.0%}."
         )

@@ -9,26 +9,25 @@ from contextlib import redirect_stdout
 import click
 
 import posenc
-from posenc.cli.own import load_own, own_or_found
-from posenc.cli.usage import (
-    as_json,
-    every_one,
-    from_files,
-    limited,
-    of_encodings,
-    refuse_beside_all,
-    seeded,
-    usage,
+from posenc.cli.loading import load_encodings, resolve_name
+from posenc.cli.options import (
+    all_option,
+    encodings_argument,
+    json_option,
+    limit_option,
+    load_option,
+    seed_option,
 )
+from posenc.cli.usage import call_library, reject_names_with_all
 
 
 @click.command()
-@of_encodings
-@from_files
-@every_one
-@seeded
-@limited
-@as_json
+@encodings_argument
+@load_option
+@all_option
+@seed_option
+@limit_option
+@json_option
 def check(
     names: tuple[str, ...],
     files: tuple[str, ...],
@@ -37,10 +36,11 @@ def check(
     limit: float,
     as_json: bool,
 ) -> None:
-    """Measure whether encodings are sound; the exit code is 1 if a claim fails.
+    """Measure whether encodings have the properties they claim.
 
-    An ENCODING is a name (`posenc list`), an expression such as "RoPE(64, base=5e5)", a model's
-    config.json, package.module:name, or a name in a file of --load.
+    Exits with 1 if a claim fails. ENCODING is a name (see `posenc list`), an expression such as
+    "RoPE(64, base=5e5)", a model's config.json, package.module:name, or a name defined in a --load
+    file.
 
     \b
     posenc check rope alibi
@@ -48,31 +48,30 @@ def check(
     posenc check llama/config.json
 
     \b
-    JSON: {"ok", "reports": {NAME: {"subject", "ok", "rows": [{"name", "what", "why",
-           "verdict", "measured", "bound", "detail", "seconds"}]}}}
+    --json prints {"ok", "reports": {NAME: {"subject", "ok", "rows": [{"name", "what",
+    "why", "verdict", "measured", "bound", "detail", "seconds"}]}}}.
     """
     if every:
-        refuse_beside_all(names)
+        reject_names_with_all(names)
     subjects: dict[str, posenc.Encoding] = {}
-    names, own, unnamed = load_own(names, files)
+    names, loaded, unnamed = load_encodings(names, files)
     for name in posenc.catalogue() if every else names:
-        subjects |= own_or_found(name, own)
-    subjects |= {name: own[name] for name in unnamed}
+        subjects |= resolve_name(name, loaded)
+    subjects |= {name: loaded[name] for name in unnamed}
     if not subjects:
-        raise click.UsageError("name an encoding, or give --load FILE or --all")
+        raise click.UsageError("specify an ENCODING, --load FILE or --all")
     reports: dict[str, posenc.Report] = {}
     for count, (name, encoding) in enumerate(subjects.items(), start=1):
         click.echo(f"[{count}/{len(subjects)}] {name}", err=True)
-        with redirect_stdout(sys.stderr):  # what an encoding prints is no data of ours
-            reports[name] = usage(
+        with redirect_stdout(sys.stderr):  # an encoding may print; stdout is for our data
+            reports[name] = call_library(
                 lambda encoding=encoding: posenc.check(encoding, seed=seed, limit=limit)
             )
         if not as_json:
             click.echo(str(reports[name]))
+    ok = all(report.ok for report in reports.values())
     if as_json:
-        told = {name: report.to_json() for name, report in reports.items()}
-        click.echo(
-            json.dumps({"ok": all(report.ok for report in reports.values()), "reports": told})
-        )
-    if not all(report.ok for report in reports.values()):
+        data = {name: report.to_json() for name, report in reports.items()}
+        click.echo(json.dumps({"ok": ok, "reports": data}))
+    if not ok:
         raise SystemExit(1)

@@ -9,40 +9,40 @@ from contextlib import redirect_stdout
 import click
 
 import posenc
-from posenc.cli.own import load_own
-from posenc.cli.usage import (
-    as_json,
-    every_one,
-    from_files,
-    in_language,
-    limited,
-    of_encodings,
-    one_thread,
-    refuse_beside_all,
-    seeded,
-    usage,
-    warn_if_busy,
+from posenc.cli.loading import load_encodings
+from posenc.cli.options import (
+    all_option,
+    dim_option,
+    encodings_argument,
+    heads_option,
+    json_option,
+    lang_option,
+    limit_option,
+    load_option,
+    seed_option,
 )
+from posenc.cli.timing import use_one_thread, warn_if_busy
+from posenc.cli.usage import call_library, reject_names_with_all
 
 
 @click.command()
-@of_encodings
-@from_files
-@every_one
-@click.option("--dim", type=int, help="Channels of encodings given by name.")
-@click.option("--heads", type=int, help="Heads of encodings given by name.")
-@click.option("--length", type=int, help="Length of learned tables given by name.")
-@click.option("--no-bench", is_flag=True, help="Leave out time and memory.")
-@seeded
-@limited
+@encodings_argument
+@load_option
+@all_option
+@dim_option
+@heads_option
+@click.option("--length", type=int, help="Number of rows of learned tables given by name.")
+@click.option("--no-bench", is_flag=True, help="Skip the time and memory measurements.")
+@seed_option
+@limit_option
 @click.option(
     "--format",
     "form",
     type=click.Choice(("text", "markdown", "json")),
     help="Output format. [default: text]",
 )
-@in_language
-@as_json
+@lang_option
+@json_option
 def compare(
     names: tuple[str, ...],
     files: tuple[str, ...],
@@ -57,14 +57,15 @@ def compare(
     lang: str,
     as_json: bool,
 ) -> None:
-    """Compare encodings: where they act, parameters, properties, cost, models, strengths.
+    """Compare encodings side by side: properties, cost, models.
 
-    An ENCODING is a name (`posenc list`), an expression such as "RoPE(64, base=5e5)", a model's
-    config.json, package.module:name, or a name in a file of --load.
+    ENCODING is a name (see `posenc list`), an expression such as "RoPE(64, base=5e5)", a model's
+    config.json, package.module:name, or a name defined in a --load file.
 
-    Properties are measured by the checks of `posenc check`, time and memory beside plain products
-    of queries and keys in the same run; the rest is said by the encodings. A busy machine, whose
-    times cannot be trusted, is told of on stderr. The exit code is 1 if a claim fails.
+    Properties are measured as by `posenc check`; time and memory are measured relative to plain
+    query-key products in the same run; the rest is stated by the encodings. If the machine is too
+    busy for reliable timings, a warning goes to stderr. Exits with 1 if an encoding fails a
+    property that it claims.
 
     \b
     posenc compare sinusoidal learned t5 alibi transformer-xl rope
@@ -72,32 +73,32 @@ def compare(
     posenc compare alibi --load mine.py --lang ja
 
     \b
-    JSON: {"ok", "lang", "encodings": [{"name", "encoding", "acts",
-           "parameters": {"count", "trained", "bytes"}, "axes", "axial",
-           "properties": {CHECK: {"verdict", "measured", "bound", "detail"}},
-           "cost": {"tokens", "heads", "dim", "seconds", "ratio", "error", "bytes", "power",
-           "steady"},
-           "untimed", "models", "paper", "year", "strengths", "weaknesses"}]}
+    --json prints {"ok", "lang", "encodings": [{"name", "encoding", "acts",
+    "parameters": {"count", "trained", "bytes"}, "axes", "axial",
+    "properties": {CHECK: {"verdict", "measured", "bound", "detail"}},
+    "cost": {"tokens", "heads", "dim", "seconds", "ratio", "error", "bytes",
+    "power", "steady"}, "untimed", "models", "paper", "year", "strengths",
+    "weaknesses"}]}.
     """
-    one_thread()
+    use_one_thread()
     from posenc.bench.timing import machine
-    from posenc.comparison import compare as compared
+    from posenc.comparison import compare as compare_encodings
 
     if as_json and form not in (None, "json"):
-        raise click.UsageError(f"--json and --format {form} cannot both be; leave one out")
+        raise click.UsageError(f"--json cannot be combined with --format {form}")
     if every:
-        refuse_beside_all(names)
+        reject_names_with_all(names)
     elif not (names or files):
-        raise click.UsageError("name an encoding, or give --load FILE or --all")
+        raise click.UsageError("specify an ENCODING, --load FILE or --all")
     sizes = {"dim": dim, "heads": heads, "length": length}
-    names, own, unnamed = load_own(names, files)
-    given = [{name: own[name]} if name in own else name for name in (*names, *unnamed)]
-    given = [*(posenc.catalogue() if every else ()), *given]
+    names, loaded, unnamed = load_encodings(names, files)
+    subjects = [{name: loaded[name]} if name in loaded else name for name in (*names, *unnamed)]
+    subjects = [*(posenc.catalogue() if every else ()), *subjects]
     before = machine()
-    with redirect_stdout(sys.stderr):  # what an encoding prints is no data of ours
-        result = usage(
-            lambda: compared(
-                *given,
+    with redirect_stdout(sys.stderr):  # an encoding may print; stdout is for our data
+        result = call_library(
+            lambda: compare_encodings(
+                *subjects,
                 sizes={name: size for name, size in sizes.items() if size is not None},
                 bench=not no_bench,
                 lang=lang,

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import posenc
-from posenc.cli.usage import as_json, usage
+from posenc.cli.options import json_option
+from posenc.cli.usage import call_library
 
 if TYPE_CHECKING:
     from posenc.core.rotation import Pairing
@@ -17,60 +18,64 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH [PATH2]")
-@click.option("--layer", type=int, help="Only this layer, from 0.")
+@click.option("--layer", type=int, help="Show only this layer, counted from 0.")
 @click.option(
     "--pairing",
     type=click.Choice(("interleaved", "halves")),
-    help="How channels are paired, for a model type that is not known.",
+    help="Channel pairing of RoPE, for an unknown model type.",
 )
-@as_json
+@json_option
 def config(
     paths: tuple[str, ...], layer: int | None, pairing: Pairing | None, as_json: bool
 ) -> None:
-    """Tell what a model does about positions, from its config.json; or what two do differently.
+    """Describe the encodings of a model's config.json, or compare two.
 
     \b
     posenc config llama/config.json
     posenc config llama/config.json qwen/config.json
 
     \b
-    JSON: {"model_type", "layers", "trained_length", "groups": [{"where", "encoding", …}],
-           "notes"}; of two models {"models": [both], "differences": [{"what", "where",
-           "first", "second", "means"}]}
+    --json prints {"model_type", "layers", "trained_length", "groups": [{"where",
+    "encoding", …}], "notes"}; for two models {"models": [both], "differences":
+    [{"what", "where", "first", "second", "means"}]}.
     """
     from posenc.interop.config import inner
     from posenc.interop.describe import compare, describe
 
     if len(paths) > 2:
-        raise click.UsageError(f"one path, or two to compare; got {len(paths)}")
-    models = [usage(lambda path=path: posenc.read_config(path, pairing=pairing)) for path in paths]
+        raise click.UsageError(f"expected one path, or two to compare; got {len(paths)}")
+    models = [
+        call_library(lambda path=path: posenc.read_config(path, pairing=pairing)) for path in paths
+    ]
     for model in models:
         if pairing is not None and not any(hasattr(inner(e), "pairing") for e in model.layers):
             raise click.UsageError(
-                f"--pairing must be left out: {model.model_type} rotates no channels"
+                f"--pairing does not apply: {model.model_type} has no rotary encoding"
             )
         if layer is not None and not 0 <= layer < len(model.layers):
             raise click.UsageError(
                 f"--layer must be one of 0 .. {len(model.layers) - 1}; got {layer}"
             )
-    told = [describe(model, layer=layer) for model in models]
-    rows = compare(*told) if len(told) == 2 else None
-    if as_json:
-        click.echo(json.dumps(told[0] if rows is None else {"models": told, "differences": rows}))
-        return
-    for line in _model_lines(told[0]) if rows is None else _difference_lines(rows):
-        click.echo(line)
+    summaries = [describe(model, layer=layer) for model in models]
+    if len(summaries) == 1:
+        data: Any = summaries[0]
+        lines = _format_model(summaries[0])
+    else:
+        differences = compare(*summaries)
+        data = {"models": summaries, "differences": differences}
+        lines = _format_differences(differences)
+    click.echo(json.dumps(data) if as_json else "\n".join(lines))
 
 
-def _model_lines(told: dict[str, Any]) -> Iterator[str]:
-    length = told["trained_length"]
+def _format_model(summary: dict[str, Any]) -> Iterator[str]:
+    length = summary["trained_length"]
     trained = "unknown" if length is None else f"{length:,}"
-    yield f"{told['model_type']}: {told['layers']} layers, trained length {trained}"
-    for group in told["groups"]:
+    yield f"{summary['model_type']}: {summary['layers']} layers, trained length {trained}"
+    for group in summary["groups"]:
         yield f"layers {group['where']}: {group['encoding']}"
         if "pairing" in group:
             base = f"base {group['base']:,.10g}, " if "base" in group else ""
-            channels = f"{group['rotary_dim']} of {group['dim']} channels turn"
+            channels = f"{group['rotary_dim']} of {group['dim']} channels rotate"
             yield f"  {base}{channels}, pairing {group['pairing']}"
             wave = group["longest_wavelength"]
             if wave is not None and length is not None:
@@ -79,26 +84,26 @@ def _model_lines(told: dict[str, Any]) -> Iterator[str]:
             if wave is not None:
                 yield f"  longest wavelength: {wave:,.1f} tokens"
             if group["still_pairs"]:
-                yield f"  {group['still_pairs']} pairs do not turn"
+                yield f"  {group['still_pairs']} pairs do not rotate"
             if "scaling" in group:
                 yield f"  scaling: {group['does']}"
             yield f"  attention factor: {group['attention_factor']:.6g}"
         yield f"  beyond the trained length: {group['beyond']}"
-    for note in told["notes"]:
+    for note in summary["notes"]:
         yield f"note: {note}"
 
 
-def _difference_lines(rows: list[dict[str, Any]]) -> Iterator[str]:
+def _format_differences(rows: list[dict[str, Any]]) -> Iterator[str]:
     if not rows:
-        yield "no difference"
+        yield "no differences"
     for row in rows:
         where = f" ({row['where']})" if row["where"] else ""
-        first, second = (_shown(row[side]) for side in ("first", "second"))
+        first, second = (_format_value(row[side]) for side in ("first", "second"))
         yield f"{row['what'].replace('_', ' ')}{where}: {first} | {second}"
         yield f"  {row['means']}"
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, float):
         whole = value.is_integer() or abs(value) < 1e5
         return f"{value:,.10g}" if whole else f"{value:,.1f}"

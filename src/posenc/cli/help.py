@@ -4,27 +4,28 @@ import json
 
 import click
 
-from posenc.cli.usage import as_json
+from posenc.cli.options import json_option
 
 
 @click.command("help")
 @click.argument("command", required=False)
-@as_json
+@json_option
 @click.pass_context
-def help_of(ctx: click.Context, command: str | None, as_json: bool) -> None:
-    """Show the help of a command, or of all.
+def show_help(ctx: click.Context, command: str | None, as_json: bool) -> None:
+    """Show the help of a command, or list all commands.
 
     \b
     posenc help
     posenc help show
 
-    JSON: {"command", "help"}
+    --json prints {"command", "help"}.
     """
     root = ctx.find_root()
     assert isinstance(root.command, click.Group)
-    name, found = "posenc", root.command
+    name, described = "posenc", root.command
     if command is not None:
-        name, found = f"posenc {command}", root.command.resolve_command(root, [command])[1]
-    assert found is not None  # resolve_command says what is wrong
-    text = found.get_help(click.Context(found, info_name=name, help_option_names=["-h", "--help"]))
+        name, described = f"posenc {command}", root.command.resolve_command(root, [command])[1]
+    assert described is not None  # resolve_command raises for an unknown name
+    context = click.Context(described, info_name=name, help_option_names=["-h", "--help"])
+    text = described.get_help(context)
     click.echo(json.dumps({"command": name, "help": text}) if as_json else text)

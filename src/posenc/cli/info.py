@@ -11,78 +11,81 @@ from typing import Any
 import click
 
 import posenc
-from posenc.cli.usage import EXTRAS, as_json, install
+from posenc.cli.options import json_option
+from posenc.cli.usage import EXTRAS, install_command
 
 NEEDED = ("numpy", "array-api-compat", "click")
-INSTALL = "install the package fonts-noto-cjk, and fontconfig, which looks for fonts"
+INSTALL_FONTS = "install the packages fonts-noto-cjk and fontconfig"
 
 
 @click.command()
-@as_json
+@json_option
 def info(as_json: bool) -> None:
-    """Tell versions, what is installed, fonts for Japanese and Chinese, and cores.
+    """Show versions, installed libraries, CJK fonts and CPU cores.
 
     \b
-    JSON: {"posenc", "python", "platform", "cores", "required": {NAME: version},
-           "optional": {NAME: {"version", "install"}},
-           "encodings": {"built_in", "others": {NAME: source}},
-           "han_fonts": {"found": [names], "install"}}
+    --json prints {"posenc", "python", "platform", "cores", "required": {NAME: version},
+    "optional": {NAME: {"version", "install"}},
+    "encodings": {"built_in", "others": {NAME: source}},
+    "han_fonts": {"found": [names], "install"}}.
     """
-    told = gathered()
+    data = collect_info()
     if as_json:
-        click.echo(json.dumps(told))
+        click.echo(json.dumps(data))
         return
-    click.echo(f"posenc {told['posenc']}, Python {told['python']}, {told['platform']}")
-    click.echo(f"cores: {told['cores']}")
-    for name, found in told["required"].items():
-        click.echo(f"{name:<17} {found or 'missing'}")
-    for name, row in told["optional"].items():
+    click.echo(f"posenc {data['posenc']}, Python {data['python']}, {data['platform']}")
+    click.echo(f"cores: {data['cores']}")
+    for name, number in data["required"].items():
+        click.echo(f"{name:<17} {number or 'missing'}")
+    for name, row in data["optional"].items():
         click.echo(f"{name:<17} {row['version'] or 'not installed: ' + row['install']}")
-    built_in, others = told["encodings"].values()
-    click.echo(f"encodings: {built_in} built in, {len(others)} of other packages")
+    built_in, others = data["encodings"].values()
+    click.echo(f"encodings: {built_in} built in, {len(others)} from other packages")
     for name, source in others.items():
         click.echo(f"  {name:<15} {source}")
-    fonts, install = told["han_fonts"]["found"], told["han_fonts"]["install"]
+    fonts, install = data["han_fonts"]["found"], data["han_fonts"]["install"]
     more = f" and {len(fonts) - 3} more" if len(fonts) > 3 else ""
     click.echo(f"fonts with Han characters: {', '.join(fonts[:3]) or 'none; ' + install}{more}")
 
 
-def gathered() -> dict[str, Any]:
-    """What the command tells. Nothing is imported to find out, so that it answers at once."""
+def collect_info() -> dict[str, Any]:
+    """Collect what the command shows, importing no library, so that it answers at once."""
     from posenc.encodings import BUILTIN
 
-    found = han_fonts()
+    fonts = find_han_fonts()
     others = {entry.name: entry.value for entry in entry_points(group="posenc.encodings")}
     return {
         "posenc": posenc.__version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
         "cores": os.cpu_count(),
-        "required": {name: _version(name) for name in NEEDED},
+        "required": {name: _find_version(name) for name in NEEDED},
         "optional": {
-            name: {"version": _version(name), "install": install(extra)}
+            name: {"version": _find_version(name), "install": install_command(extra)}
             for name, extra in EXTRAS.items()
         },
         "encodings": {"built_in": len(BUILTIN), "others": others},
-        "han_fonts": {"found": found, "install": None if found else INSTALL},
+        "han_fonts": {"found": fonts, "install": None if fonts else INSTALL_FONTS},
     }
 
 
-def han_fonts() -> list[str]:
-    """The families that fontconfig knows to have Chinese or Japanese; none without fontconfig."""
+def find_han_fonts() -> list[str]:
+    """Font families with Chinese or Japanese characters, by fontconfig; empty without it."""
     command = shutil.which("fc-list")
     if command is None:
         return []
-    found: set[str] = set()
+    families: set[str] = set()
     for language in ("ja", "zh"):
         done = subprocess.run(
             [command, f":lang={language}", "family"], capture_output=True, text=True, check=False
         )
-        found |= {line.split(",")[0].strip() for line in done.stdout.splitlines() if line.strip()}
-    return sorted(found)
+        families |= {
+            line.split(",")[0].strip() for line in done.stdout.splitlines() if line.strip()
+        }
+    return sorted(families)
 
 
-def _version(name: str) -> str | None:
+def _find_version(name: str) -> str | None:
     try:
         return version(name)
     except PackageNotFoundError:

@@ -11,43 +11,46 @@ from typing import Any, cast
 import click
 
 import posenc
-from posenc.cli.usage import as_json, of_encodings, usage
+from posenc.cli.options import encodings_argument, json_option
+from posenc.cli.usage import call_library
 
 
 @click.command("list")
-@of_encodings
-@as_json
+@encodings_argument
+@json_option
 def list_encodings(names: tuple[str, ...], as_json: bool) -> None:
-    """List the encodings, where each acts, and its parameters; or tell all about some of them.
+    """List all encodings, or describe some in detail.
 
-    An ENCODING is a name, an expression such as "RoPE(64, base=5e5)", a model's config.json, or
-    package.module:name.
+    The list shows the mechanism and the arguments of each. ENCODING is a name, an expression such
+    as "RoPE(64, base=5e5)", a model's config.json, or package.module:name.
 
     \b
     posenc list
     posenc list rope
 
     \b
-    JSON: {"encodings": {NAME: {"acts", "parameters"}}, "variants": {NAME: EXPRESSION}};
-          of some {"encodings": {NAME: {"title", "acts", "expression", "parameters":
-          {NAME: {"default", "help"}}, "presets", "traits", "paper", "year", "models"}}};
-          the default is as Python writes it, null where there is none
+    --json prints {"encodings": {NAME: {"acts", "parameters"}},
+    "variants": {NAME: EXPRESSION}}; for named encodings {"encodings": {NAME: {"title",
+    "acts", "expression", "parameters": {NAME: {"default", "help"}}, "presets",
+    "traits", "paper", "year", "models"}}}, where "default" is a Python expression, or
+    null for a required argument.
     """
     from posenc.names.expressions import spelling
     from posenc.names.resolve import SCALED, found
 
     if names:
-        some: dict[str, posenc.Encoding] = {}
+        chosen: dict[str, posenc.Encoding] = {}
         for name in names:
-            some |= usage(lambda name=name: found(name))
-        details = {name: detailed(encoding) for name, encoding in some.items()}
+            chosen |= call_library(lambda name=name: found(name))
+        details = {name: describe_encoding(encoding) for name, encoding in chosen.items()}
         if as_json:
             click.echo(json.dumps({"encodings": details}))
             return
         for name, row in details.items():
-            click.echo("\n".join([name, *_lines(row)]))
+            click.echo("\n".join([name, *_format_details(row)]))
         return
-    rows = {name: described(encoding) for name, encoding in usage(posenc.catalogue).items()}
+    kinds = call_library(posenc.catalogue)
+    rows = {name: describe_class(kind) for name, kind in kinds.items()}
     variants = {name: spelling(make(64)) for name, make in SCALED.items()}
     if as_json:
         click.echo(json.dumps({"encodings": rows, "variants": variants}))
@@ -59,8 +62,8 @@ def list_encodings(names: tuple[str, ...], as_json: bool) -> None:
         click.echo(f"{name:<18} {'rotary':<9} {shown}")
 
 
-def described(encoding: type[posenc.Encoding]) -> dict[str, Any]:
-    """Where an encoding of this kind acts, and the names of its fields."""
+def describe_class(encoding: type[posenc.Encoding]) -> dict[str, Any]:
+    """The mechanism of a class of encodings, and the names of its fields."""
     mechanism = next(
         kind
         for kind in (posenc.Additive, posenc.Rotary, posenc.Bias, posenc.Scores)
@@ -70,12 +73,12 @@ def described(encoding: type[posenc.Encoding]) -> dict[str, Any]:
     return {"acts": mechanism.__name__.lower(), "parameters": names}
 
 
-def detailed(encoding: posenc.Encoding) -> dict[str, Any]:
-    """All that is known of one encoding without measuring: its parameters, traits and source."""
+def describe_encoding(encoding: posenc.Encoding) -> dict[str, Any]:
+    """Everything an encoding states about itself: arguments, claims, source, models."""
     from posenc.i18n.arguments import argument_help
     from posenc.names.expressions import presets, spelling
 
-    row = described(type(encoding))
+    row = describe_class(type(encoding))
     about = encoding.about
     return {
         "title": about.title,
@@ -98,8 +101,8 @@ def detailed(encoding: posenc.Encoding) -> dict[str, Any]:
     }
 
 
-def _lines(row: dict[str, Any]) -> Iterator[str]:
-    """The details as lines of a label and what it is, those that there are."""
+def _format_details(row: dict[str, Any]) -> Iterator[str]:
+    """One line for each label that has a value, then the arguments."""
     year = f" ({row['year']})" if row["year"] else ""
     for label, text in (
         ("title", row["title"]),

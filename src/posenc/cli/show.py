@@ -8,24 +8,29 @@ from typing import Any
 
 import click
 
-from posenc.cli.own import load_own
+from posenc.cli.loading import load_encodings
+from posenc.cli.options import (
+    dim_option,
+    encodings_argument,
+    heads_option,
+    is_given,
+    json_option,
+    lang_option,
+    load_option,
+    out_option,
+    seed_option,
+    text_option,
+)
 from posenc.cli.usage import (
-    as_json,
-    effective,
-    encodings_or_text,
-    file_for,
-    from_files,
-    given,
-    in_language,
-    install,
-    of_encodings,
-    refuse,
-    seeded,
-    usage,
+    call_library,
+    call_with_effect,
+    install_command,
+    reject_options,
+    split_names_and_text,
 )
 
-# written down here, for a quick --help: what they are elsewhere, a test holds
 ENDINGS = (".png", ".svg", ".pdf")
+# repeated here so that --help imports nothing; a test compares it with views.KINDS
 KINDS = [
     "heatmap",
     "waves",
@@ -44,35 +49,35 @@ KINDS = [
 
 
 @click.command()
-@of_encodings
-@from_files
-@click.option("--text", help="Sentence whose tokens are encoded.")
+@encodings_argument
+@load_option
+@text_option
 @click.option(
     "--kind",
     type=click.Choice(KINDS),
-    help="Of what is added or rotated: heatmap, waves, wavelengths, similarity, products; of what "
-    "is added: sum, and learned if it is that; of what is rotated: rotation, decay, scalings; of a "
-    "bias: bias; on a grid: maps; of any: attention. [default: what suits the encoding]",
+    help="What to draw. Additive and rotary encodings: heatmap, waves, wavelengths, similarity, "
+    "products. Additive: sum. Learned tables: learned. Rotary: rotation, decay, scalings. Biases: "
+    "bias. Encodings of grids: maps. All: attention. [default: depends on the encoding]",
 )
-@click.option("--dim", type=int, help="Channels of encodings given by name.")
-@click.option("--heads", type=int, help="Heads of encodings given by name.")
+@dim_option
+@heads_option
 @click.option("--length", type=int, help="Number of positions without --text.")
-@click.option("--channels", help="Dimensions, pairs or heads to show, from 0: 0,1,8.")
-@click.option("--head", type=int, help="Head to look at, from 0, of a bias or of attention.")
+@click.option("--channels", help="Dimensions, pairs or heads to draw, counted from 0: 0,1,8.")
+@click.option("--head", type=int, help="Head of a bias or of attention, counted from 0.")
 @click.option(
     "--causal/--no-causal",
     default=None,
-    help="Whether attention sees no keys ahead. [default: what the encoding is meant for]",
+    help="Whether attention masks future keys. [default: as the encoding is meant to be used]",
 )
-@click.option("--trained", type=int, help="Length of training, to be marked.")
-@in_language
-@click.option("--dark", is_flag=True, help="Light on dark.")
-@click.option("--size", metavar="WxH", help="Inches, such as 8x4.5.")
+@click.option("--trained", type=int, help="Training length to mark.")
+@lang_option
+@click.option("--dark", is_flag=True, help="Use a dark background.")
+@click.option("--size", metavar="WxH", help="Figure size in inches, such as 8x4.5.")
 @click.option("--dpi", type=float, default=150, show_default=True, help="Pixels per inch.")
-@seeded
-@file_for(".png, .svg or .pdf; [default: posenc-NAME.png]")
-@as_json
-@click.option("--csv", "as_csv", is_flag=True, help="Print one long table.")
+@seed_option
+@out_option(".png, .svg or .pdf. [default: posenc-NAME.png]")
+@json_option
+@click.option("--csv", "as_csv", is_flag=True, help="Print the numbers as CSV, one per line.")
 def show(
     names: tuple[str, ...],
     files: tuple[str, ...],
@@ -84,14 +89,14 @@ def show(
     size: str | None,
     dpi: float,
     channels: str | None,
-    **asked: Any,
+    **options: Any,
 ) -> None:
-    """Draw encodings: of a sentence, token by token, or of so many positions.
+    """Draw encodings of a sentence or of a range of positions.
 
-    An ENCODING is a name (`posenc list`), an expression such as "RoPE(64, base=5e5)", a model's
-    config.json, package.module:name, or a name in a file of --load; several are drawn side by side.
-    [default: sinusoidal, or the first that suits the kind] A lone argument that is none of these is
-    taken as the sentence.
+    ENCODING is a name (see `posenc list`), an expression such as "RoPE(64, base=5e5)", a model's
+    config.json, package.module:name, or a name defined in a --load file; several are drawn side by
+    side. [default: sinusoidal, or the first that suits --kind] A single argument that is none of
+    these is used as the sentence.
 
     \b
     posenc show rope alibi --kind attention
@@ -99,7 +104,7 @@ def show(
     posenc show rope yarn --kind decay --length 1000
     posenc show alibi --text "the dog bit the man" --kind attention --dark -o dog.svg
 
-    --json prints {kind, title, panels, notes, columns}. A panel is one of
+    --json prints {kind, title, panels, notes, columns}. Each panel is one of
 
     \b
     {panel: "image", title, values, rows, columns, limit, colours, unit, square, ratio,
@@ -107,61 +112,60 @@ def show(
     {panel: "lines", title, x, lines, x_axis, y_axis, marks, steps, ratio, of}
     {panel: "dials", title, hands, names, labels, of}
 
-    values are rows of numbers, coloured from -limit to limit; channel is the dimension, pair or
-    head that they are of, null if of several; of is the number of the encoding, from 0, null if
-    there is not one; a line is {name, y, colour, low, high}, with a y for each x and a colour
-    counted from 0; nothing is averaged here, so ratio is 1, low and high are null; a mark is
-    {name, x, y}, one of them null; hands are [angle, length] for each dial's name and each label;
-    rows, columns and axes are {name, labels, log}. null is what is not a finite number.
+    "values" are rows of numbers, coloured from -limit to limit; "channel" is their dimension, pair
+    or head, or null if there are several; "of" is the index of the encoding, or null. A line is
+    {name, y, colour, low, high} with one y for each x; colours are numbered from 0; nothing is
+    averaged, so "ratio" is 1 and "low" and "high" are null. A mark is {name, x, y}, where either x
+    or y is null. "hands" are [angle, length] for each name and label. Rows, columns and axes are
+    {name, labels, log}. Numbers that are not finite are null.
 
-    --csv prints a line for each number: panel, title, row, row_label, column, column_label, value,
-    length. Rows are an image's rows, lines or dials; columns are an image's columns, x or hands;
-    value is the number, y or the angle; length is a hand's.
+    --csv prints one line per number: panel, title, row, row_label, column, column_label, value,
+    length. The rows are those of an image, or lines, or dials; the columns are those of an image,
+    or x, or hands; the value is the number, or y, or the angle; the length is that of a hand.
     """
-    names, own, unnamed = load_own(names, files)
-    names, text = encodings_or_text(names, text, own)
-    what, name = _found((*names, *unnamed), own, asked["kind"])
-    asked |= {"text": text, "channels": _numbers(channels)}
+    names, loaded, unnamed = load_encodings(names, files)
+    names, text = split_names_and_text(names, text, loaded)
+    subjects, name = _choose_subjects((*names, *unnamed), loaded, options["kind"])
+    options |= {"text": text, "channels": _parse_numbers(channels)}
     if as_json or as_csv:
         if as_json and as_csv:
-            raise click.UsageError("--json and --csv cannot both be; leave one out")
-        refuse(("out", "dark", "size", "dpi"), "--json and --csv print numbers and draw nothing")
+            raise click.UsageError("--json cannot be combined with --csv")
+        reject_options(
+            ("out", "dark", "size", "dpi"),
+            "cannot be combined with --json or --csv, which draw nothing",
+        )
 
-    def numbers(**options: Any) -> str:
+    def print_numbers(**options: Any) -> str:
         from posenc.views import view
 
-        made = view(what, tokens=options.pop("text"), **options)
-        return made.to_csv() if as_csv else json.dumps(made.to_json())
+        data = view(subjects, tokens=options.pop("text"), **options)
+        return data.to_csv() if as_csv else json.dumps(data.to_json())
 
-    idle = (
-        "text",
-        "length",
-        "head",
-        "causal",
-        "trained",
-        "seed",
-    )  # where a view does not look at them
+    # not every view depends on these
+    checked = ("text", "length", "head", "causal", "trained", "seed")
     if as_json or as_csv:
-        click.echo(usage(lambda: effective(numbers, asked, idle)), nl=as_json)
+        click.echo(
+            call_library(lambda: call_with_effect(print_numbers, options, checked)), nl=as_json
+        )
         return
-    if any(map(given, idle)):
-        usage(lambda: effective(numbers, asked, idle))
-    kind = asked["kind"]
+    if any(map(is_given, checked)):
+        call_library(lambda: call_with_effect(print_numbers, options, checked))
+    kind = options["kind"]
     path = Path(out or f"posenc-{name}{'' if kind is None else f'-{kind}'}.png")
     if path.suffix.lower() not in ENDINGS:
         raise click.BadParameter(f"must end in .png, .svg or .pdf; got {path}", param_hint="--out")
-    asked["tokens"] = asked.pop("text")
-    _draw(path, what, **asked, dark=dark, size=size, dpi=dpi)
+    options["tokens"] = options.pop("text")
+    _draw(path, subjects, **options, dark=dark, size=size, dpi=dpi)
 
 
-def _draw(path: Path, what: list[Any], **asked: Any) -> None:
+def _draw(path: Path, subjects: list[Any], **options: Any) -> None:
     try:
         import posenc.plot
     except ModuleNotFoundError as error:
         raise click.ClickException(
-            f"{error.name} is not installed; figures need: {install('plot')}"
+            f"{error.name} is not installed; to draw figures: {install_command('plot')}"
         ) from error
-    figure = usage(lambda: posenc.plot.show(what, **asked))
+    figure = call_library(lambda: posenc.plot.show(subjects, **options))
     try:
         figure.savefig(path)
     except OSError as error:
@@ -173,24 +177,26 @@ def _draw(path: Path, what: list[Any], **asked: Any) -> None:
     click.echo(path)
 
 
-def _found(names: tuple[str, ...], own: dict[str, Any], kind: str | None) -> tuple[list[Any], str]:
-    """What is shown, and a name for its file; where nothing is named, the first that suits."""
+def _choose_subjects(
+    names: tuple[str, ...], loaded: dict[str, Any], kind: str | None
+) -> tuple[list[Any], str]:
+    """What to draw, by default the first encoding that suits `kind`; and a name for the file."""
     if not names:
         from posenc.views.kinds import suiting
 
         names = ("sinusoidal" if kind is None else suiting(kind),)
-    return [own.get(name, name) for name in names], "-".join(map(_plain, names))[:80]
+    return [loaded.get(name, name) for name in names], "-".join(map(_to_file_name, names))[:80]
 
 
-def _plain(name: str) -> str:
-    """A name that can stand in a file's: a config by its folder, an expression without brackets."""
+def _to_file_name(name: str) -> str:
+    """A name that can be part of a file name: a config's folder, an expression without brackets."""
     path = Path(name)
     name = (path.parent.name or path.stem) if path.suffix == ".json" else name
     kept = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
     return kept.strip("-")
 
 
-def _numbers(text: str | None) -> list[int] | None:
+def _parse_numbers(text: str | None) -> list[int] | None:
     if text is None:
         return None
     try:
