@@ -17,7 +17,7 @@ from typing import Any
 ROOT = Path(__file__).parent
 WEB = ROOT / "web"
 STATIC = ROOT / "src" / "posenc" / "explorer" / "static"
-LOCALE = ROOT / "src" / "posenc" / "locale"
+LOCALE = ROOT / "src" / "posenc" / "i18n" / "locale"
 NODE = (20, 19)
 
 try:

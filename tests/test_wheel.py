@@ -47,9 +47,9 @@ def test_the_wheel_has_the_page(wheel):
 def test_the_wheel_has_what_is_read_at_run_time(wheel):
     _, files = wheel
     for name in (
-        "locale/ja.po",
-        "locale/zh-Hans.po",
-        "locale/zh-Hant.po",
+        "i18n/locale/ja.po",
+        "i18n/locale/zh-Hans.po",
+        "i18n/locale/zh-Hant.po",
         "text/tokenizer.json",
         "py.typed",
     ):
