@@ -10,10 +10,10 @@ from click.testing import CliRunner
 import posenc as pe
 from posenc.cli import main
 from posenc.i18n import told as told_in
-from posenc.interop.config import grouped_parts
 from posenc.interop.conventions import ABSOLUTE, ROTARY
 from posenc.interop.defaults import SIZES
 from posenc.interop.describe import MEANS, SCALINGS, compare, describe
+from posenc.interop.model import label_groups
 from tests.slow import slow
 
 SIZE = {"hidden_size": 64, "num_attention_heads": 4, "max_position_embeddings": 4096}
@@ -778,6 +778,31 @@ def test_one_model_is_told(files):
     ]
 
 
+def test_a_model_prints_the_summary_of_the_command_and_has_a_short_repr(files):
+    config = model("gemma3_text", 62, rope_scaling={"rope_type": "linear", "factor": 8.0})
+    found = pe.read_config(config)
+    assert str(found) + "\n" == run(*files(config)).stdout
+    assert repr(found) == "<ModelPositions gemma3_text: 62 layers (RoPE), trained length 4,096>"
+    assert "(RoPE, NoPE), trained" in repr(pe.read_config(model("smollm3", 8)))
+    assert "trained length unknown" in repr(pe.read_config({"model_type": "swin"}))
+
+
+def test_a_notebook_shows_a_short_table_with_everything_escaped():
+    html = pe.read_config(model("smollm3", 8))._repr_html_()
+    assert html.startswith("<b>smollm3</b>: 8 layers, trained length 4,096<table>")
+    assert "<tr><td>3, 7</td><td><code>NoPE()</code></td>" in html
+    assert "<ul><li>" in html
+    name = "<script>&"
+    html = pe.read_config(model(name, rope_theta=1e4), pairing="halves")._repr_html_()
+    assert "<b>&lt;script&gt;&amp;</b>" in html
+    assert name not in html
+    many = model("granite_swa", 40, layer_rope_theta=[1e4 + i for i in range(40)])
+    html = pe.read_config(many)._repr_html_()
+    assert "and 28 more" in html
+    assert html.count("<tr>") == 1 + 12 + 1
+    assert len(html) < 8_000
+
+
 def test_layers_are_grouped_and_notes_are_told(files):
     lines = run(*files(model("smollm3", 8))).stdout.splitlines()
     assert lines[1].startswith("layers 0-2, 4-6: RoPE(")
@@ -949,7 +974,7 @@ T5 = {"model_type": "t5", "num_heads": 8, "num_layers": 2}
     ],
 )
 def test_each_encoding_is_said_to_be_of_a_part_of_the_model(config, parts):
-    assert [part for _, part in grouped_parts(pe.read_config(config))] == parts
+    assert [part for _, part in label_groups(pe.read_config(config))] == parts
 
 
 def test_notes_are_told_in_other_languages():

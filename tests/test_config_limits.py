@@ -6,8 +6,8 @@ import pytest
 
 from posenc import read_config
 from posenc.encodings import SwinBias
-from posenc.interop.config import grouped
 from posenc.interop.fields import MOST_CHANNELS, MOST_DIFFERENT, MOST_ENTRIES, MOST_LAYERS
+from posenc.interop.model import group_layers
 
 PEAK = 2 * MOST_CHANNELS * 32
 """Bytes: a Python number is 24 and its place in a tuple 8; LongRoPE has two for each pair."""
@@ -118,7 +118,9 @@ def test_layers_that_share_a_value_are_grouped_without_its_hash(monkeypatch):
     hashed = []
     plain = SwinBias.__hash__
     monkeypatch.setattr(SwinBias, "__hash__", lambda bias: hashed.append(1) or plain(bias))
-    assert grouped((SwinBias(2, (7, 7)),) * 1_000) == [(SwinBias(2, (7, 7)), list(range(1_000)))]
+    assert group_layers((SwinBias(2, (7, 7)),) * 1_000) == [
+        (SwinBias(2, (7, 7)), list(range(1_000)))
+    ]
     assert len(hashed) == 1
 
 
@@ -127,6 +129,6 @@ def test_layers_are_grouped_without_comparing_all_with_all(monkeypatch):
     equal = SwinBias.__eq__
     monkeypatch.setattr(SwinBias, "__eq__", lambda a, b: compared.append(1) or equal(a, b))
     layers = tuple(SwinBias(1 + i % 400, (7, 7)) for i in range(800))
-    groups = grouped(layers)
+    groups = group_layers(layers)
     assert [where for _, where in groups] == [[i, i + 400] for i in range(400)]
     assert len(compared) <= 2 * len(layers)  # 400 x 400 before

@@ -41,6 +41,7 @@ def config(
     """
     from posenc.interop.config import inner
     from posenc.interop.describe import compare, describe
+    from posenc.interop.summary import summarise
 
     if len(paths) > 2:
         raise click.UsageError(f"expected one path, or two to compare; got {len(paths)}")
@@ -59,38 +60,12 @@ def config(
     summaries = [describe(model, layer=layer) for model in models]
     if len(summaries) == 1:
         data: Any = summaries[0]
-        lines = _format_model(summaries[0])
+        lines = summarise(summaries[0])
     else:
         differences = compare(*summaries)
         data = {"models": summaries, "differences": differences}
         lines = _format_differences(differences)
     click.echo(json.dumps(data) if as_json else "\n".join(lines))
-
-
-def _format_model(summary: dict[str, Any]) -> Iterator[str]:
-    length = summary["trained_length"]
-    trained = "unknown" if length is None else f"{length:,}"
-    yield f"{summary['model_type']}: {summary['layers']} layers, trained length {trained}"
-    for group in summary["groups"]:
-        yield f"layers {group['where']}: {group['encoding']}"
-        if "pairing" in group:
-            base = f"base {group['base']:,.10g}, " if "base" in group else ""
-            channels = f"{group['rotary_dim']} of {group['dim']} channels rotate"
-            yield f"  {base}{channels}, pairing {group['pairing']}"
-            wave = group["longest_wavelength"]
-            if wave is not None and length is not None:
-                turns = f"{group['full_turns']} of {group['pairs']}"
-                yield f"  {turns} pairs complete a turn within {trained} tokens"
-            if wave is not None:
-                yield f"  longest wavelength: {wave:,.1f} tokens"
-            if group["still_pairs"]:
-                yield f"  {group['still_pairs']} pairs do not rotate"
-            if "scaling" in group:
-                yield f"  scaling: {group['does']}"
-            yield f"  attention factor: {group['attention_factor']:.6g}"
-        yield f"  beyond the trained length: {group['beyond']}"
-    for note in summary["notes"]:
-        yield f"note: {note}"
 
 
 def _format_differences(rows: list[dict[str, Any]]) -> Iterator[str]:

@@ -269,7 +269,8 @@ def colour_maps(theme: str) -> dict[str, Any]:
 
 def config(body: bytes | str, lang: str) -> dict[str, Any]:
     """The encodings of a model's config.json, which is data and nothing else."""
-    from posenc.interop.config import grouped_parts, read_config
+    from posenc.interop.config import read_config
+    from posenc.interop.model import label_groups
 
     try:
         given = json.loads(body)
@@ -279,7 +280,7 @@ def config(body: bytes | str, lang: str) -> dict[str, Any]:
         raise Refused("a config must be a JSON object", "config")
     try:
         model = read_config(cast(dict[str, Any], given))
-        groups = grouped_parts(model)
+        groups = label_groups(model)
         for encoding in (limits.acting(encoding) for encoding, _ in groups):
             fields = dataclasses.fields(cast(Any, encoding))
             values = {field.name: getattr(encoding, field.name) for field in fields if field.init}

@@ -1,6 +1,7 @@
 """Reading what other libraries write: the config.json of a model, and its checkpoint."""
 
-from posenc.interop.config import ModelPositions, from_config, read_config
+from posenc.interop.config import from_config, read_config
+from posenc.interop.model import ModelPositions
 from posenc.interop.state_dict import from_state_dict
 
 __all__ = ["ModelPositions", "from_config", "from_state_dict", "read_config"]

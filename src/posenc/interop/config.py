@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
@@ -14,7 +14,7 @@ from posenc.core.mechanisms import Encoding
 from posenc.core.rotation import Pairing
 from posenc.encodings import NoPE
 from posenc.encodings.rope import PAIRINGS
-from posenc.i18n import Note, said
+from posenc.i18n import said
 from posenc.interop.absolute import absolute_layers, whisper_layers
 from posenc.interop.biases import alibi_layers, swin_layers, t5_layers
 from posenc.interop.conventions import (
@@ -27,6 +27,7 @@ from posenc.interop.conventions import (
     RotaryConvention,
 )
 from posenc.interop.fields import HEADS, Fields
+from posenc.interop.model import ModelPositions, format_ranges, group_layers
 from posenc.interop.rotary import rotary_layers
 from posenc.temperatures import Tempered
 
@@ -34,24 +35,6 @@ Config = Mapping[str, Any] | str | PathLike[str]
 
 NESTED = ("text_config", "llm_config", "language_config", "thinker_config", "decoder")
 """Where a model of pictures or sound keeps the config of its text model."""
-
-
-@dataclass(frozen=True)
-class ModelPositions:
-    """What a model does about positions: an encoding for each layer, and what it was trained on.
-
-    An encoding that is added to the embeddings stands at every layer, though it acts before the
-    first. A model with an encoder and a decoder has the encoder's layers first.
-    """
-
-    model_type: str
-    layers: tuple[Encoding, ...]
-    trained_length: int | None
-    heads: int | None
-    head_dim: int | None
-    notes: tuple[Note, ...] = ()
-    parts: tuple[str, ...] = ()
-    """What each layer belongs to, where they differ: "encoder" or "decoder", or its layer type."""
 
 
 @hinted("read_config")
@@ -109,73 +92,17 @@ def from_config(
         return layers[layer]
     if any(other != layers[0] for other in layers):
         listed = ", ".join(
-            f"{spans(where)} {type(encoding).__name__}" for encoding, where in grouped(layers)
+            f"{format_ranges(where)} {type(encoding).__name__}"
+            for encoding, where in group_layers(layers)
         )
         raise ValueError(f"layer must be named, as layers differ: {listed}; got layer=None")
     return layers[0]
-
-
-def grouped(layers: tuple[Encoding, ...]) -> list[tuple[Encoding, list[int]]]:
-    """Each different encoding with the layers that have it."""
-    groups: dict[Encoding, list[int]] = {}
-    known: dict[int, list[int]] = {}  # layers share values, whose hash may be of many factors
-    for i, encoding in enumerate(layers):
-        if id(encoding) not in known:
-            known[id(encoding)] = groups.setdefault(encoding, [])
-        known[id(encoding)].append(i)
-    return list(groups.items())
-
-
-def grouped_parts(model: ModelPositions) -> list[tuple[Encoding, Note | None]]:
-    """Each different encoding, and which part of the model has it; None where all share one.
-
-    >>> model = read_config({"model_type": "t5", "num_heads": 8, "num_layers": 2})
-    >>> [str(part) for _, part in grouped_parts(model)]
-    ['encoder', 'decoder']
-    """
-    groups = grouped(model.layers)
-    if len(groups) == 1:
-        return [(groups[0][0], None)]
-    return [(encoding, _part(model, where)) for encoding, where in groups]
-
-
-def _part(model: ModelPositions, where: list[int]) -> Note:
-    """What the layers of one encoding are called."""
-    kinds = {model.parts[i] for i in where} if model.parts else set[str]()
-    if kinds == {"encoder"}:
-        return Note.of("encoder")
-    if kinds == {"decoder"}:
-        return Note.of("decoder")
-    if kinds and all(_is_local(kind) for kind in kinds):
-        return Note.of("local layers")
-    if kinds == {"full_attention"} and any(map(_is_local, model.parts)):
-        return Note.of("global layers")
-    return Note.of("layers {where}", where=spans(where))
-
-
-def _is_local(kind: str) -> bool:
-    return any(word in kind for word in ("sliding", "chunked", "local"))
 
 
 def _parts(fields: Fields, layers: tuple[Encoding, ...]) -> tuple[str, ...]:
     """The parts of the layers, where the file's reader has counted as many."""
     parts = fields.parts
     return parts if len(parts) == len(layers) and len(set(parts)) > 1 else ()
-
-
-def spans(numbers: list[int]) -> str:
-    """Numbers with runs joined.
-
-    >>> spans([0, 1, 2, 4, 5, 9])
-    '0-2, 4-5, 9'
-    """
-    runs: list[list[int]] = []
-    for n in numbers:
-        if runs and runs[-1][-1] == n - 1:
-            runs[-1] = [runs[-1][0], n]
-        else:
-            runs.append([n])
-    return ", ".join("-".join(map(str, run)) for run in runs)
 
 
 def _read(

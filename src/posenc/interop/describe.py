@@ -16,7 +16,8 @@ from posenc.encodings import (
     SwinV2Bias,
     T5Bias,
 )
-from posenc.interop.config import ModelPositions, grouped, inner, spans
+from posenc.interop.config import inner
+from posenc.interop.model import ModelPositions, format_ranges, group_layers
 from posenc.interop.parameters import Backwards
 from posenc.scalings import (
     NTK,
@@ -81,7 +82,7 @@ def describe(model: ModelPositions, *, layer: int | None = None) -> dict[str, An
     "ALiBi(heads=8, slopes='official', future='mirrored', divisor=1.0)"
     """
     layers = model.layers
-    groups = [(layers[layer], [layer])] if layer is not None else grouped(layers)
+    groups = [(layers[layer], [layer])] if layer is not None else group_layers(layers)
     return {
         "model_type": model.model_type,
         "layers": len(layers),
@@ -89,7 +90,7 @@ def describe(model: ModelPositions, *, layer: int | None = None) -> dict[str, An
         "head_dim": model.head_dim,
         "trained_length": model.trained_length,
         "groups": [
-            {"where": spans(where), **_encoding(encoding, model.trained_length)}
+            {"where": format_ranges(where), **_encoding(encoding, model.trained_length)}
             for encoding, where in groups
         ],
         "notes": list(model.notes),

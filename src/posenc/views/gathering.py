@@ -84,14 +84,15 @@ def _subjects(item: Any, sizes: dict[str, int]) -> list[Subject]:
 
 def _of_config(path: str, sizes: dict[str, int]) -> list[Subject]:
     """The encodings of a model, and what its config.json leaves to be said of them."""
-    from posenc.interop.config import grouped_parts, read_config
+    from posenc.interop.config import read_config
+    from posenc.interop.model import label_groups
 
     if sizes:
         found(path, **sizes)  # which says that a config has its own
     model = read_config(path)
     return [
         Subject(encoding, trained=model.trained_length, notes=model.notes, part=part)
-        for encoding, part in grouped_parts(model)
+        for encoding, part in label_groups(model)
     ]
 
 
