@@ -623,8 +623,8 @@ def test_sum():
 
 def test_attention_does_not_see_order_without_positions():
     """The permutation demonstration: the same numbers, recomputed from the embeddings."""
-    from posenc.views.attention import shuffled
     from posenc.views.embedding import embeddings
+    from posenc.views.kinds.attention import shuffled
 
     made = view("sinusoidal", "attention", tokens="我 爱 学习 AI", dim=8, seed=3)
     without, without_again, positions, positions_again = (panel.values for panel in made.panels)
@@ -647,7 +647,7 @@ def test_attention_does_not_see_order_without_positions():
 
 @pytest.mark.parametrize("count", [1, 2, 3, 8])
 def test_shuffled_words_have_another_order(count):
-    from posenc.views.attention import shuffled
+    from posenc.views.kinds.attention import shuffled
 
     for seed in range(20):
         order = shuffled(count, seed)

@@ -18,8 +18,8 @@ from posenc.i18n import catalogue as messages_in
 from posenc.i18n import told as said_in
 from posenc.names.expressions import spelling
 from posenc.views import Dials, Image, Lines, View, colours, view
-from posenc.views.attention import MOST_TOKENS
 from posenc.views.kinds import KINDS, default_kind, kinds_for
+from posenc.views.kinds.attention import MOST_TOKENS
 
 WHOLE = 2**24
 """Rows and columns of an image that is not averaged."""
@@ -72,7 +72,7 @@ def seen(asked: Asked, kind: str, channels: str | None = None, *, keep: bool = T
     labels = None if gridded else asked.labels
     length = None if labels or gridded else asked.length
     known = tuple(map(key_of, asked.encodings))
-    head = asked.head if KINDS[kind].heads else None
+    head = asked.head if KINDS[kind].head else None
     causal = asked.causal if kind == "attention" else None
     shown = (kind, labels and tuple(labels), length, chosen, head, causal)
     key = (known, *shown, asked.seed, asked.lang)
@@ -149,7 +149,7 @@ def check_view(asked: Asked, kind: str) -> None:
             most=MOST_TOKENS,
             count=asked.length,
         )
-    if KINDS[kind].heads:
+    if KINDS[kind].head:
         check_head(asked)
     check_size(kind, asked.encodings, asked.length)
 

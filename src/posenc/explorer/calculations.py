@@ -14,8 +14,8 @@ from posenc.explorer.parameters import Refused
 from posenc.i18n import Translate, translator
 from posenc.names.expressions import spelling
 from posenc.temperatures import Tempered
-from posenc.views.bias import reach
-from posenc.views.maps import point
+from posenc.views.kinds.bias import reach
+from posenc.views.kinds.maps import point
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 from posenc.views.working import WORKINGS, working

@@ -13,9 +13,9 @@ from posenc.explorer.parameters import Refused
 from posenc.i18n import translator
 from posenc.names.expressions import Call, called, spelling
 from posenc.names.resolve import VARIANTS, example, found, spelled
-from posenc.views.bias import reach
 from posenc.views.kinds import kinds_for
-from posenc.views.maps import SIDE
+from posenc.views.kinds.bias import reach
+from posenc.views.kinds.maps import SIDE
 
 MECHANISMS = {"additive": Additive, "rotary": Rotary, "bias": Bias, "scores": Scores}
 

@@ -166,7 +166,7 @@ def code(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
     labels = None if gridded else wanted.labels
     channels, _ = answers.chosen_channels(wanted, kind, values["channels"])
     chosen = f"channels={list(channels)}, " if channels else ""
-    if KINDS[kind].heads and wanted.head is not None:
+    if KINDS[kind].head and wanted.head is not None:
         chosen += f"head={wanted.head}, "
     if kind == "attention" and wanted.causal is not None:
         chosen += f"causal={wanted.causal}, "

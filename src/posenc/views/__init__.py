@@ -1,6 +1,8 @@
 """What is drawn, as frozen data: views of encodings, each a function of the mechanism."""
 
-from posenc.views.kinds import KINDS, Kind, default_kind, kinds_for, view
+from posenc.views.build import view
+from posenc.views.kind import Kind
+from posenc.views.kinds import KINDS, default_kind, kinds_for
 from posenc.views.panels import Axis, Dials, Image, Line, Lines, Mark, Panel, View
 
 __all__ = [

@@ -16,6 +16,20 @@ from posenc.temperatures import Tempered
 from posenc.views.naming import short
 
 
+def acting(encoding: Encoding) -> Encoding:
+    """The encoding itself, where a temperature is put upon it."""
+    return encoding.encoding if isinstance(encoding, Tempered) else encoding
+
+
+def count_channels(encoding: Encoding) -> int:
+    """Columns of a picture of all channels: dimensions, or pairs of a rotation; else 0."""
+    if isinstance(encoding, Rotary):
+        origin = np.zeros(1) if encoding.axes is None else np.zeros((1, encoding.axes))
+        cos, _ = encoding.at(1).cos_sin(origin)
+        return int(cos.shape[-1])
+    return encoding.dim if isinstance(encoding, Additive) else 0
+
+
 @dataclass(frozen=True, eq=False)  # parameters are arrays: a subject equals itself only
 class Subject:
     """An encoding, its parameters, and the length that it was trained on, where that is known."""
@@ -36,7 +50,7 @@ class Subject:
     @property
     def acting(self) -> Encoding:
         """The encoding itself, where a temperature is put upon it."""
-        return self.encoding.encoding if isinstance(self.encoding, Tempered) else self.encoding
+        return acting(self.encoding)
 
     @property
     def heads(self) -> int:

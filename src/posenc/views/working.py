@@ -12,8 +12,8 @@ from posenc.explanation.formulas import Place, formulas
 from posenc.explanation.formulas.place import bracketed, summed
 from posenc.explanation.maths import Maths, equation, frac, index, power, row
 from posenc.explanation.question import table
-from posenc.views import attention, products, similarity
-from posenc.views.addition import summands
+from posenc.views.kinds import attention, products, similarity
+from posenc.views.kinds.sum import summands
 from posenc.views.scene import Scene
 
 

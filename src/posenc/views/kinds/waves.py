@@ -1,12 +1,11 @@
-"""Heatmap and waves: what each position is given, row by row and channel by channel."""
-
-import math
-from dataclasses import replace
+"""Waves: a few channels along the positions."""
 
 import numpy as np
 
 from posenc.core.mechanisms import Additive
-from posenc.views.panels import Axis, Image, Line, Lines, View, largest, scale_ends
+from posenc.i18n import later
+from posenc.views.kind import Kind, has_text_rows
+from posenc.views.panels import Axis, Line, Lines, View, largest
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 
@@ -17,72 +16,14 @@ FINE, POINTS = 16, 4_096
 """Points that a smooth wave has to a position at most; fewer where there would be more in all."""
 
 
-def heatmap(scene: Scene) -> View:
-    """Values by position and dimension; of a rotary encoding the angles by position and pair.
-
-    >>> from posenc.views import view
-    >>> view("sinusoidal", "heatmap", tokens="我 爱", dim=4).panels[0].values.round(2).tolist()
-    [[0.0, 1.0, 0.0, 1.0], [0.84, 0.54, 0.01, 1.0]]
-    """
-    t = scene.t
-    positions = scene.positions(64)
-    added = {s: s.encoded(positions) for s in scene.subjects if isinstance(s.acting, Additive)}
-    sizes = {s.name: largest(values) for s, values in added.items()}
-    limits = dict(
-        zip(added, scale_ends([largest(values) for values in added.values()]), strict=True)
-    )
-    rows = scene.position_axis()
-    panels = [
-        asked(
-            scene,
-            Image(
-                s.name,
-                added[s],
-                rows,
-                Axis(t("dimension")),
-                limits[s],
-                "diverging",
-                t("value"),
-                of=i,
-            )
-            if s in added
-            else angles(scene, s, positions),
-        )
-        for i, s in enumerate(scene.subjects)
-    ]
-    said = t("values by position and dimension") if added else t("angles by position and pair")
-    notes = scene.notes(*scene.scale_notes(sizes))
-    return View("heatmap", scene.title(said), tuple(panels), notes, columns=min(2, len(panels)))
-
-
-def asked(scene: Scene, image: Image) -> Image:
-    """The image, of its columns only those asked for."""
-    if scene.channels is None:
-        return image
-    shown = scene.chosen(image.values.shape[1], 1)
-    columns = replace(image.columns, labels=tuple(map(str, shown)))
-    return replace(image, values=image.values[:, shown], columns=columns)
-
-
-def angles(scene: Scene, subject: Subject, positions: np.ndarray) -> Image:
-    """The angle of each pair at each position, from minus half a turn to half a turn."""
-    t = scene.t
-    values = np.angle(subject.turned(positions))
-    rows = scene.position_axis()
-    columns, of = Axis(t("pair")), scene.of(subject)
-    return Image(subject.name, values, rows, columns, math.pi, "cyclic", t("angle"), of=of)
-
-
 def waves(scene: Scene) -> View:
     """The values of a few dimensions along the positions; of a rotary encoding the cosines.
 
     Between whole positions too where the encoding is defined there, as a wave is smooth.
     """
     t = scene.t
-    panels = tuple(_waves(scene, subject) for subject in scene.subjects)
-    return View(
-        "waves", scene.title(t("waves")), panels, scene.notes(), columns=min(2, len(panels))
-    )
+    panels = [_waves(scene, subject) for subject in scene.subjects]
+    return KIND.compose(scene, scene.title(t("waves")), panels)
 
 
 def _waves(scene: Scene, subject: Subject) -> Lines:
@@ -150,3 +91,15 @@ def _values(subject: Subject, positions: np.ndarray) -> np.ndarray:
     if isinstance(subject.acting, Additive):
         return subject.encoded(positions)
     return np.real(subject.turned(positions)).copy()  # without the imaginary parts
+
+
+KIND = Kind(
+    name="waves",
+    title=later("waves"),
+    summary=later("A few dimensions along the positions: each is a wave of its own."),
+    build=waves,
+    suits=has_text_rows,
+    columns=lambda plain, _: min(2, plain),
+    channels=True,
+    along="position",
+)

@@ -4,7 +4,10 @@ import numpy as np
 
 from posenc.core.mechanisms import Bias, Scores
 from posenc.encodings import NoPE
+from posenc.i18n import later
+from posenc.views import cost
 from posenc.views.embedding import embeddings
+from posenc.views.kind import Kind, is_plain
 from posenc.views.panels import Axis, Image, View, common_limit
 from posenc.views.scene import Scene, number
 from posenc.views.subject import Subject
@@ -46,7 +49,7 @@ def attention(scene: Scene) -> View:
         found += [(title, straight, subject), (said, back, subject)]
     limit = common_limit([values for _, values, _ in found])
     rows, columns = Axis(t("query"), tokens), Axis(t("key"), tokens)
-    panels = tuple(
+    panels = [
         Image(
             title,
             values,
@@ -59,16 +62,15 @@ def attention(scene: Scene) -> View:
             of=None if subject is None else scene.of(subject),
         )
         for title, values, subject in found
-    )
+    ]
     mask = t("causal mask, with and without positions: no query sees keys ahead of it")
     notes = (
         *([mask] if scene.masked else []),
         t("shuffled: {words}", words=" ".join(tokens[i] for i in order)),
         t("embeddings are made from each token's text, not learned"),
     )
-    columns = 2 if len(found) <= 4 else 4
     title = scene.title(t("attention"))
-    return View("attention", title, panels, scene.notes(*notes), columns=columns)
+    return KIND.compose(scene, title, panels, *notes)
 
 
 def projected(tokens: tuple[str, ...], *, dim: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -159,3 +161,20 @@ def head_of(scene: Scene, subject: Subject | None) -> int:
         return 0
     scene.check_head(subject.heads)
     return scene.chosen(subject.heads, 1)[0] if scene.head is None else scene.head
+
+
+KIND = Kind(
+    name="attention",
+    title=later("attention"),
+    summary=later("Attention without and with positions, and with the words shuffled."),
+    build=attention,
+    suits=is_plain,
+    columns=lambda plain, _: 2 if plain == 1 else 4,
+    channels=True,
+    head=True,
+    causal=True,
+    max_tokens=MOST_TOKENS,
+    sizes=cost.logits,
+    intermediate=True,
+    compact=False,
+)

@@ -3,6 +3,9 @@
 import numpy as np
 
 from posenc.core.mechanisms import Additive
+from posenc.i18n import later
+from posenc.views import cost
+from posenc.views.kind import Kind, has_text_rows
 from posenc.views.panels import Axis, Image, Line, Lines, View, largest, scale_ends
 from posenc.views.scene import Scene, number
 from posenc.views.subject import Subject
@@ -31,15 +34,14 @@ def products(scene: Scene) -> View:
     lines = [_lines(scene, subject, values) for subject, values in found.items()]
     rotary = any(not isinstance(subject.acting, Additive) for subject in scene.subjects)
     said = t("one q and one k at every position, drawn with seed {seed}", seed=scene.seed)
-    notes = scene.notes(
+    notes = (
         *(_apart(scene, subject, values) for subject, values in found.items()),
         *([said] if rotary else []),
         *_added(scene, found),
         *scene.scale_notes({subject.name: largest(values) for subject, values in found.items()}),
     )
-    columns = min(4, max(2, len(scene.subjects)))
     title = scene.title(t("relative dot products"))
-    return View("products", title, (*images, *lines), notes, columns=columns)
+    return KIND.compose(scene, title, (*images, *lines), *notes)
 
 
 def matrix(scene: Scene, subject: Subject, positions: np.ndarray) -> np.ndarray:
@@ -133,3 +135,20 @@ def _over_distance(values: np.ndarray, m: int) -> np.ndarray:
     row = np.full(2 * count - 1, np.nan)
     row[m : m + count] = values[m, ::-1]  # the last key is m - (count - 1) away
     return row
+
+
+KIND = Kind(
+    name="products",
+    title=later("products"),
+    summary=later(
+        "The product of a query and a key at every pair of positions: does only their distance "
+        "count?"
+    ),
+    build=products,
+    suits=has_text_rows,
+    columns=lambda plain, _: min(4, max(2, plain)),
+    sizes=cost.pairs,
+    cells=lambda _, length: length**2,
+    pairwise=True,
+    along="offset",
+)

@@ -7,6 +7,8 @@ from typing import Any, cast
 import numpy as np
 
 from posenc.core.mechanisms import Encoding, Rotary
+from posenc.i18n import later
+from posenc.views.kind import Kind
 from posenc.views.panels import Axis, Line, Lines, Mark, View
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
@@ -45,9 +47,8 @@ def wavelengths(scene: Scene) -> View:
         replace(over_index(*said[axis], found, scene), steps=axis == "dimension")
         for axis, found in lines.items()
     )
-    return View(
-        "wavelengths", scene.title(t("wavelengths")), panels, scene.notes(), columns=len(panels)
-    )
+    title = scene.title(t("wavelengths"))
+    return KIND.compose(scene, title, panels, columns=len(panels))
 
 
 def waves_of(scene: Scene, subject: Subject) -> list[tuple[str, np.ndarray]]:
@@ -100,3 +101,14 @@ def _lengths(scene: Scene) -> tuple[Mark, ...]:
     for length in sorted({subject.trained for subject in scene.subjects if subject.trained}):
         marks.append(Mark(t("trained length: {length}", length=f"{length:,}"), y=float(length)))
     return tuple(marks)
+
+
+KIND = Kind(
+    name="wavelengths",
+    title=later("wavelengths"),
+    summary=later("How many positions a full turn takes, in each dimension."),
+    build=wavelengths,
+    suits=has_waves,
+    columns=lambda _, __: 1,
+    along="channel",
+)

@@ -6,9 +6,12 @@ import numpy as np
 
 from posenc.core.mechanisms import Additive, Encoding
 from posenc.encodings import Sinusoidal
+from posenc.i18n import later
+from posenc.views import cost
+from posenc.views.kind import Kind, is_plain
+from posenc.views.kinds.similarity import matrix, square
 from posenc.views.panels import Axis, Image, Panel, View, common_limit
 from posenc.views.scene import Scene
-from posenc.views.similarity import matrix, square
 from posenc.views.subject import Subject
 
 
@@ -37,4 +40,20 @@ def learned(scene: Scene) -> View:
             Image(subject.name, values, rows, columns, limit, "diverging", t("value"), of=of),
             replace(square(scene, alike, matrix(subject, positions), 1.0), of=of),
         ]
-    return View("learned", t("learned and sinusoidal"), tuple(panels), scene.notes(), columns=2)
+    return KIND.compose(scene, t("learned and sinusoidal"), panels)
+
+
+def _sizes(encoding: Encoding, length: int) -> dict[str, int]:
+    widest = max(length, cost.width(encoding))
+    return {cost.IMAGES: 2, cost.POSITIONS: length, cost.POSITIONS_OR_DIMENSIONS: widest}
+
+
+KIND = Kind(
+    name="learned",
+    title=later("learned"),
+    summary=later("A learned table beside the sinusoidal one."),
+    build=learned,
+    suits=lambda e: is_learned(e) and is_plain(e),
+    columns=lambda _, __: 2,
+    sizes=_sizes,
+)

@@ -2,11 +2,13 @@
 
 import numpy as np
 
+from posenc.i18n import later
 from posenc.views.colours import tokens
+from posenc.views.kind import Kind, rotates_text
+from posenc.views.kinds.wavelengths import waves_of
 from posenc.views.panels import Dials, View
 from posenc.views.scene import Scene, number
 from posenc.views.subject import Subject
-from posenc.views.wavelengths import waves_of
 
 MOST_HANDS, SOME_HANDS = 12, 8
 """Every position is shown up to so many; else some, as many as there are colours."""
@@ -23,11 +25,11 @@ def rotation(scene: Scene) -> View:
     [[[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]]]
     """
     t = scene.t
-    panels = tuple(_dials(scene, subject) for subject in scene.subjects)
+    panels = [_dials(scene, subject) for subject in scene.subjects]
     count = scene.count(SOME_HANDS)
     said = t("{shown} of {count} positions", shown=SOME_HANDS, count=count)
     notes = () if count <= MOST_HANDS else (said,)
-    return View("rotation", scene.title(t("rotation of pairs")), panels, scene.notes(*notes))
+    return KIND.compose(scene, scene.title(t("rotation of pairs")), panels, *notes)
 
 
 def turning(periods: np.ndarray, count: int, most: int) -> list[int]:
@@ -85,3 +87,16 @@ def _spread(count: int, some: int) -> np.ndarray:
         free = (other for other in near if other % colours not in taken and other not in shown)
         shown.append(next(free, position))
     return np.array(sorted(shown))
+
+
+KIND = Kind(
+    name="rotation",
+    title=later("rotation"),
+    summary=later("Pairs of dimensions as hands: each position turns them further."),
+    build=rotation,
+    suits=rotates_text,
+    columns=lambda _, __: 1,
+    first_for=rotates_text,
+    channels=True,
+    angles=True,
+)

@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from posenc.i18n import later
 from posenc.views.colours import SHADES
+from posenc.views.kind import Kind, rotates_text
 from posenc.views.panels import Axis, Line, Lines, Mark, View
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
@@ -50,7 +52,7 @@ def decay(scene: Scene) -> View:
     if len(some) < len(distances):
         shown, count = f"{len(some):,}", f"{len(distances):,}"
         notes.append(t("random q and k at {shown} of {count} distances", shown=shown, count=count))
-    return View("decay", title, panels, scene.notes(*notes), columns=3)
+    return KIND.compose(scene, title, panels, *notes)
 
 
 def bound(subject: Subject, distances: np.ndarray) -> np.ndarray:
@@ -102,3 +104,15 @@ def _sentence(scene: Scene) -> tuple[Mark, ...]:
         return ()
     count = len(scene.tokens)
     return (Mark(t("length: {length}", length=f"{count:,}"), x=float(count)),)
+
+
+KIND = Kind(
+    name="decay",
+    title=later("decay"),
+    summary=later("What is left of a product when query and key are far apart."),
+    build=decay,
+    suits=rotates_text,
+    columns=lambda _, __: 3,
+    own_length=True,
+    along="distance",
+)

@@ -4,8 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from posenc.core.mechanisms import Encoding
+from posenc.core.mechanisms import Bias, Encoding
 from posenc.core.positions import grid
+from posenc.i18n import later
+from posenc.views import cost
+from posenc.views.kind import Kind
 from posenc.views.panels import (
     Axis,
     Image,
@@ -45,15 +48,14 @@ def bias(scene: Scene) -> View:
     sizes = [_size(images, number) for number in range(len(scene.subjects))]
     limits = scale_ends(sizes)
     panels += [replace(image, limit=limits[image.of or 0]) for image in images]
-    columns = 3 if len(plain) == 1 else min(4, len(scene.subjects)) if plain else 4
     if len(sizes) == 1:
         seen = scene.hardly_seen({i.title: largest(i.values) for i in images}, limits[0])
     else:
         names = [subject.name for subject in scene.subjects]
         seen = scene.scale_notes(dict(zip(names, sizes, strict=True)))
     cut = [note for subject in on_grid for note in _cut(scene, subject)]
-    notes = scene.notes(*_looking_back(scene, plain), *cut, *seen)
-    return View("bias", scene.title(t("bias by distance")), tuple(panels), notes, columns=columns)
+    title = scene.title(t("bias by distance"))
+    return KIND.compose(scene, title, panels, *_looking_back(scene, plain), *cut, *seen)
 
 
 def _size(images: list[Image], number: int) -> float:
@@ -166,3 +168,34 @@ def _cut(scene: Scene, subject: Subject) -> list[str]:
             reach=far,
         )
     ]
+
+
+def is_bias(encoding: Encoding) -> bool:
+    """Whether it is added to the logits."""
+    return isinstance(encoding, Bias)
+
+
+def _columns(plain: int, gridded: int) -> int:
+    return 3 if plain == 1 else min(4, plain + gridded) if plain else 4
+
+
+def _sizes(encoding: Encoding, length: int) -> dict[str, int]:
+    """The images of one head are as large as those of four."""
+    return {cost.HEADS: max(4, cost.heads(encoding))} | cost.pairs(encoding, length)
+
+
+KIND = Kind(
+    name="bias",
+    title=later("bias"),
+    summary=later("What is added to a score, by the distance of query and key."),
+    build=bias,
+    suits=is_bias,
+    columns=_columns,
+    first_for=is_bias,
+    channels=True,
+    head=True,
+    sizes=_sizes,
+    intermediate=True,
+    pairwise=True,
+    along="offset",
+)

@@ -7,6 +7,8 @@ import numpy as np
 
 from posenc.core.mechanisms import Additive, Encoding
 from posenc.encodings import FourierFeatures, LearnedFourier
+from posenc.i18n import later
+from posenc.views.kind import Kind, has_rows, is_plain
 from posenc.views.panels import Axis, Image, View, common_limit, largest, scale_ends
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
@@ -52,7 +54,7 @@ def maps(scene: Scene) -> View:
     notes += scene.scale_notes(
         {s.name: largest(values) for s, values in found if isinstance(s.acting, Additive)}
     )
-    return View("maps", title, panels, scene.notes(*dict.fromkeys(notes)), columns=4)
+    return KIND.compose(scene, title, panels, *dict.fromkeys(notes))
 
 
 def _values(scene: Scene, subject: Subject) -> np.ndarray:
@@ -161,3 +163,21 @@ def _varying(scene: Scene, values: np.ndarray, limit: float) -> list[int]:
         picked = np.rint(np.linspace(0, len(mine) - 1, min(4, len(mine)))).astype(int)
         shown |= {int(channel) for channel in mine[picked]}
     return sorted(shown) or [0]
+
+
+def has_maps(encoding: Encoding) -> bool:
+    """Whether each point of a picture has values of its own."""
+    return has_rows(encoding) and not is_plain(encoding)
+
+
+KIND = Kind(
+    name="maps",
+    title=later("maps"),
+    summary=later("Single dimensions over the rows and columns of a picture."),
+    build=maps,
+    suits=has_maps,
+    columns=lambda _, __: 4,
+    first_for=has_maps,
+    channels=True,
+    angles=True,
+)

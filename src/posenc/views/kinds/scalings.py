@@ -6,11 +6,14 @@ from typing import Any, cast
 import numpy as np
 
 from posenc import scalings as methods
+from posenc.core.mechanisms import Encoding
+from posenc.i18n import later
+from posenc.views.kind import Kind
+from posenc.views.kinds.wavelengths import over_index, waves_of
 from posenc.views.naming import short
 from posenc.views.panels import Axis, View
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
-from posenc.views.wavelengths import over_index, waves_of
 
 
 def scalings(scene: Scene) -> View:
@@ -35,7 +38,7 @@ def scalings(scene: Scene) -> View:
     scaled = [found for found, x in zip(after, subjects, strict=True) if _is_scaled(x)]
     originals = list({name: (name, y) for name, y in before}.values())
     waves = over_index(t("wavelength of each pair"), pair, [*originals, *scaled], wide)
-    return View("scalings", scene.title(t("scalings")), (moved, waves), columns=2)
+    return KIND.compose(scene, scene.title(t("scalings")), (moved, waves))
 
 
 def _scaling_name(subject: Subject) -> str:
@@ -62,3 +65,19 @@ def _usual(subject: Subject) -> tuple[Subject, ...]:
         Subject(replace(cast(Any, subject.acting), scaling=scaling), None, length)
         for scaling in usual
     )
+
+
+def takes_scaling(encoding: Encoding) -> bool:
+    """Whether its frequencies can be scaled."""
+    return hasattr(encoding, "scaling")
+
+
+KIND = Kind(
+    name="scalings",
+    title=later("scalings"),
+    summary=later("Which wavelengths a scaling stretches, and how far."),
+    build=scalings,
+    suits=takes_scaling,
+    columns=lambda _, __: 2,
+    along="channel",
+)

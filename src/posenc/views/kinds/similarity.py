@@ -5,6 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from posenc.core.mechanisms import Additive
+from posenc.i18n import later
+from posenc.views import cost
+from posenc.views.kind import Kind, has_rows
 from posenc.views.panels import Axis, Image, Line, Lines, Panel, View, common_limit
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
@@ -35,8 +38,8 @@ def similarity(scene: Scene) -> View:
     limit = common_limit([values for _, values in around])
     panels += [_map(scene, subject, values, limit) for subject, values in around]
     title = scene.title(t("similarity of positions"))
-    notes = scene.notes(*([t("each point of a map with the one in its middle")] if on_grid else []))
-    return View("similarity", title, tuple(panels), notes, columns=min(4, len(panels)))
+    notes = [t("each point of a map with the one in its middle")] if on_grid else []
+    return KIND.compose(scene, title, panels, *notes)
 
 
 def matrix(subject: Subject, q_pos: np.ndarray, k_pos: np.ndarray | None = None) -> np.ndarray:
@@ -88,3 +91,17 @@ def _map(scene: Scene, subject: Subject, values: np.ndarray, limit: float) -> Im
 def _unit(rows: np.ndarray) -> np.ndarray:
     lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
     return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+
+
+KIND = Kind(
+    name="similarity",
+    title=later("similarity"),
+    summary=later("How alike the encodings of two positions are."),
+    build=similarity,
+    suits=has_rows,
+    columns=lambda plain, gridded: min(4, plain + gridded + (plain > 0)),
+    sizes=cost.pairs,
+    cells=lambda _, length: length**2,
+    pairwise=True,
+    along="distance",
+)

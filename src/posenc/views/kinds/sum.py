@@ -3,7 +3,10 @@
 import numpy as np
 
 from posenc.core.mechanisms import Additive
+from posenc.i18n import later
+from posenc.views import cost
 from posenc.views.embedding import embeddings
+from posenc.views.kind import Kind, is_plain
 from posenc.views.panels import Axis, Image, View, largest, scale_ends
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
@@ -37,15 +40,15 @@ def addition(scene: Scene) -> View:
     found = [found[i] for part in range(3) for i in range(part, len(found), 3)]
     limits = scale_ends(sizes)
     rows, columns = Axis(t("position"), tokens), Axis(t("dimension"))
-    panels = tuple(
+    panels = [
         Image(title, values, rows, columns, limits[number], "diverging", t("value"), of=number)
         for title, values, number in found
-    )
+    ]
     title = scene.title(t("embedding + encoding = input"))
     note = t("embeddings are made from each token's text, not learned")
     names = [subject.name for subject in scene.subjects]
-    notes = scene.notes(note, *scene.scale_notes(dict(zip(names, sizes, strict=True))))
-    return View("sum", title, panels, notes, columns=min(4, len(scene.subjects)))
+    scales = scene.scale_notes(dict(zip(names, sizes, strict=True)))
+    return KIND.compose(scene, title, panels, note, *scales)
 
 
 def summands(scene: Scene, subject: Subject) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -57,3 +60,16 @@ def summands(scene: Scene, subject: Subject) -> tuple[np.ndarray, np.ndarray, np
     x = embeddings(tokens, subject.dim) * np.sqrt(np.mean(encoding**2))
     made = np.asarray(subject.acting.add(x, subject.points(positions), subject.params))
     return x, encoding, made
+
+
+KIND = Kind(
+    name="sum",
+    title=later("sum"),
+    summary=later("Embedding plus encoding is what the first layer is given."),
+    build=addition,
+    suits=lambda e: isinstance(e, Additive) and is_plain(e),
+    columns=lambda plain, _: min(4, plain),
+    sizes=lambda e, length: {cost.IMAGES: 3} | cost.rows(e, length),
+    cells=lambda e, length: 3 * length * cost.width(e),
+    compact=False,
+)

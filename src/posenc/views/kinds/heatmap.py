@@ -1,0 +1,82 @@
+"""Heatmap: what each position is given, row by row and channel by channel."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from posenc.core.mechanisms import Additive
+from posenc.i18n import later
+from posenc.views.kind import Kind, has_text_rows, is_plain
+from posenc.views.panels import Axis, Image, View, largest, scale_ends
+from posenc.views.scene import Scene
+from posenc.views.subject import Subject, count_channels
+
+
+def heatmap(scene: Scene) -> View:
+    """Values by position and dimension; of a rotary encoding the angles by position and pair.
+
+    >>> from posenc.views import view
+    >>> view("sinusoidal", "heatmap", tokens="我 爱", dim=4).panels[0].values.round(2).tolist()
+    [[0.0, 1.0, 0.0, 1.0], [0.84, 0.54, 0.01, 1.0]]
+    """
+    t = scene.t
+    positions = scene.positions(64)
+    added = {s: s.encoded(positions) for s in scene.subjects if isinstance(s.acting, Additive)}
+    sizes = {s.name: largest(values) for s, values in added.items()}
+    limits = dict(
+        zip(added, scale_ends([largest(values) for values in added.values()]), strict=True)
+    )
+    rows = scene.position_axis()
+    panels = [
+        asked(
+            scene,
+            Image(
+                s.name,
+                added[s],
+                rows,
+                Axis(t("dimension")),
+                limits[s],
+                "diverging",
+                t("value"),
+                of=i,
+            )
+            if s in added
+            else angles(scene, s, positions),
+        )
+        for i, s in enumerate(scene.subjects)
+    ]
+    said = t("values by position and dimension") if added else t("angles by position and pair")
+    return KIND.compose(scene, scene.title(said), panels, *scene.scale_notes(sizes))
+
+
+def asked(scene: Scene, image: Image) -> Image:
+    """The image, of its columns only those asked for."""
+    if scene.channels is None:
+        return image
+    shown = scene.chosen(image.values.shape[1], 1)
+    columns = replace(image.columns, labels=tuple(map(str, shown)))
+    return replace(image, values=image.values[:, shown], columns=columns)
+
+
+def angles(scene: Scene, subject: Subject, positions: np.ndarray) -> Image:
+    """The angle of each pair at each position, from minus half a turn to half a turn."""
+    t = scene.t
+    values = np.angle(subject.turned(positions))
+    rows = scene.position_axis()
+    columns, of = Axis(t("pair")), scene.of(subject)
+    return Image(subject.name, values, rows, columns, math.pi, "cyclic", t("angle"), of=of)
+
+
+KIND = Kind(
+    name="heatmap",
+    title=later("heatmap"),
+    summary=later("What each position is given, dimension by dimension."),
+    build=heatmap,
+    suits=has_text_rows,
+    columns=lambda plain, _: min(2, plain),
+    first_for=lambda e: isinstance(e, Additive) and is_plain(e),
+    channels=True,
+    cells=lambda e, length: length * count_channels(e),
+    angles=True,
+)
