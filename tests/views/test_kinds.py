@@ -1,6 +1,5 @@
 """Kinds of view: each is one file, and what it says of itself is so."""
 
-import dataclasses
 import pkgutil
 from math import prod
 
@@ -49,10 +48,11 @@ def test_columns_of_encodings_of_either_sort_together():
     assert view(["sinusoidal", "rope"], "wavelengths").columns == 2  # dimensions beside pairs
 
 
-@pytest.mark.parametrize("name", ["sinusoidal", "rope", "learned", "RoPE(64, rotary_dim=16)"])
+@pytest.mark.parametrize(
+    "encoding", [pe.Sinusoidal(8), pe.RoPE(8), pe.Learned(9, 4), pe.RoPE(16, rotary_dim=4)]
+)
 @pytest.mark.parametrize("kind", ["heatmap", "similarity", "products", "sum"])
-def test_cells_of_images_are_known_beforehand(name, kind):
-    encoding = evaluate(name)
+def test_cells_of_images_are_known_beforehand(encoding, kind):
     if kind in kinds_for(encoding):
         panels = view(encoding, kind, length=6).panels
         cells = sum(panel.values.size for panel in panels if isinstance(panel, Image))
@@ -73,9 +73,13 @@ def test_cells_of_images_are_known_beforehand(name, kind):
         (
             "attention",
             pe.TransformerXL(4, 16),
-            {"heads": 4, "positions or dimensions": 16, "the same again": 32},
+            {"heads": 4, "positions or dimensions": 16, "the same again": 96},
         ),
-        ("attention", pe.ALiBi(8), {"heads": 8, "positions or dimensions": 64, "the same again": 128}),
+        (
+            "attention",
+            pe.ALiBi(8),
+            {"heads": 8, "positions or dimensions": 64, "the same again": 128},
+        ),
         ("maps", pe.AxialRoPE.split(16), {}),
         ("similarity", pe.AxialSinusoidal(16), {}),
     ],
@@ -121,14 +125,15 @@ def test_a_kind_is_one_value(monkeypatch):
     assert np.allclose([line.y for line in made.panels[0].lines], [[2] * 3, [4] * 3])
     assert (made.kind, made.columns) == ("norms", 1)
     assert pe.show(pe.Sinusoidal(8), "norms", dpi=60).view.kind == "norms"
-    with pytest.raises(ValueError, match="got kind='norms', which suits sinusoidal$"):
+    with pytest.raises(ValueError, match=r"got kind='norms', which suits sinusoidal$"):
         view("rope", "norms")
     with pytest.raises(ValueError, match="head must be left out for kind 'norms'"):
         view("sinusoidal", "norms", head=0)
 
 
-def test_the_first_kind_of_the_list_that_claims_an_encoding_is_shown(monkeypatch):
-    kind = dataclasses.replace(NORMS, first_for=lambda e: isinstance(e, pe.NoPE), suits=bool)
-    monkeypatch.setitem(KINDS, "norms", kind)
-    assert default_kind(pe.NoPE()) == "norms"
+def test_the_kind_of_an_encoding_is_the_first_that_claims_it(monkeypatch):
+    monkeypatch.setitem(KINDS, "norms", NORMS)
     assert default_kind(pe.Sinusoidal(8)) == "heatmap"
+    assert default_kind(pe.Shaw(8, 4)) == default_kind(pe.RoPE(8), pe.ALiBi(4)) == "attention"
+    assert default_kind(pe.AxialRoPE.split(8), pe.RoPE(8)) == "similarity"  # no other in common
+    assert default_kind(pe.AxialRoPE.split(8), pe.ALiBi(4)) == "maps"  # not even that

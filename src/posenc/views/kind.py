@@ -65,7 +65,7 @@ class Kind:
     of pairs beside those of dimensions, `View.columns` may be more, and is what counts.
     """
     first_for: Callable[[Encoding], bool] = lambda _: False
-    """Which encodings are shown so unless another kind is asked for; attention is for the rest."""
+    """Which encodings are shown so by default; of several kinds, the first in the list."""
     channels: bool = False
     """Whether a reader may choose dimensions, pairs or heads to show."""
     head: bool = False

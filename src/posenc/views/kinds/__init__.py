@@ -49,15 +49,16 @@ def suiting(kind: str) -> str:
 
 
 def default_kind(*encodings: Encoding) -> str:
-    """What is shown of these unless something else is asked for: what the first is shown as.
+    """What is shown of these unless something else is asked for.
 
-    Attention, the last, is for what no other kind comes first for, or has none in common.
+    The first kind that is meant for the first of them and suits all; every encoding of text can be
+    shown as attention.
 
     >>> from posenc import ALiBi, RoPE, Shaw
     >>> default_kind(RoPE(8)), default_kind(Shaw(8, 4)), default_kind(RoPE(8), ALiBi(4))
     ('rotation', 'attention', 'attention')
     """
-    *_, last = KINDS
-    wanted = next((name for name, kind in KINDS.items() if kind.first_for(encodings[0])), last)
+    wanted = [name for name, kind in KINDS.items() if kind.first_for(encodings[0])]
     suitable = kinds_for(*encodings)
-    return wanted if wanted in suitable or not suitable else suitable[-1]
+    common = [name for name in wanted if name in suitable]
+    return common[0] if common else suitable[-1] if suitable else wanted[0]

@@ -170,6 +170,7 @@ KIND = Kind(
     build=attention,
     suits=is_plain,
     columns=lambda plain, _: 2 if plain == 1 else 4,
+    first_for=lambda _: True,
     channels=True,
     head=True,
     causal=True,
