@@ -313,7 +313,7 @@ def test_show_takes_heads_and_a_short_o(run, tmp_path):
 )
 def test_explain_writes_a_file_in_the_format_of_its_ending(run, tmp_path, name, form):
     assert run("explain", "rope", "-o", name).stdout == f"{name}\n"
-    assert (tmp_path / name).read_text() == pe.explain("rope").shown(form)
+    assert (tmp_path / name).read_text() == pe.explain("rope").render(form)
 
 
 def test_explain_takes_a_sentence(run):

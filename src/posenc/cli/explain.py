@@ -93,7 +93,7 @@ def explain(
 
     def render(**options: Any) -> str:
         explained = posenc.explain(subject, tokens=options.pop("text"), **options)
-        return explained.shown(form)
+        return explained.render(form)
 
     checked = ("text", "length", "position", "seed")
     result = call_library(lambda: call_with_effect(render, {"text": text, **options}, checked))
@@ -140,4 +140,4 @@ def demo(name: str, lang: str, form: str | None, out: str | None, as_json: bool)
     --json prints the same object as `posenc explain --json`.
     """
     form = _choose_format(form, out, as_json=as_json)
-    write_output(out, posenc.demonstrate(name, lang=lang).shown(form), nl=False)
+    write_output(out, posenc.demonstrate(name, lang=lang).render(form), nl=False)

@@ -1,4 +1,4 @@
-"""One number of an encoding, worked: its formula, the numbers put in, and how exact it is."""
+"""One number of an encoding worked out: its formula, the numbers, and the rounding error."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -7,20 +7,19 @@ from typing import Any
 import numpy as np
 
 from posenc.core import rules
-from posenc.core.mechanisms import Additive, Bias, Encoding, Params, Rotary, logits
+from posenc.core.mechanisms import Additive, Bias, Encoding, Params, Rotary
 from posenc.explanation.explanation import Step
-from posenc.explanation.formulas import Place, formulas
-from posenc.explanation.formulas.place import Point
-from posenc.explanation.formulas.rotated import turned_by
-from posenc.explanation.formulas.scores import vector
-from posenc.explanation.scaled import named
+from posenc.explanation.of.scalings import scaling_name
+from posenc.explanation.place import Place, Point
+from posenc.explanation.registry import explain_number
+from posenc.explanation.values import angle_at, value_at
 from posenc.i18n import said, translator
 from posenc.scalings import Scaling
 
 
 @dataclass(frozen=True)
 class Cell:
-    """The steps to a number, that number in float32, and in float64: the truth beside it."""
+    """The steps to a number, the number computed in float32, and the truth: float64."""
 
     steps: tuple[Step, ...]
     value: float
@@ -28,10 +27,10 @@ class Cell:
 
     @property
     def ulps(self) -> float:
-        """How far the value is from the truth, in steps between float32 numbers there.
+        """The error of the value in units in the last place (ulps) of a float32.
 
-        A truth below 2^-24 counts as 2^-24: of the sine of a multiple of pi little is left but what
-        its angle was rounded by, and the steps there say nothing of the numbers beside it.
+        Below 2^-24 the unit is that of 2^-24: the sine of a multiple of pi is little more than the
+        rounding error of its angle, and its own unit says nothing about the numbers beside it.
 
         >>> Cell((), 2.0**-24, 0.0).ulps == Cell((), 2.0**-23, 2.0**-24).ulps == 2.0**23
         True
@@ -45,29 +44,31 @@ class Cell:
         return {"steps": steps, "value": self.value, "truth": self.truth, "ulps": self.ulps}
 
 
-class InBoth:
-    """Parameters in float32 and in float64: who works many cells out has them cast once."""
+class DualPrecisionParams:
+    """Parameters in float32 and in float64, cast once for any number of cells."""
 
     def __init__(self, params: Params | None) -> None:
         self.given: Params = params or {}
-        self.cast = [(dtype, _cast(params, dtype)) for dtype in (np.float32, np.float64)]
+        self.by_dtype = [(dtype, _cast(self.given, dtype)) for dtype in (np.float32, np.float64)]
 
 
 def cell(
     encoding: Encoding,
     place: Point,
     other: Point,
-    params: Params | InBoth | None = None,
+    params: Params | DualPrecisionParams | None = None,
     *,
     head: int = 0,
     angle: bool = False,
     lang: str = "en",
 ) -> Cell:
-    """The number at `place` (a position) and `other` (a dimension; of biases, the key's position).
+    """Work out one number of an encoding: an entry of e(p), a cosine or sine, a bias or a logit.
 
-    Where positions are points, they are tuples with a number for each axis. `head`, from 0, is for
-    biases and scores. Of a rotation the number is the cosine or sine that the dimension is
-    multiplied by, or the `angle` of its pair, within half a turn.
+    place   a position; a tuple with a number for each axis if the encoding has several
+    other   a dimension; for biases and scores, the position of the key
+    params  the learned parameters; `DualPrecisionParams` if many cells share them
+    head    for biases and scores, from 0
+    angle   for rotations: the angle of the pair within half a turn, not its cosine or sine
 
     >>> from posenc import AxialSinusoidal, Sinusoidal
     >>> worked = cell(Sinusoidal(8), 3, 2)
@@ -77,18 +78,20 @@ def cell(
     True
     """
     t = translator(lang)
-    place = _checked("place", place, encoding)
+    place = _check_place("place", place, encoding)
     rows = isinstance(encoding, Additive | Rotary)
     heads = 1 if rows else int(getattr(encoding, "heads", 1))
     rules.whole("head", head, least=0, most=heads - 1)
-    other = rules.whole("other", other, **WHERE) if rows else _checked("other", other, encoding)
-    both = params if isinstance(params, InBoth) else InBoth(params)
+    other = rules.whole("other", other, **RANGE) if rows else _check_place("other", other, encoding)
+    both = params if isinstance(params, DualPrecisionParams) else DualPrecisionParams(params)
     if angle:
-        values = [angle_at(encoding, place, other, dtype) for dtype, _ in both.cast]
+        values = [angle_at(encoding, place, other, dtype) for dtype, _ in both.by_dtype]
     else:
-        values = [value_at(encoding, place, other, cast, dtype, head) for dtype, cast in both.cast]
+        values = [
+            value_at(encoding, place, other, cast, dtype, head) for dtype, cast in both.by_dtype
+        ]
     at = Place(place, other, values[1], both.given, t, head, angle)
-    steps: list[Step] = formulas(encoding, at)
+    steps = explain_number(encoding, at)
     looks_back = isinstance(encoding, Bias) and encoding.causal_only
     if looks_back and isinstance(place, int) and isinstance(other, int) and other > place:
         words = t(
@@ -102,11 +105,11 @@ def cell(
 
 
 def convention(encoding: Encoding) -> dict[str, Any]:
-    """What must be said beside a number: which of the usual conventions it follows.
+    """The conventions that the numbers of an encoding follow, by the names of its fields.
 
     >>> from posenc import RoPE, YaRN
-    >>> told = convention(RoPE(64, rotary_dim=32, scaling=YaRN(4.0, 4096)))
-    >>> told["rotary_dim"], told["scaling"]
+    >>> followed = convention(RoPE(64, rotary_dim=32, scaling=YaRN(4.0, 4096)))
+    >>> followed["rotary_dim"], followed["scaling"]
     (32, 'YaRN(4.0, 4096)')
     """
     fields = dataclasses.fields(encoding) if dataclasses.is_dataclass(encoding) else ()
@@ -116,19 +119,19 @@ def convention(encoding: Encoding) -> dict[str, Any]:
         if field.init and field.name != "std"
     }
     return {
-        name: named(value) if isinstance(value, Scaling) else value
+        name: scaling_name(value) if isinstance(value, Scaling) else value
         for name, value in values.items()
         if isinstance(value, str | bool | float | Scaling) or name == "rotary_dim"
     }
 
 
-WHERE = {"least": 0, "most": 2**24 - 64}
+RANGE = {"least": 0, "most": 2**24 - 64}
 
 
-def _checked(name: str, place: Any, encoding: Encoding) -> Any:
-    """A position as this encoding takes it, or a sentence that says how."""
+def _check_place(name: str, place: Any, encoding: Encoding) -> Any:
+    """The position, if it is one that this encoding takes."""
     if encoding.axes is None:
-        return rules.whole(name, place, **WHERE)
+        return rules.whole(name, place, **RANGE)
     if not isinstance(place, tuple) or len(place) != encoding.axes:
         raise said(
             TypeError,
@@ -138,52 +141,9 @@ def _checked(name: str, place: Any, encoding: Encoding) -> Any:
             place=place,
         )
     for value in place:
-        rules.real(f"each of {name}", value, **WHERE)
+        rules.real(f"each of {name}", value, **RANGE)
     return place
 
 
-def value_at(
-    encoding: Encoding, place: Any, other: Any, params: Params | None, dtype: Any, head: int = 0
-) -> float:
-    """The number there: what is added, a cosine or sine, the bias or logit of a head."""
-    here = np.array([place])
-    match encoding:
-        case Additive():
-            return float(encoding.encode(here, params, dtype=dtype)[0, _in(encoding, other)])
-        case Rotary():
-            pair, wave = turned_by(encoding, other)
-            cos, sin = encoding.cos_sin(here, dtype=dtype)
-            return float((cos if wave == "cos" else sin)[0, pair])
-        case Bias():
-            made = np.asarray(encoding.bias(here, np.array([other]), params))
-            return float(made.astype(dtype)[head, 0, 0])
-        case _:
-            x = vector(encoding, dtype)
-            return float(
-                np.asarray(logits(encoding, x, x, here, np.array([other]), params))[head, 0, 0]
-            )
-
-
-def angle_at(encoding: Encoding, place: Any, other: Any, dtype: Any) -> float:
-    """The angle that the pair of a dimension is turned by, within half a turn."""
-    if not isinstance(encoding, Rotary):
-        raise TypeError(f"angle must be left out for what does not rotate; got {encoding!r}")
-    pair, _ = turned_by(encoding, other)
-    cos, sin = encoding.cos_sin(np.array([place]), dtype=dtype)
-    return float(np.arctan2(sin[0, pair], cos[0, pair]))
-
-
-def _cast(params: Params | None, dtype: Any) -> Params:
-    return {name: np.asarray(value).astype(dtype) for name, value in (params or {}).items()}
-
-
-def _in(encoding: Encoding, dimension: int) -> int:
-    dim = int(getattr(encoding, "dim", dimension + 1))
-    if dimension >= dim:
-        raise said(
-            ValueError,
-            "dimension must be 0 .. {last}; got {dimension}",
-            last=dim - 1,
-            dimension=dimension,
-        )
-    return dimension
+def _cast(params: Params, dtype: Any) -> Params:
+    return {name: np.asarray(value).astype(dtype) for name, value in params.items()}

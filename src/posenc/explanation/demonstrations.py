@@ -41,7 +41,7 @@ def demonstrate(name: str, *, lang: str = "en") -> Explanation:
 
 
 def permutation(t: Translate, lang: str) -> Explanation:
-    """Without positions, shuffled words give shuffled attention: the same, word by word."""
+    """Without positions, shuffled words have shuffled weights: the same, word by word."""
     words = tokenise(DOG[lang])
     between = " " if lang == "en" else ""
     order = [2, 1, 0, *range(3, len(words))]  # dog and man change places
@@ -75,26 +75,26 @@ def permutation(t: Translate, lang: str) -> Explanation:
 
 
 def attention(encoding: Encoding, x: np.ndarray) -> np.ndarray:
-    """What each token of x (seq, dim) attends to, if queries and keys are x itself."""
+    """Attention weights (seq, seq), with x (seq, dim) as both queries and keys."""
     positions = np.arange(len(x))
-    made = logits(encoding, x[None], x[None], positions, positions)[0]
-    weights = np.exp(made - made.max(axis=-1, keepdims=True))
+    scores = logits(encoding, x[None], x[None], positions, positions)[0]
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
 def rope_relative(t: Translate, lang: str) -> Explanation:
-    """The tutorial's table of products: equal where m - n is."""
-    worked = explain(RoPE(8), lang=lang)
+    """The tutorial's table of products: equal wherever m - n is."""
+    explained = explain(RoPE(8), lang=lang)
     return Explanation(
-        t("RoPE: products depend on the distance only"), lang, (worked["relative"],), digits=6
+        t("RoPE: products depend on the distance only"), lang, (explained["relative"],), digits=6
     )
 
 
 def rope_steps(t: Translate, lang: str) -> Explanation:
-    """The tutorial's steps at position 3: pairs, angles, turned pairs, the vector, its length."""
-    worked = explain(RoPE(8), position=3, lang=lang)
+    """The tutorial's steps at position 3: pairs, angles, rotated pairs, the vector, its length."""
+    explained = explain(RoPE(8), position=3, lang=lang)
     names = ("pairs", "angles", "rotation", "flattened", "norms")
-    steps = tuple(worked[name] for name in names)
+    steps = tuple(explained[name] for name in names)
     return Explanation(
         t("RoPE, step by step at position {position}", position=3), lang, steps, digits=3
     )
@@ -103,13 +103,13 @@ def rope_steps(t: Translate, lang: str) -> Explanation:
 def addition(t: Translate, lang: str) -> Explanation:
     """The tutorial's sum: embedding + encoding = input, for four words of 8 dimensions."""
     words = tokenise(LEARNING[lang])
-    worked = explain(Sinusoidal(8), tokens=words, lang=lang)
+    explained = explain(Sinusoidal(8), tokens=words, lang=lang)
     embeddings = Step(
         "embeddings",
         t("The embeddings of the words, as the tutorial makes them up."),
         table=matrix_table("", words, example_embeddings(len(words), 8)),
     )
-    steps = (embeddings, worked["encodings"], worked["addition"])
+    steps = (embeddings, explained["encodings"], explained["addition"])
     return Explanation(t("Embedding + encoding = input"), lang, steps, digits=3)
 
 

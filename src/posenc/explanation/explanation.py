@@ -5,22 +5,23 @@ from typing import Any
 
 from posenc.explanation.maths import Maths, to_json
 
-Cell = str | int | float
+Entry = str | int | float
+"""An entry of a table."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers and words under the names of their columns."""
+    """Rows of numbers and words, under the names of their columns."""
 
     columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[Entry, ...], ...]
 
 
 @dataclass(frozen=True)
 class Step:
     """One step: what is done, the formulas with numbers put in, and a table of results.
 
-    `name` is the same in every language. `digits` are for a step that shows more than the others.
+    `name` is the same in every language. `digits` overrides those of the explanation.
     """
 
     name: str
@@ -42,7 +43,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A calculation, step by step, in one language. Printing it shows it as text."""
+    """A worked calculation in one language; printing it gives plain text."""
 
     title: str
     lang: str
@@ -57,12 +58,12 @@ class Explanation:
         raise ValueError(f"name must be that of a step, one of {names}; got {name!r}")
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as plain data, numbers with all their digits."""
+        """The explanation as plain data, numbers with all their digits."""
         steps = [step.to_json() for step in self.steps]
         return {"title": self.title, "lang": self.lang, "steps": steps}
 
-    def shown(self, form: str) -> str:
-        """As `text`, `markdown`, `latex` (a document), `html` (a page) or `json`."""
+    def render(self, form: str) -> str:
+        """Render as `text`, `markdown`, `latex` (a document), `html` (a page) or `json`."""
         from posenc.explanation.forms import FORMS
 
         if form not in FORMS:
@@ -70,7 +71,7 @@ class Explanation:
         return FORMS[form](self)
 
     def __str__(self) -> str:
-        return self.shown("text")
+        return self.render("text")
 
     def _repr_markdown_(self) -> str:
-        return self.shown("markdown")
+        return self.render("markdown")

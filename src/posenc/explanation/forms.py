@@ -6,7 +6,7 @@ from collections.abc import Callable
 from html import escape
 
 from posenc.explanation import maths
-from posenc.explanation.explanation import Cell, Explanation, Step, Table
+from posenc.explanation.explanation import Entry, Explanation, Step, Table
 from posenc.i18n import translator
 from posenc.i18n.terminal import width
 
@@ -155,7 +155,7 @@ def _aligned(table: Table, digits: int) -> list[tuple[str, ...]]:
     return list(zip(*columns, strict=True))
 
 
-def _column(cells: tuple[Cell, ...], digits: int) -> list[str]:
+def _column(cells: tuple[Entry, ...], digits: int) -> list[str]:
     shown = [cell if isinstance(cell, str) else maths.number(cell, digits) for cell in cells]
     behind = [len(s.partition(".")[2]) for s in shown]
     fixed = [

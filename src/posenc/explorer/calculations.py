@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from posenc.core.mechanisms import Bias, Encoding, Rotary
-from posenc.explanation.cell import InBoth, convention
+from posenc.explanation.cell import DualPrecisionParams, convention
 from posenc.explanation.cell import cell as worked
 from posenc.explorer import limits
 from posenc.explorer.answers import WRONG, check_head, check_view
@@ -23,7 +23,7 @@ from posenc.views.working import WORKINGS, working
 ANGLES = ("heatmap", "rotation", "maps")
 """Views that show the angles of a rotation, not their cosines."""
 
-Drawn = tuple[Encoding, InBoth]
+Drawn = tuple[Encoding, DualPrecisionParams]
 
 
 def drawn(asked: Asked) -> Drawn:
@@ -32,7 +32,7 @@ def drawn(asked: Asked) -> Drawn:
     try:
         if isinstance(encoding, Rotary) and not encoding.fits_any_length:
             encoding = encoding.at(asked.length)
-        return encoding, InBoth(encoding.init(np.random.default_rng(asked.seed)))
+        return encoding, DualPrecisionParams(encoding.init(np.random.default_rng(asked.seed)))
     except WRONG as error:
         raise Refused(error, "e") from error
 

@@ -1,4 +1,4 @@
-"""How a number of a picture of pairs is made: of similarity, products, attention, and of a sum."""
+"""Numbers of pictures worked out: of similarity, products, attention and sums."""
 
 from collections.abc import Callable
 
@@ -8,19 +8,37 @@ from posenc.core import rules
 from posenc.core.mechanisms import Additive
 from posenc.explanation.cell import Cell
 from posenc.explanation.explanation import Step
-from posenc.explanation.formulas import Place, formulas
-from posenc.explanation.formulas.place import bracketed, summed
 from posenc.explanation.maths import Maths, equation, frac, index, power, row
+from posenc.explanation.place import Place, bracket, summands_step
 from posenc.explanation.question import table
+from posenc.explanation.registry import explain_number
 from posenc.views.kinds import attention, products, similarity
 from posenc.views.kinds.sum import summands
 from posenc.views.scene import Scene
 
+Working = Callable[[Scene, int, int], Cell]
+WORKINGS: dict[str, Working] = {}
+"""The function that works out a number of a picture, by the kind of view."""
+
+
+def works_out(kind: str) -> Callable[[Working], Working]:
+    """Register the decorated function for the pictures of a kind of view.
+
+    It takes the scene, a row and a column.
+    """
+
+    def register(function: Working) -> Working:
+        WORKINGS[kind] = function
+        return function
+
+    return register
+
 
 def working(kind: str, scene: Scene, place: int, other: int) -> Cell:
-    """The cell of a picture of this kind, one of WORKINGS, at row `place` and column `other`.
+    """Work out the number at row `place` and column `other` of a picture.
 
-    The scene has one subject, whose angles do not depend on the length.
+    kind   the kind of view, one of WORKINGS
+    scene  what is drawn: one subject, whose angles do not depend on the length
     """
     count = len(scene.sentence()) if kind in ("attention", "sum") else scene.count(64)
     columns = scene.subjects[0].dim if kind == "sum" else count
@@ -29,11 +47,12 @@ def working(kind: str, scene: Scene, place: int, other: int) -> Cell:
     return WORKINGS[kind](scene, place, other)
 
 
+@works_out("similarity")
 def _similarity(scene: Scene, m: int, n: int) -> Cell:
     t, subject = scene.t, scene.subjects[0]
     value = float(similarity.matrix(subject, np.array([m]), np.array([n]))[0, 0])
     name, letters = index("s", m, n), index("s", "m", "n")
-    left, right, total = _multiplied(scene, m, n, ones=True)
+    left, right, total = _factors(scene, m, n, ones=True)
     if isinstance(subject.acting, Additive):
         a, b = (float(np.linalg.norm(x)) for x in (left, right))
         words = t("The cosine between the encodings of positions {m} and {n}.", m=m, n=n)
@@ -50,12 +69,13 @@ def _similarity(scene: Scene, m: int, n: int) -> Cell:
         turned = row(index("R", "m"), " x", " · ", index("R", "n"), " x")
         general = letters, frac(turned, "d")
         special = name, frac(total, subject.dim), value
-    return _made(scene, words, general, special, (left, right), value)
+    return _product_cell(scene, words, general, special, (left, right), value)
 
 
+@works_out("products")
 def _products(scene: Scene, m: int, n: int) -> Cell:
     t, subject = scene.t, scene.subjects[0]
-    left, right, total = _multiplied(scene, m, n, ones=False)
+    left, right, total = _factors(scene, m, n, ones=False)
     if isinstance(subject.acting, Additive):
         words = t("The product of the encodings of positions {m} and {n}.", m=m, n=n)
         factors = index("e", "m"), index("e", "n")
@@ -68,13 +88,11 @@ def _products(scene: Scene, m: int, n: int) -> Cell:
         )
         factors = row(index("R", "m"), " q"), row(index("R", "n"), " k")
     general = index("s", "m", "n"), row(factors[0], " · ", factors[1])
-    return _made(scene, words, general, (index("s", m, n), total), (left, right), total)
+    return _product_cell(scene, words, general, (index("s", m, n), total), (left, right), total)
 
 
-def _multiplied(
-    scene: Scene, m: int, n: int, *, ones: bool
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """The two vectors whose product it is, and their product."""
+def _factors(scene: Scene, m: int, n: int, *, ones: bool) -> tuple[np.ndarray, np.ndarray, float]:
+    """The two vectors of a product, and the product."""
     subject = scene.subjects[0]
     acting = subject.acting
     if isinstance(acting, Additive):
@@ -86,7 +104,7 @@ def _multiplied(
     return left, right, float(left @ right)
 
 
-def _made(
+def _product_cell(
     scene: Scene,
     words: str,
     general: tuple[Maths, ...],
@@ -94,21 +112,26 @@ def _made(
     factors: tuple[np.ndarray, np.ndarray],
     value: float,
 ) -> Cell:
-    """The formula, a table of the products that are added up, and the numbers."""
+    """The formula, a table of the products of all dimensions, and the sum with numbers."""
     t = scene.t
     left, right = factors
     columns = "i", t("first vector"), t("second vector"), t("product")
-    listed = summed("products", t("Dimension by dimension:"), columns, left, right, left * right)
-    return _cell(scene, (Step("formula", words, (equation(*general),)), listed), special, value)
+    listed = summands_step(
+        "products", t("Dimension by dimension:"), columns, left, right, left * right
+    )
+    return _finish(scene, (Step("formula", words, (equation(*general),)), listed), special, value)
 
 
-def _cell(scene: Scene, steps: tuple[Step, ...], special: tuple[Maths, ...], value: float) -> Cell:
-    """The steps, then the numbers put in; views are made in float64, which is the truth too."""
+def _finish(
+    scene: Scene, steps: tuple[Step, ...], special: tuple[Maths, ...], value: float
+) -> Cell:
+    """The cell of these steps, ended by the numbers; views compute in float64, the truth."""
     t = scene.t
     numbers = Step("numbers", t("Substituting the numbers:"), (equation(*special),))
     return Cell((*steps, numbers), float(np.float32(value)), value)
 
 
+@works_out("attention")
 def _attention(scene: Scene, i: int, j: int) -> Cell:
     t, subject = scene.t, scene.subjects[0]
     tokens = scene.sentence()
@@ -147,23 +170,16 @@ def _attention(scene: Scene, i: int, j: int) -> Cell:
     formula = Step("formula", words, (equation(index("w", "i", "j"), frac(above, below)),))
     said = t("The logits of all keys, and their weights:")
     listed = Step("logits", said, table=table(columns, *rows))
-    return _cell(scene, (formula, listed), special, value)
+    return _finish(scene, (formula, listed), special, value)
 
 
+@works_out("sum")
 def _sum(scene: Scene, p: int, d: int) -> Cell:
     t, subject = scene.t, scene.subjects[0]
     x, encoding, made = (float(values[p, d]) for values in summands(scene, subject))
     place = (p,) if subject.acting.axes == 1 else p
-    steps = formulas(subject.acting, Place(place, d, encoding, subject.params or {}, t))
+    steps = explain_number(subject.acting, Place(place, d, encoding, subject.params or {}, t))
     words = t("The embedding and the encoding are added.")
-    sides = index("z", p, d), row(bracketed(x), " + ", bracketed(encoding)), made
+    sides = index("z", p, d), row(bracket(x), " + ", bracket(encoding)), made
     added = Step("sum", words, (equation(*sides),))
     return Cell((*steps, added), float(np.float32(made)), made)
-
-
-WORKINGS: dict[str, Callable[[Scene, int, int], Cell]] = {
-    "similarity": _similarity,
-    "products": _products,
-    "attention": _attention,
-    "sum": _sum,
-}

@@ -9,7 +9,7 @@ from posenc.views import Image, view
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 from posenc.views.working import WORKINGS, working
-from tests.test_cells import computed, sides
+from tests.explanation.evaluating import computed, sides
 
 TOKENS = ("the", "dog", "bit", "the", "man")
 ROWS = ["Sinusoidal(8)", "Learned(16, 8)", "LearnedFourier(8, 1)"]

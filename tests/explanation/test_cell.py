@@ -1,23 +1,21 @@
 """Cells: every number that a formula shows, put together again without posenc, is the result."""
 
-import math
 import re
 
 import numpy as np
 import pytest
 
 import posenc as pe
-from posenc.explanation import maths
 from posenc.explanation.cell import Cell, cell, convention
 from posenc.i18n import LANGUAGES
 from posenc.names.resolve import spelled
+from tests.explanation.evaluating import computed, sides
+from tests.explanation.reading import LONG, cell_lines, draw_params, encoding_at, formula_lines
 
 POINTS = [(0, 0), (3, 5), (11, 2)]
 UNIT = [(0.0, 0.5), (0.21875, 0.90625)]
 PAIRS = [(0, 0), (9, 2), (2, 9), (700, 1), (5, 5)]
-LONG = "LongRoPE((1.0, 1.0, 1.5, 2.0), (1.0, 2.0, 8.0, 32.0), 4096, factor=32.0)"
 NEAR = [((6, 6), (0, 3)), ((6, 6), (6, 6)), ((2, 1), (5, 6))]
-
 ADDED = [
     ("Learned(16, 8)", [(3, 2), (15, 7), (0, 0)]),
     ("Sinusoidal(8)", [(3, 2), (1000, 7), (0, 1)]),
@@ -81,72 +79,10 @@ EVERY = [
     for place in places
 ]
 
-WORDS = {" · ": "*", " + ": "+", " − ": "-", "−": "-", "/": "/", "(": "(", ")": ")", ", ": ","}
-KNOWN = {"π": "pi", "e": "e", "sin": "sin", "cos": "cos", "ln": "log", "max": "max"}
-
-
-class Letters(Exception):  # noqa: N818
-    """The formula has a letter in it: there is nothing to compute."""
-
-
-FORMS = {"frac": "(({})/({}))", "power": "(({})**({}))", "root": "sqrt({})"}
-
-
-def written(tree) -> str:
-    """A formula as Python spells it; `|` opens and closes in turn."""
-    if isinstance(tree, int | float):
-        return repr(float(tree))
-    if isinstance(tree, str):
-        return word(tree)
-    kind, *parts = tree
-    if kind not in ("row", *FORMS):
-        raise Letters(kind)
-    said = [written(part) for part in parts]
-    return "".join(said) if kind == "row" else FORMS[kind].format(*said)
-
-
-def word(symbol: str) -> str:
-    known = WORDS | KNOWN | {"|": "|", "": ""}
-    if symbol not in known and symbol.strip() not in known:
-        raise Letters(symbol)
-    return known.get(symbol, known.get(symbol.strip(), ""))
-
-
-def computed(tree) -> float | None:
-    try:
-        text = written(tree)
-    except Letters:
-        return None
-    text = re.sub(r"\|([^|]*)\|", r"abs(\1)", text)
-    names = {name: getattr(math, name) for name in ("sin", "cos", "log", "sqrt", "pi", "e")}
-    return float(eval(text, {"__builtins__": {}}, names | {"abs": abs, "max": max}))
-
-
-def sides(formula) -> list:
-    """What stands between the equals signs of a formula."""
-    assert formula[0] == "row"
-    found: list = [["row"]]
-    for part in formula[1:]:
-        if part == " = ":
-            found.append(["row"])
-        else:
-            found[-1].append(part)
-    return found
-
-
-def at(expression: str, place) -> pe.Encoding:
-    """The encoding, for a text that ends at the place: some scalings depend on its length."""
-    encoding = spelled(expression)
-    return encoding.at(place + 1) if isinstance(encoding, pe.RoPE) else encoding
-
-
-def drawn(encoding: pe.Encoding):
-    return encoding.init(np.random.default_rng(3))
-
 
 def the_number(encoding: pe.Encoding, place, other) -> float:
     """What the library's own call gives, in float64."""
-    params = {k: np.asarray(v, dtype=np.float64) for k, v in drawn(encoding).items()}
+    params = {k: np.asarray(v, dtype=np.float64) for k, v in draw_params(encoding).items()}
     q, k = np.array([place]), np.array([other])
     match encoding:
         case pe.Additive():
@@ -170,8 +106,8 @@ def the_number(encoding: pe.Encoding, place, other) -> float:
 @pytest.mark.parametrize(("expression", "place", "other"), EVERY)
 def test_a_cell_is_worked_out(expression, place, other):
     """Made once and looked at from every side: there are hundreds of them."""
-    encoding = at(expression, place)
-    told = cell(encoding, place, other, drawn(encoding))
+    encoding = encoding_at(expression, place)
+    told = cell(encoding, place, other, draw_params(encoding))
     the_formula_gives_the_number(encoding, place, other, told)
     numbers_are_put_in_before_the_result(expression, told.to_json())
     every_equation_holds_and_every_table_adds_up(told.to_json())
@@ -224,115 +160,18 @@ def letters_come_before_numbers(told):
     assert all(computed(s) is None for f in steps[0].to_json()["formulas"] for s in sides(f)[:1])
 
 
-def texts(expression, place, other, head=0):
-    """The lines of a cell's formulas, step by step."""
-    encoding = at(expression, place)
-    return lines_of(cell(encoding, place, other, drawn(encoding), head=head))
-
-
-def lines_of(told):
-    return {step.name: [maths.text(formula) for formula in step.formulas] for step in told.steps}
-
-
-def test_rope_says_where_its_angle_is_from():
-    told = texts("RoPE(8)", 5, 4)
-    assert told["formula"] == ["θ_(p, i) = p · w_i", "w_i = 10000^(−2i/d)"]
-    assert told["numbers"][:2] == ["w_2 = 10000^(−4/8) = 0.01", "θ_(5, 2) = 5 · 0.01 = 0.05"]
-    told = texts("RoPE(8, rotary_dim=4, rotated='trailing')", 5, 6)
-    assert told["formula"][1] == "w_i = 10000^(−2i/4)"
-    assert told["numbers"][0] == "w_1 = 10000^(−2/4) = 0.01"
-    told = texts("AxialRoPE.split(8)", (3, 5), 6)
-    assert told["formula"] == ["θ_(p, i) = p_1 · w_i"]
-    assert told["numbers"][:2] == ["w_3 = 0.01", "θ_(5, 3) = 5 · 0.01 = 0.05"]
-
-
-SCALED = [
-    ("YaRN(4.0, 4096)", 5, 0, "YaRN(4.0, 4096) keeps the frequency of pair 0.", 1.0),
-    (
-        "YaRN(4.0, 4096)",
-        5,
-        4,
-        "YaRN(4.0, 4096) multiplies the frequency of pair 2 by 0.625: 0.01 becomes 0.00625.",
-        0.625,
-    ),
-    (
-        "Interpolation(4.0)",
-        5,
-        2,
-        "Interpolation(4.0) multiplies the frequency of pair 1 by 0.25: 0.1 becomes 0.025.",
-        0.25,
-    ),
-    (
-        "DynamicNTK(2.0, 64)",
-        127,
-        6,
-        "NTK(3.0) multiplies the frequency of pair 3 by 0.3333: 0.001 becomes 0.0003333.",
-        1 / 3,
-    ),
-    (
-        "Proportional(0.5)",
-        5,
-        4,
-        "Proportional(0.5) stops pair 2: its frequency becomes 0.",
-        0.0,
-    ),
-    ("Proportional(0.5)", 5, 2, "Proportional(0.5) keeps the frequency of pair 1.", 1.0),
-    (LONG, 4096, 7, "by 0.03125: 0.001 becomes 3.125e-05.", 1 / 32),
-    (LONG, 4095, 7, "by 0.5: 0.001 becomes 0.0005.", 1 / 2),
-]
-
-
-@pytest.mark.parametrize(("scaling", "place", "channel", "words", "ratio"), SCALED)
-def test_a_scaling_says_what_it_does_to_the_pair(scaling, place, channel, words, ratio):
-    encoding = at(f"RoPE(8, scaling={scaling})", place)
-    told = cell(encoding, place, channel)
-    (step,) = [step for step in told.steps if step.name == "scaling"]
-    assert words in step.words
-    assert ("multiplied by a factor" in step.words) == (encoding.attention_factor != 1)
-    first, *_, last = [sides(formula) for formula in step.to_json()["formulas"]]
-    assert [computed(side) for side in first[1:]] == pytest.approx([10 ** -(channel // 2)] * 2)
-    assert [computed(side) for side in last[1:]] == pytest.approx([ratio] * 2)
-
-
-def test_a_scaling_is_made_of_its_own_numbers():
-    told = texts("RoPE(8, scaling=NTK(4.0))", 5, 6)["scaling"]
-    assert told[1:3] == ["b′ = 10000 · 4^(8/6) = 63496.0421", "w′_3 = 63496.0421^(−6/8) = 0.00025"]
-    told = texts("RoPE(8, scaling=YaRN(4.0, 4096))", 5, 4)["scaling"]
-    assert told[1:3] == [
-        "w′_i = (1 − γ_i) · w_i/s + γ_i · w_i",
-        "w′_2 = (1 − 0.5) · 0.01/4 + 0.5 · 0.01 = 0.0063",
-    ]
-    told = texts(f"RoPE(8, scaling={LONG})", 5000, 7)["scaling"]
-    assert told[1:3] == ["w′_i = w_i/λ_i", "w′_3 = 0.001/32 = 3.125e-05"]
-
-
-def test_alibi_says_where_its_slope_is_from():
-    told = texts("ALiBi(8)", 9, 2, head=2)
-    assert told["formula"] == ["b_(h, i, j) = −m_h · |i − j|", "m_h = 2^(−8h/8)"]
-    assert told["numbers"] == ["m_3 = 2^(−24/8) = 0.125", "b_(3, 9, 2) = −0.125 · |9 − 2| = -0.875"]
-    told = texts("ALiBi(6, slopes='paper')", 9, 2, head=2)
-    assert told["numbers"][0] == "m_3 = 2^(−24/6) = 0.0625"
-    told = texts("ALiBi(6)", 9, 2, head=4)  # the fifth of the code's slopes is no 2^(-8h/H)
-    assert told["formula"] == ["b_(h, i, j) = −m_h · |i − j|"]
-    assert told["numbers"][0] == "m_5 = 0.5"
-    told = texts("ALiBi.falcon(4, 64)", 9, 2)
-    assert told["formula"][1] == "m_h = 2^(−8h/4)/8"
-    assert texts("ALiBi(8, future='offset')", 9, 2)["formula"][0].endswith("(|i − j| − 0.5)")
-    assert texts("ALiBi(8, future='offset')", 2, 9)["formula"][0].endswith("|i − j|")
-
-
 def a_negative_number_after_a_sign_is_in_brackets(told):
-    for lines in lines_of(told).values():
+    for lines in formula_lines(told).values():
         for line in lines:
             assert not re.search(r"[+−·] -", line), line
 
 
 def test_negative_numbers_of_ones_own_are_in_brackets():
-    told = texts("SwinBias(4, (7, 7))", (2, 1), (5, 6))
+    told = cell_lines("SwinBias(4, (7, 7))", (2, 1), (5, 6))
     assert told["formula"][1] == "r = (y + H − 1) · (2W − 1) + x + W − 1"
     assert told["numbers"][0] == "r = (-3 + 7 − 1) · (2 · 7 − 1) + (-5) + 7 − 1 = 40"
-    assert "p − (-5)" in texts("XPos(8, centre=-5.0)", 3, 2)["formula"][0]
-    turned = texts("AxialRoPE(4, (0, 1), (1.0, -0.5))", (3, 4), 2)
+    assert "p − (-5)" in cell_lines("XPos(8, centre=-5.0)", 3, 2)["formula"][0]
+    turned = cell_lines("AxialRoPE(4, (0, 1), (1.0, -0.5))", (3, 4), 2)
     assert turned["numbers"][1] == "θ_(4, 1) = 4 · (-0.5) = -2"
 
 
@@ -364,9 +203,9 @@ def test_the_convention_names_the_scaling_and_what_turns():
 )
 def test_words_are_in_every_language(expression, lang):
     place, other = dict((*ADDED, *ROTATED, *BIASES, *SCORES))[expression][0]
-    encoding = at(expression, place)
-    english = cell(encoding, place, other, drawn(encoding)).to_json()["steps"]
-    said = cell(encoding, place, other, drawn(encoding), lang=lang).to_json()["steps"]
+    encoding = encoding_at(expression, place)
+    english = cell(encoding, place, other, draw_params(encoding)).to_json()["steps"]
+    said = cell(encoding, place, other, draw_params(encoding), lang=lang).to_json()["steps"]
     for here, there in zip(english, said, strict=True):
         assert here["words"] != there["words"]
         assert here["formulas"] == there["formulas"]
@@ -376,7 +215,7 @@ def test_what_a_place_must_be():
     with pytest.raises(TypeError, match=r"place must be a tuple of 2 numbers, .*; got 3"):
         cell(pe.AxialSinusoidal(8), 3, 0)
     with pytest.raises(TypeError, match=r"other must be a tuple of 2 numbers"):
-        cell(pe.SwinBias(4, (7, 7)), (1, 2), 3, drawn(pe.SwinBias(4, (7, 7))))
+        cell(pe.SwinBias(4, (7, 7)), (1, 2), 3, draw_params(pe.SwinBias(4, (7, 7))))
     with pytest.raises(TypeError, match="place must be a whole number"):
         cell(pe.Sinusoidal(8), (1, 2), 0)
     with pytest.raises(ValueError, match="each of place must be a finite number of at least 0"):
@@ -385,24 +224,13 @@ def test_what_a_place_must_be():
         cell(pe.AxialSinusoidal(8), (1, 2), 8)
 
 
-def test_a_kind_of_ones_own_gets_its_formula_by_registering_it():
-    from posenc.explanation.explanation import Step
-    from posenc.explanation.formulas import formulas
-
-    class Double(pe.Sinusoidal):
-        pass
-
-    formulas.register(Double, lambda _, at: [Step("mine", "mine", (at.truth,))])
-    assert [step.name for step in cell(Double(8), 3, 2).steps] == ["mine"]
-
-
 HEADED = [(e, places[1]) for e, places in (*BIASES, *SCORES) if "NoPE" not in e and "Shaw" not in e]
 
 
 @pytest.mark.parametrize(("expression", "where"), HEADED)
 def test_the_cell_of_another_head_is_worked_with_its_numbers(expression, where):
     encoding = spelled(expression)
-    params = drawn(encoding)
+    params = draw_params(encoding)
     last = encoding.heads - 1
     told = cell(encoding, *where, params, head=last)
     q, k = (np.array([place]) for place in where)
@@ -418,3 +246,23 @@ def test_the_cell_of_another_head_is_worked_with_its_numbers(expression, where):
         assert value is None or value == pytest.approx(truth, rel=1e-9, abs=1e-9)
     with pytest.raises(ValueError, match=f"at most {last}; got head={last + 1}"):
         cell(encoding, *where, params, head=last + 1)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "key", "ahead"),
+    [
+        (pe.T5Bias(2), 3, True),
+        (pe.T5Bias(2), 2, False),
+        (pe.T5Bias(2, bidirectional=True), 3, False),
+        (pe.FIRE(2), 3, True),
+        (pe.ALiBi(2), 3, False),
+    ],
+)
+def test_the_cell_of_a_key_that_is_not_seen_says_so(encoding, key, ahead):
+    worked = cell(encoding, 2, key, encoding.init(np.random.default_rng(0)))
+    said = (
+        "Key 3 is ahead of query 2: a decoder does not see it, and its mask takes the place of "
+        "this number."
+    )
+    assert (worked.steps[0].words == said) == ahead
+    assert ("unseen" in [step.name for step in worked.steps]) == ahead

@@ -1,60 +1,61 @@
-"""RoPE stretched to longer texts, frequency by frequency."""
+"""The scalings of RoPE explained, frequency by frequency."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
 from posenc.core.frequencies import geometric
-from posenc.encodings import RoPE
+from posenc.encodings.rope import RoPE
 from posenc.explanation.explanation import Step
 from posenc.explanation.maths import Maths, equation, frac, index, power, row
-from posenc.explanation.question import table, together
+from posenc.explanation.question import join_sentences, table
 from posenc.i18n import Translate
 from posenc.names.expressions import spelling
 from posenc.scalings import NTK, Interpolation, Llama3, PerPair, Proportional, Scaling, YaRN
 
 Sides = tuple[Maths, ...]
+"""The sides of an equation."""
 
 
-def turning(encoding: RoPE) -> int:
-    """How many channels turn."""
+def rotary_width(encoding: RoPE) -> int:
+    """How many channels are rotated."""
     return int(encoding.rotary_dim or encoding.dim)
 
 
 def frequency(encoding: RoPE) -> Sides:
-    """w_i = base^(-2i/d) in letters; where not all channels turn, their number stands for d."""
-    d = "d" if turning(encoding) == encoding.dim else turning(encoding)
+    """w_i = base^(-2i/d) in letters; d is a number where not all channels are rotated."""
+    d = "d" if rotary_width(encoding) == encoding.dim else rotary_width(encoding)
     return index("w", "i"), power(encoding.base, row("−", frac(row(2, "i"), d)))
 
 
-def frequency_of(encoding: RoPE, pair: int) -> Sides:
+def frequency_of_pair(encoding: RoPE, pair: int) -> Sides:
     """The same with the numbers of a pair, before any scaling."""
-    w = float(geometric(turning(encoding), base=encoding.base)[pair])
-    exponent = row("−", frac(2 * pair, turning(encoding)))
+    w = float(geometric(rotary_width(encoding), base=encoding.base)[pair])
+    exponent = row("−", frac(2 * pair, rotary_width(encoding)))
     return index("w", pair), power(encoding.base, exponent), w
 
 
-def named(scaling: Scaling) -> str:
-    """A scaling as it is spelled, with the first two of its numbers where it has many.
+def scaling_name(scaling: Scaling) -> str:
+    """A scaling as it is written in code; of long lists of numbers, the first two.
 
-    >>> named(YaRN(4.0, 4096)), named(PerPair((1.0, 1.5, 2.0, 4.0, 8.0)))
+    >>> scaling_name(YaRN(4.0, 4096)), scaling_name(PerPair((1.0, 1.5, 2.0, 4.0, 8.0)))
     ('YaRN(4.0, 4096)', 'PerPair((1.0, 1.5, …))')
     """
-    return spelling(scaling, plain=_shortened)
+    return spelling(scaling, plain=_shorten)
 
 
-def _shortened(value: object) -> str:
+def _shorten(value: object) -> str:
     if isinstance(value, tuple) and len(value) > 4:
         return f"({value[0]!r}, {value[1]!r}, …)"
     return repr(value)
 
 
-def scaled_pair(encoding: RoPE, pair: int, t: Translate) -> Step:
-    """What the scaling does to one pair: its frequency before, after, and the ratio of the two."""
+def scaling_of_pair(encoding: RoPE, pair: int, t: Translate) -> Step:
+    """What the scaling does to one pair: its frequency before and after, and their ratio."""
     assert encoding.scaling is not None
-    before = float(geometric(turning(encoding), base=encoding.base)[pair])
+    before = float(geometric(rotary_width(encoding), base=encoding.base)[pair])
     after = float(encoding.frequencies()[pair])
-    ratio, name = after / before, named(encoding.scaling)
+    ratio, name = after / before, scaling_name(encoding.scaling)
     if ratio == 1:
         words = t("{scaling} keeps the frequency of pair {pair}.", scaling=name, pair=pair)
     elif ratio == 0:
@@ -70,7 +71,7 @@ def scaled_pair(encoding: RoPE, pair: int, t: Translate) -> Step:
             after=f"{after:.4g}",
         )
     if encoding.attention_factor != 1.0:
-        words = together(
+        words = join_sentences(
             words,
             t("Cosines and sines are multiplied by a factor, so logits grow by its square."),
         )
@@ -79,24 +80,24 @@ def scaled_pair(encoding: RoPE, pair: int, t: Translate) -> Step:
         frac(after, before),
         ratio,
     )
-    sides = (frequency_of(encoding, pair), *_made_by(encoding, pair), compared)
+    sides = (frequency_of_pair(encoding, pair), *_scaled_frequency(encoding, pair), compared)
     return Step("scaling", words, tuple(equation(*each) for each in sides))
 
 
-def _made_by(encoding: RoPE, pair: int) -> list[Sides]:
-    """How the scaling makes w′ of w: in letters, and with the numbers of a pair."""
+def _scaled_frequency(encoding: RoPE, pair: int) -> list[Sides]:
+    """The formula of w′: in letters, and with the numbers of a pair."""
     scaling = encoding.scaling
-    w = float(geometric(turning(encoding), base=encoding.base)[pair])
+    w = float(geometric(rotary_width(encoding), base=encoding.base)[pair])
     after = float(encoding.frequencies()[pair])
     letter, own = index("w′", "i"), index("w′", pair)
     match scaling:
         case YaRN() | Llama3():
-            gamma = float(scaling.keep(turning(encoding), base=encoding.base)[pair])
-            letters = _blended(index("γ", "i"), index("w", "i"), "s")
-            return [(letter, letters), (own, _blended(gamma, w, float(scaling.factor)), after)]
+            gamma = float(scaling.keep(rotary_width(encoding), base=encoding.base)[pair])
+            letters = _blend(index("γ", "i"), index("w", "i"), "s")
+            return [(letter, letters), (own, _blend(gamma, w, float(scaling.factor)), after)]
         case NTK():
-            exponent = row("−", frac(2 * pair, turning(encoding)))
-            *_, grown = base = _grown(encoding, scaling)
+            exponent = row("−", frac(2 * pair, rotary_width(encoding)))
+            *_, grown = base = _scaled_base(encoding, scaling)
             return [base, (own, power(grown, exponent), after)]
         case Interpolation():
             return [(letter, frac(index("w", "i"), "s")), (own, frac(w, scaling.factor), after)]
@@ -109,25 +110,25 @@ def _made_by(encoding: RoPE, pair: int) -> list[Sides]:
             return [(own, after)]
 
 
-def _blended(gamma: Maths, w: Maths, s: Maths) -> Maths:
+def _blend(gamma: Maths, w: Maths, s: Maths) -> Maths:
     return row("(", 1, " − ", gamma, ")", " · ", frac(w, s), " + ", gamma, " · ", w)
 
 
-def _grown(encoding: RoPE, scaling: NTK) -> Sides:
-    """The base that NTK makes of the given one."""
-    dim = turning(encoding)
+def _scaled_base(encoding: RoPE, scaling: NTK) -> Sides:
+    """The base b′ by which NTK replaces the base: b s^(d / (d - 2))."""
+    dim = rotary_width(encoding)
     grown = float(encoding.base * scaling.factor ** (dim / (dim - 2)))
-    made = power(float(scaling.factor), frac(dim, dim - 2))
-    return "b′", row(encoding.base, " · ", made), grown
+    growth = power(float(scaling.factor), frac(dim, dim - 2))
+    return "b′", row(encoding.base, " · ", growth), grown
 
 
-def scaled(encoding: RoPE, t: Translate) -> Iterator[Step]:
-    """Each frequency before and after, why it moved, and the factor on cosines and sines."""
+def scaling_steps(encoding: RoPE, t: Translate) -> Iterator[Step]:
+    """Each frequency before and after, by which rule, and the factor on cosines and sines."""
     scaling = encoding.scaling
     if isinstance(scaling, YaRN | Llama3):
-        yield _by_parts(encoding, scaling, t)
+        yield _blend_step(encoding, scaling, t)
     else:
-        yield _before_and_after(encoding, t)
+        yield _frequencies_step(encoding, t)
     if encoding.attention_factor != 1.0:
         formula = row(0.1, " · ", row("ln", " ", "s"), " + ", 1)
         usual = isinstance(scaling, YaRN) and scaling == YaRN(
@@ -142,9 +143,9 @@ def scaled(encoding: RoPE, t: Translate) -> Iterator[Step]:
         )
 
 
-def _by_parts(encoding: RoPE, scaling: YaRN | Llama3, t: Translate) -> Step:
-    """YaRN and Llama 3: w' = (1 - gamma) w / s + gamma w."""
-    dim, base = turning(encoding), encoding.base
+def _blend_step(encoding: RoPE, scaling: YaRN | Llama3, t: Translate) -> Step:
+    """The frequencies of YaRN and Llama 3: w' = (1 - gamma) w / s + gamma w."""
+    dim, base = rotary_width(encoding), encoding.base
     before, after = geometric(dim, base=base), encoding.frequencies()
     keep = scaling.keep(dim, base=base)
     turns = scaling.original_length * before / (2 * np.pi)
@@ -157,7 +158,7 @@ def _by_parts(encoding: RoPE, scaling: YaRN | Llama3, t: Translate) -> Step:
             length=scaling.original_length,
             factor=f"{scaling.factor:g}",
         ),
-        tuple(equation(*sides) for sides in _made_by(encoding, blended)),
+        tuple(equation(*sides) for sides in _scaled_frequency(encoding, blended)),
         table(
             ("i", "w", t("turns"), "γ", "w′", "w′/w", t("wavelength")),
             *zip(
@@ -168,19 +169,21 @@ def _by_parts(encoding: RoPE, scaling: YaRN | Llama3, t: Translate) -> Step:
     )  # fmt: skip
 
 
-def _before_and_after(encoding: RoPE, t: Translate) -> Step:
+def _frequencies_step(encoding: RoPE, t: Translate) -> Step:
     scaling = encoding.scaling
-    before, after = geometric(turning(encoding), base=encoding.base), encoding.frequencies()
+    before, after = geometric(rotary_width(encoding), base=encoding.base), encoding.frequencies()
     formulas = ()
     if isinstance(scaling, Interpolation):
         words = t("Every frequency is divided by {factor}.", factor=f"{scaling.factor:g}")
         formulas = (equation(index("w′", "i"), frac(index("w", "i"), float(scaling.factor))),)
     elif isinstance(scaling, NTK):
         words = t("The base grows, so that slow pairs are stretched and the fastest is kept.")
-        formulas = (equation(*_grown(encoding, scaling)),)
+        formulas = (equation(*_scaled_base(encoding, scaling)),)
     else:
         assert scaling is not None
-        words = t("The frequencies before and after scaling by {scaling}.", scaling=named(scaling))
+        words = t(
+            "The frequencies before and after scaling by {scaling}.", scaling=scaling_name(scaling)
+        )
     return Step(
         "frequencies",
         words,

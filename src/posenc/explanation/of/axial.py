@@ -1,0 +1,80 @@
+"""RoPE on several axes explained."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from posenc.core.positions import mrope_positions
+from posenc.encodings.axial import AxialRoPE
+from posenc.explanation.explanation import Step
+from posenc.explanation.maths import equation, index, row
+from posenc.explanation.place import Place, substitute
+from posenc.explanation.question import Question, table
+from posenc.explanation.registry import explain_with
+from posenc.explanation.rotary import point_at, rotary_steps, rotation_numbers
+from posenc.explanation.values import pair_of_channel
+
+
+def axial_steps(encoding: AxialRoPE, question: Question) -> Iterator[Step]:
+    """Which pair follows which axis, then the steps of every rotation."""
+    t = question.t
+    names = [t("time"), t("height"), t("width")] if encoding.axes == 3 else [t("row"), t("column")]
+    names = [
+        names[a] if a < len(names) and encoding.axes < 4 else str(a) for a in range(encoding.axes)
+    ]
+    yield Step(
+        "formula",
+        t("A position is a point, and pair i follows one of its axes a(i)."),
+        (
+            equation(
+                index("θ", "i"), row(index("p", row("a", "(", "i", ")")), " · ", index("w", "i"))
+            ),
+        ),
+    )
+    yield Step(
+        "sections",
+        t("Which axis each pair follows, and with which frequency."),
+        table=table(
+            ("i", t("axis"), t("frequency")),
+            *[
+                (i, names[axis], w)
+                for i, (axis, w) in enumerate(
+                    zip(encoding.axis_of_pair, encoding.frequencies, strict=True)
+                )
+            ],
+        ),
+    )
+    if encoding.axes == 3:
+        points = mrope_positions([2, (1, 2, 2), 1])
+        kinds = [t("text")] * 2 + [t("image")] * 4 + [t("text")]
+        yield Step(
+            "positions",
+            t("Text moves along all axes at once; in an image only height and width change."),
+            table=table(("", *names), *[(kind, *p) for kind, p in zip(kinds, points, strict=True)]),
+        )
+    point = point_at(encoding, question.position)[0]
+    angles = point[list(encoding.axis_of_pair)] * np.asarray(encoding.frequencies)
+    yield from rotary_steps(encoding, question, angles)
+
+
+def axial_number(encoding: AxialRoPE, at: Place) -> list[Step]:
+    """The cosine, sine or angle of a pair, by the axis that it follows."""
+    t = at.t
+    pair, wave = pair_of_channel(encoding, at.column)
+    axis = encoding.axis_of_pair[pair]
+    words = t(
+        "The angle of pair i = {pair}, which follows axis {axis}, at {position} there.",
+        pair=pair,
+        axis=axis,
+        position=at.row[axis],
+    )
+    p, w = at.row[axis], encoding.frequencies[pair]
+    angle = index("θ", "p", "i"), row(index("p", axis), " · ", index("w", "i"))
+    numbers = rotation_numbers(pair, wave, p, w, at, factor=encoding.attention_factor)
+    return [
+        Step("formula", words, (equation(*angle),)),
+        substitute((index("w", pair), w), *numbers, at=at),
+    ]
+
+
+explain_with(AxialRoPE, number=axial_number, steps=axial_steps)

@@ -1,0 +1,75 @@
+"""One number of an encoding: where it stands, and the steps that lead to it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from posenc.core.mechanisms import Params
+from posenc.explanation.explanation import Step
+from posenc.explanation.maths import Maths, equation, row
+from posenc.explanation.question import table
+from posenc.i18n import Translate
+
+Point = int | tuple[float, ...]
+"""A position: a number, or one for each axis."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a number stands, its value, and what its formula needs."""
+
+    row: Any
+    """A `Point`: whatever the encoding takes as a position."""
+    column: Any
+    """A dimension, or the position of a key."""
+    truth: float
+    """The number in float64."""
+    params: Params
+    t: Translate
+    head: int = 0
+    """The head, of biases and scores."""
+    angle: bool = False
+    """For rotations: whether the number is the angle rather than its cosine or sine."""
+
+    @property
+    def weights(self) -> dict[str, np.ndarray]:
+        """The parameters in float64."""
+        return {name: np.asarray(value, dtype=np.float64) for name, value in self.params.items()}
+
+
+def substitution(
+    words: str, general: tuple[Maths, ...], *special: tuple[Maths, ...], at: Place
+) -> list[Step]:
+    """The formula in letters, then with numbers: two steps; each tuple is an equation's sides."""
+    return [Step("formula", words, (equation(*general),)), substitute(*special, at=at)]
+
+
+def substitute(*equations: tuple[Maths, ...], at: Place) -> Step:
+    """The step in which numbers replace letters; its last equation ends with the result."""
+    t = at.t
+    return Step(
+        "numbers", t("Substituting the numbers:"), tuple(equation(*sides) for sides in equations)
+    )
+
+
+def summands_step(
+    name: str, words: str, columns: tuple[str, ...], *values: np.ndarray, first: int = 0
+) -> Step:
+    """A table with a line for each summand of a sum, numbered from `first`."""
+    numbers = range(first, first + len(values[0]))
+    return Step(name, words, table=table(columns, *zip(numbers, *values, strict=True)))
+
+
+def dot_product(left: np.ndarray, right: np.ndarray) -> Maths:
+    """The products of two vectors' entries, written as a sum: a · b + c · d."""
+    parts: list[Maths] = []
+    for a, b in zip(left, right, strict=True):
+        parts += [*([" + "] if parts else []), bracket(a), " · ", bracket(b)]
+    return row(*parts)
+
+
+def bracket(value: Any) -> Maths:
+    """A factor or a summand, in brackets if it is a negative number."""
+    number = value if isinstance(value, str) else float(value)
+    return row("(", number, ")") if not isinstance(number, str) and number < 0 else number

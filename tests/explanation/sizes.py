@@ -1,0 +1,11 @@
+"""Every encoding that has a name, of a size that is quick to explain."""
+
+import posenc as pe
+from posenc.names.resolve import VARIANTS, found
+
+EVERY = [*pe.catalogue(), *VARIANTS]
+
+
+def of_size(name, **options):
+    dim = {"dim": 16} if hasattr(next(iter(found(name).values())), "dim") else {}
+    return pe.explain(name, length=2, **dim, **options)
