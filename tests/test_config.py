@@ -410,13 +410,11 @@ def test_t5_looks_both_ways_in_its_encoder():
     found = pe.read_config(config)
     assert found.layers == (both, both, back)
     assert "the layers of a stack share one table" in found.notes
-    assert "layers 0-1 are the encoder's, 2-2 the decoder's" in found.notes
+    assert "layers 0-1 are in the encoder, 2-2 in the decoder" in found.notes
     assert pe.from_config(config | {"is_encoder_decoder": False}) == both
     assert pe.from_config(config | {"model_type": "pix2struct_text_model"}) == back
     long = config | {"model_type": "longt5", "encoder_attention_type": "transient-global"}
-    assert "averages of blocks have a table of their own, which is not read" in (
-        pe.read_config(long).notes
-    )
+    assert "the separate table for block averages is not read" in (pe.read_config(long).notes)
 
 
 SWIN = {"model_type": "swin", "image_size": 32, "patch_size": 2, "window_size": 4}
@@ -433,16 +431,14 @@ def test_swin_has_the_heads_of_its_stages():
     assert [layer.heads for layer in plain.layers] == [3] * 2 + [6] * 2 + [12] * 6 + [24] * 2
     assert {layer.window for layer in plain.layers} == {(7, 7)}
     assert not any("fails" in note for note in plain.notes)
-    assert sum("is what swin has" in note for note in plain.notes) == 5
+    assert sum("is the default of swin" in note for note in plain.notes) == 5
 
 
 def test_swin_keeps_its_window_where_the_map_is_smaller_and_says_that_it_fails():
     found = pe.read_config(SWIN | {"window_size": 9})
     assert found.layers[2] == pe.SwinBias(4, (9, 9))
-    assert (
-        "the last map has a side of 8, less than the window: transformers fails there"
-        in found.notes
-    )
+    note = "the last feature map has side 8, smaller than the window: transformers fails there"
+    assert note in found.notes
     rounded_up = pe.read_config(SWIN | {"window_size": 8, "image_size": [29, 40]})
     assert not any("fails" in note for note in rounded_up.notes)
 
@@ -452,7 +448,7 @@ def test_swin_v2_has_no_window_higher_than_its_map():
     found = pe.read_config(config | {"pretrained_window_sizes": [6, 0, 0, 0]})
     first = pe.SwinV2Bias(2, (10, 10), pretrained_window=(6, 6))
     assert found.layers == (first, first, pe.SwinV2Bias(4, (8, 8)))
-    assert any("attention is of cosines" in note for note in found.notes)
+    assert any("cosine attention" in note for note in found.notes)
     assert pe.from_config(config | {"image_size": [16, 32]}, layer=2).window == (4, 4)
 
 
@@ -467,20 +463,20 @@ def test_trained_length_heads_and_head_dim():
 
 
 def test_defaults_leave_notes_and_what_is_said_does_not():
-    note = "base 10,000 is what llama has; the file does not say"
+    note = "base 10,000 is the default of llama; the file does not set it"
     assert pe.read_config(LLAMA).notes == (note,)
     assert pe.read_config(LLAMA | {"rope_theta": 10_000.0}).notes == ()
     nested = pe.read_config({"model_type": "llava", "text_config": {"model_type": "llama"}})
     assert len(nested.layers) == 32
-    assert sum("is what llama has" in note for note in nested.notes) == 5
+    assert sum("is the default of llama" in note for note in nested.notes) == 5
 
 
 def test_a_factor_that_is_not_the_ratio_is_a_note():
     yarn = YARN | {"factor": 8.0}
     found = pe.read_config(LLAMA | {"rope_theta": 1e4, "rope_scaling": yarn})
     assert found.notes == (
-        "factor 8 is not max_position_embeddings / original length = 4,096 / 1,024; "
-        "the factor counts",
+        "factor 8 differs from max_position_embeddings / original length = 4,096 / 1,024; "
+        "the factor is used",
     )
     assert found.layers[0].scaling.factor == 8.0
 
@@ -496,7 +492,7 @@ def test_an_unknown_model_needs_its_pairing():
         assert encoding == pe.RoPE(16, pairing=pairing)
     overruled = pe.read_config(LLAMA | {"rope_theta": 1e4}, pairing="interleaved")
     assert overruled.layers[0].pairing == "interleaved"
-    assert overruled.notes == ("pairing interleaved as asked; llama has halves",)
+    assert overruled.notes == ("pairing interleaved as requested; llama uses halves",)
 
 
 def test_paths_files_and_folders(tmp_path):
@@ -511,22 +507,22 @@ def scaled(**more):
 
 
 ERRORS = [
-    (LLAMA | {"model_type": "lama"}, "model_type must be known, or pairing given ('interleaved' "
-     "or 'halves'); got model_type='lama'"),
+    (LLAMA | {"model_type": "lama"}, "model_type must be a known one, unless pairing "
+     "('interleaved' or 'halves') is given; got model_type='lama'"),
     (without(LLAMA, "model_type"), "model_type must be a string; got model_type=None"),
     (scaled(rope_type="yern", factor=2.0), "rope_scaling.rope_type must be one of default, linear, "
      "dynamic, yarn, longrope, llama3, proportional, su, mrope; got rope_type='yern'"),
     (scaled(type="linear", rope_type="dynamic", factor=2.0),
      "rope_scaling.rope_type and type must agree; got rope_scaling.rope_type='dynamic', "
      "type='linear'"),
-    (scaled(type="linear", factor=2.0, speed=3), "rope_scaling of type 'linear' must have known "
-     "keys only; got 'speed'=3"),
+    (scaled(type="linear", factor=2.0, speed=3), "rope_scaling of type 'linear' must have no "
+     "unknown keys; got 'speed'=3"),
     (scaled(type="linear", factor=2.0, low_freq_factor=3), "got 'low_freq_factor'=3"),
-    (scaled(type="linear"), "rope_scaling must have 'factor' for the type 'linear'"),
+    (scaled(type="linear"), "rope_scaling of type 'linear' must have 'factor'"),
     (scaled(type="yarn", factor=4.0),
-     "rope_scaling must have 'original_max_position_embeddings' for the type 'yarn'"),
+     "rope_scaling of type 'yarn' must have 'original_max_position_embeddings'"),
     (LLAMA | {"rope_scaling": without(LLAMA3, "high_freq_factor")},
-     "rope_scaling must have 'high_freq_factor' for the type 'llama3'"),
+     "rope_scaling of type 'llama3' must have 'high_freq_factor'"),
     (scaled(type="linear", factor=0.5),
      "rope_scaling.factor must be a finite number of at least 1 and at most 1e+12; got "
      "rope_scaling.factor=0.5"),
@@ -556,7 +552,7 @@ ERRORS = [
      "original_max_position_embeddings and rope_scaling.original_max_position_embeddings must "
      "agree; got original_max_position_embeddings=512, "
      "rope_scaling.original_max_position_embeddings=1024"),
-    (LLAMA | {"hidden_size": 66}, "head_dim must be given where hidden_size is no multiple of "
+    (LLAMA | {"hidden_size": 66}, "head_dim must be given if hidden_size is not a multiple of "
      "num_attention_heads; got hidden_size=66, num_attention_heads=4"),
     (LLAMA | {"num_hidden_layers": 10**9},
      "num_hidden_layers must be a whole number of at least 1 and at most 10,000; got "
@@ -565,12 +561,12 @@ ERRORS = [
     (LLAMA | {"n_layer": 3}, "num_hidden_layers and n_layer must agree; got num_hidden_layers=2, "
      "n_layer=3"),
     (without(model("bert"), "max_position_embeddings"),
-     "max_position_embeddings must be in the config of 'bert'; it is not"),
+     "max_position_embeddings must be in the config of 'bert'; it is missing"),
     (model("gemma3_text", 3, layer_types=["full_attention"]), "layer_types must be a list with an "
      "entry for each of the 3 layers; got layer_types=['full_attention']"),
-    (model("flint"), "layer_types must be in the config of 'flint'; it is not"),
+    (model("flint"), "layer_types must be in the config of 'flint'; it is missing"),
     (model("bamba"), "layer_types or attn_layer_indices must be in the config of 'bamba'; it is "
-     "not"),
+     "missing"),
     (model("gemma3_text", 1, layer_types=[1]), "each of layer_types must be a string; got 1"),
     (model("smollm3", 2, no_rope_layers=[1, 2]),
      "each of no_rope_layers must be 0 or 1; got no_rope_layers=[1, 2]"),
@@ -583,7 +579,7 @@ ERRORS = [
      "factor for each of the 8 pairs; got 1 entries"),
     (model("phi3", rope_scaling={"type": "longrope", "short_factor": [1.0] * 8, "short_mscale": 1,
            "long_factor": [1.0] * 8, "long_mscale": 2}, original_max_position_embeddings=512),
-     "rope_scaling.short_mscale and long_mscale must be equal, as one attention factor holds for "
+     "rope_scaling.short_mscale and long_mscale must be equal, since one attention factor serves "
      "all lengths; got 1.0 and 2.0"),
     (model("qwen2_vl", rope_scaling={"type": "mrope", "mrope_section": [2, 3, 4]}),
      "mrope_section must add up to the 8 pairs; got mrope_section=[2, 3, 4]"),
@@ -596,11 +592,11 @@ ERRORS = [
     (model("ernie4_5_vl_moe", rope_scaling={"mrope_section": [2, 3, 3]}),
      "mrope_section must be [n, n, m] for 'ernie4_5_vl_moe'; got [2, 3, 3]"),
     (model("bert", position_embedding_type="relative_key"), "position_embedding_type must be "
-     "'absolute' to be read; got position_embedding_type='relative_key'"),
+     "'absolute'; got position_embedding_type='relative_key'"),
     ({"model_type": "mpt", "n_heads": 8, "n_layers": 2, "attn_config": {"alibi_bias_max": 16}},
      "attn_config.alibi_bias_max must be 8; got alibi_bias_max=16"),
     ({"model_type": "mpt", "n_heads": 8, "n_layers": 2, "attn_config": {"alibi": False}},
-     "attn_config.alibi must be true to be read; got alibi=False"),
+     "attn_config.alibi must be true; got alibi=False"),
     (model("bert", position_embedding_type="alibi", num_attention_heads=0),
      "num_attention_heads must be a whole number of at least 1"),
     ({"model_type": "swin", "depths": [2, "a"]}, "each of depths must be a whole number of at "
@@ -610,11 +606,11 @@ ERRORS = [
     ({"model_type": "swin", "num_heads": [3]}, "num_heads must be a list with a number for each of "
      "the 4 stages; got num_heads=[3]"),
     ({"model_type": "swin", "use_absolute_embeddings": True}, "use_absolute_embeddings must be "
-     "false to be read; got use_absolute_embeddings=True"),
+     "false; got use_absolute_embeddings=True"),
     ({"model_type": "swinv2", "pretrained_window_sizes": [8]}, "pretrained_window_sizes must be a "
      "list with a number for each of the 4 stages; got pretrained_window_sizes=[8]"),
-    ({"model_type": "swinv2", "image_size": 16}, "image_size must leave a row of the image after 4 "
-     "stages; got 4 rows of patches"),
+    ({"model_type": "swinv2", "image_size": 16}, "image_size must leave at least one row of "
+     "patches after 4 stages; got 4 rows of patches"),
     ({"model_type": "swin", "image_size": 0}, "image_size must be a whole number of at least 1"),
     ({"model_type": "swin", "window_size": 2000}, "window_size must be a whole number of at least "
      "1 and at most 1,024; got window_size=2000"),
@@ -723,7 +719,7 @@ def test_junk_in_a_field_is_read_or_refused_with_a_sentence(name, every):
 
 NO_DEFAULT = {"glm4_moe", "glm4v_moe_text"}  # their class has no whole head dim
 NO_DEFAULT |= {"qwen3_omni_moe_talker_text"}  # its class's sections do not fit its head dim
-NO_DEFAULT |= {name for name, convention in ROTARY.items() if convention.needs}
+NO_DEFAULT |= {name for name, convention in ROTARY.items() if convention.required}
 
 
 @pytest.mark.parametrize("name", sorted(ROTARY.keys() & SIZES.keys() - NO_DEFAULT))
@@ -770,11 +766,11 @@ def test_one_model_is_told(files):
         "  base 10,000, 16 of 16 channels rotate, pairing halves",
         "  4 of 8 pairs complete a turn within 512 tokens",
         "  longest wavelength: 158,953.4 tokens",
-        "  scaling: slow pairs turn slower by the factor, fast ones as before, "
-        "those between are blended",
+        "  scaling: slow pairs rotate slower by the factor, fast ones are unchanged, "
+        "those between blended",
         "  attention factor: 1",
-        "  beyond the trained length: slow pairs come to no new angle before 8 x 512 = 4,096 "
-        "tokens, then they do",
+        "  beyond the trained length: slow pairs reach angles never seen in training after "
+        "8 x 512 = 4,096 tokens",
     ]
 
 
@@ -816,19 +812,19 @@ def test_layers_are_grouped_and_notes_are_told(files):
 @pytest.mark.parametrize(
     ("config", "sentence"),
     [
-        (LLAMA | {"rope_theta": 1e6}, "slow pairs come to angles that were never seen in training"),
+        (LLAMA | {"rope_theta": 1e6}, "slow pairs reach angles that were never seen in training"),
         (LLAMA | {"rope_theta": 10.0}, "every pair has seen all its angles in training"),
-        (SHARED["dynamic"][0], "keys must be cached unrotated"),
-        (SHARED["phi3 longrope"][0], "keys must be cached unrotated"),
-        (SHARED["qwen2 yarn"][0], "before 4 x 1,024 = 4,096 tokens"),
+        (SHARED["dynamic"][0], "keys must be cached before rotation"),
+        (SHARED["phi3 longrope"][0], "keys must be cached before rotation"),
+        (SHARED["qwen2 yarn"][0], "after 4 x 1,024 = 4,096 tokens"),
         (SHARED["bert"][0], "an error: the table has no row"),
         (SHARED["marian"][0], "defined at every position"),
         (SHARED["bloom"][0], "the penalty keeps growing"),
-        (SHARED["jamba"][0], "only the causal mask tells the order"),
+        (SHARED["jamba"][0], "only the causal mask tells the order of tokens"),
         ({"model_type": "t5", "num_heads": 8, "num_layers": 1}, "share the last bucket"),
-        ({"model_type": "swin"}, "no row for a displacement that leaves the window"),
-        ({"model_type": "swinv2"}, "keeps the scale of the pretrained one"),
-        (SHARED["qwen2_vl, flat as in version 4"][0], "slow pairs come to angles"),
+        ({"model_type": "swin"}, "no row for an offset larger than the window"),
+        ({"model_type": "swinv2"}, "scaled to the pretrained window"),
+        (SHARED["qwen2_vl, flat as in version 4"][0], "slow pairs reach angles"),
     ],
 )
 def test_what_happens_beyond_the_trained_length(files, config, sentence):
@@ -925,14 +921,18 @@ def test_a_field_about_positions_that_nobody_reads_is_refused(name, value):
 
 @pytest.mark.parametrize(("name", "value"), [("alibi", True), ("position_embedding_type", "alibi")])
 def test_a_rotary_model_with_another_encoding_is_a_contradiction(name, value):
-    with pytest.raises(ValueError, match=f"^{name} must fit 'llama', which rotates; got {name}="):
+    with pytest.raises(
+        ValueError, match=f"^{name} must agree with the rotary encoding of 'llama'; got {name}="
+    ):
         pe.read_config({"model_type": "llama", name: value})
 
 
 def test_an_unknown_model_needs_its_base():
     config = {"model_type": "new", "hidden_size": 64, "num_attention_heads": 4}
     config |= {"num_hidden_layers": 2, "max_position_embeddings": 128}
-    with pytest.raises(ValueError, match=r"^rope_theta must be in the config of 'new'; it is not$"):
+    with pytest.raises(
+        ValueError, match=r"^rope_theta must be in the config of 'new'; it is missing$"
+    ):
         pe.read_config(config, pairing="halves")
 
 
@@ -985,5 +985,5 @@ def test_notes_are_told_in_other_languages():
         "max_position_embeddings": 514,
     }
     note = pe.read_config(roberta).notes[0]
-    assert note == "the first token has position 2: add that to positions"
+    assert note == "the first token has position 2: add 2 to positions"
     assert told_in(note, "zh-Hans") == "第一个 token 的位置是 2：位置须加上 2"

@@ -32,7 +32,7 @@ def swin(depths: list[int], **more):
     return heads | {"depths": depths} | more
 
 
-TOGETHER = "different encodings must have at most 65,536 channels together; got "
+TOGETHER = "different encodings must have at most 65,536 channels in total; got "
 KINDS = [f"kind{i}" for i in range(4_000)]
 BOMBS = {
     "depths": (swin([10_000] * 18_000), "depths must add up to at most 10,000 layers; got 180"),

@@ -225,7 +225,7 @@ def test_the_text_of_a_config_is_as_good_as_its_file():
     assert found(text) == {f"llama: {encoding}": encoding}
     assert pe.check(text, limit=300.0).ok
     shown = view(text, "decay")
-    assert "base 10,000 is what llama has; the file does not say" in map(str, shown.notes)
+    assert "base 10,000 is the default of llama; the file does not set it" in map(str, shown.notes)
     assert not is_sentence(text)
 
 

@@ -153,7 +153,7 @@ ERRORS = [
      "Swin; got Learned(length=16, dim=8"),
     (T5, [TABLE], "state_dict must map names to arrays; got list"),
     (T5, None, "state_dict must map names to arrays; got NoneType"),
-    ({"model_type": "t6"}, {}, "model_type must be known"),
+    ({"model_type": "t6"}, {}, "model_type must be a known one"),
 ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ pytest.importorskip("transformers", reason="transformers is not installed: make 
 
 from posenc.interop.conventions import ROTARY
 from posenc.interop.fields import Fields
-from posenc.interop.rotary import layer_types
+from posenc.interop.rotary import read_layer_types
 from tests.conformance import walk
 
 pytestmark = [pytest.mark.conformance, pytest.mark.filterwarnings("ignore")]
@@ -27,7 +27,7 @@ def quiet() -> Any:
 
 
 def read(name: str, **fields: Any) -> list[str]:
-    return layer_types(Fields(fields, name), ROTARY[name])
+    return read_layer_types(Fields(fields, name), ROTARY[name])
 
 
 @pytest.mark.parametrize("name", COUNTED)

@@ -1,4 +1,4 @@
-"""Reading what other libraries write: the config.json of a model, and its checkpoint."""
+"""Read the positional encodings of a model from its config.json and its checkpoint."""
 
 from posenc.interop.config import from_config, read_config
 from posenc.interop.model import ModelPositions

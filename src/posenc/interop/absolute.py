@@ -9,14 +9,13 @@ from posenc.interop.fields import LENGTH, Fields
 Layers = tuple[Encoding, ...]
 
 
-def absolute_layers(fields: Fields, convention: AbsoluteConvention) -> tuple[Layers, int | None]:
-    """The table of a model that adds positions to its embeddings, and its length."""
+def read_absolute(fields: Fields, convention: AbsoluteConvention) -> tuple[Layers, int | None]:
+    """The table that a model adds to its embeddings, for each layer, and its length."""
     kind = fields.get("position_embedding_type", default="absolute")
     if kind != "absolute":
         raise said(
             ValueError,
-            "position_embedding_type must be 'absolute' to be read; got "
-            "position_embedding_type={kind!r}",
+            "position_embedding_type must be 'absolute'; got position_embedding_type={kind!r}",
             kind=kind,
         )
     dim = fields.whole(*[n for n in convention.dim if n in fields.values][:1] or convention.dim)
@@ -36,33 +35,33 @@ def absolute_layers(fields: Fields, convention: AbsoluteConvention) -> tuple[Lay
         table = Learned(rows, dim)
     if convention.offset:
         fields.add_note(
-            "the first token has position {offset}: add that to positions",
+            "the first token has position {offset}: add {offset} to positions",
             offset=convention.offset,
         )
     fields.add_note("added once, before the first layer")
-    return (table,) * _depth(fields, convention.stacks), length
+    return (table,) * _count_layers(fields, convention.stacks), length
 
 
-def whisper_layers(fields: Fields) -> tuple[Layers, int]:
-    """Whisper: sines over the sound, a learned table over the text."""
+def read_whisper(fields: Fields) -> tuple[Layers, int]:
+    """Whisper: sinusoidal in the audio encoder, a learned table in the text decoder."""
     dim = fields.whole("d_model", "hidden_size")
-    sound = fields.whole("max_source_positions")
+    audio = fields.whole("max_source_positions")
     text = fields.whole("max_target_positions")
-    encoder, decoder = _stacks(fields)
+    encoder, decoder = _read_stacks(fields)
     fields.add_note(
-        "the encoder has {sound:,} positions, the decoder {text:,}", sound=sound, text=text
+        "the encoder has {audio:,} positions, the decoder {text:,}", audio=audio, text=text
     )
-    fields.add_note("added once, before the first layer of each")
+    fields.add_note("added once, before the first layer of each stack")
     sines = Sinusoidal(dim, layout="concat", spacing="t2t")
     return (sines,) * encoder + (Learned(text, dim),) * decoder, text
 
 
-def _depth(fields: Fields, stacks: bool) -> int:
-    return sum(_stacks(fields)) if stacks else fields.layers()
+def _count_layers(fields: Fields, stacks: bool) -> int:
+    return sum(_read_stacks(fields)) if stacks else fields.layers()
 
 
-def _stacks(fields: Fields) -> tuple[int, int]:
+def _read_stacks(fields: Fields) -> tuple[int, int]:
     encoder = fields.whole("encoder_layers", most=10_000)
     decoder = fields.whole("decoder_layers", most=10_000)
-    fields.stacked(encoder, decoder)
+    fields.note_stacks(encoder, decoder)
     return encoder, decoder

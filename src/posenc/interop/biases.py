@@ -12,8 +12,8 @@ from posenc.interop.fields import MOST_LAYERS, Fields
 Layers = tuple[Encoding, ...]
 
 
-def alibi_layers(fields: Fields) -> Layers | None:
-    """ALiBi's layers, or None where the model is told to do something else."""
+def read_alibi(fields: Fields) -> Layers | None:
+    """The ALiBi bias of each layer, or None if the config names another encoding."""
     options: Any = fields.get("attn_config", default={})
     if fields.model_type == "mpt":
         if not isinstance(options, Mapping):
@@ -23,37 +23,37 @@ def alibi_layers(fields: Fields) -> Layers | None:
                 options=options,
             )
         if not options.get("alibi", True):
-            raise said(ValueError, "attn_config.alibi must be true to be read; got alibi=False")
+            raise said(ValueError, "attn_config.alibi must be true; got alibi=False")
         if (most := options.get("alibi_bias_max", 8)) != 8:
             raise said(
                 ValueError,
                 "attn_config.alibi_bias_max must be 8; got alibi_bias_max={most!r}",
                 most=most,
             )
-    if fields.model_type == "bert":  # Jina's embeddings v2, with code of their own
+    if fields.model_type == "bert":  # Jina's embeddings v2 ship their own modelling code
         if fields.get("position_embedding_type") != "alibi":
             return None
-        fields.add_note("keys ahead have the bias of those behind")
+        fields.add_note("keys after the query have the same bias as those before it")
     if fields.model_type == "falcon":
         if not fields.flag("alibi", default=False):
             return None
         fields.add_note(
             "transformers rounds the slopes and biases of Falcon to bfloat16: they are exact only "
-            "while slope x position fits 8 bits"
+            "while slope x position fits in 8 bits"
         )
         return (ALiBi.falcon(fields.heads(), fields.head_dim()),) * fields.layers()
     return (ALiBi(fields.heads()),) * fields.layers()
 
 
-def t5_layers(fields: Fields) -> Layers:
-    """T5's bias: both ways in the encoder, backwards only in the decoder; products as they are."""
+def read_t5(fields: Fields) -> Layers:
+    """T5's bias: bidirectional in the encoder, causal in the decoder; logits are not scaled."""
     heads = fields.whole("num_heads", "num_attention_heads")
     buckets = fields.get("relative_attention_num_buckets")
     far = fields.get("relative_attention_max_distance")
     if buckets is None:
-        fields.defaulted("relative_attention_num_buckets", buckets := 32)
+        fields.note_default("relative_attention_num_buckets", buckets := 32)
     if far is None:
-        fields.defaulted("relative_attention_max_distance", far := 128)
+        fields.note_default("relative_attention_max_distance", far := 128)
     both, back = (
         T5Bias(heads, buckets=buckets, max_distance=far, bidirectional=way, scaled=False)
         for way in (True, False)
@@ -64,30 +64,30 @@ def t5_layers(fields: Fields) -> Layers:
     else:
         fields.add_note("the layers of a stack share one table")
     if fields.get("encoder_attention_type") == "transient-global":
-        fields.add_note("averages of blocks have a table of their own, which is not read")
+        fields.add_note("the separate table for block averages is not read")
     if fields.flag("is_decoder", default=fields.model_type == "pix2struct_text_model"):
         return (back,) * layers
     if not fields.flag("is_encoder_decoder", default=True):
         return (both,) * layers
     name = "num_decoder_layers"
     decoder = rules.whole(name, fields.get(name, default=layers), least=1, most=MOST_LAYERS)
-    fields.stacked(layers, decoder)
+    fields.note_stacks(layers, decoder)
     return (both,) * layers + (back,) * decoder
 
 
-def swin_layers(fields: Fields) -> Layers:
+def read_swin(fields: Fields) -> Layers:
     """The bias of each layer of a Swin, stage by stage."""
-    return tuple(bias for depth, bias in swin_stages(fields) for _ in range(depth))
+    return tuple(bias for depth, bias in read_swin_stages(fields) for _ in range(depth))
 
 
-def swin_stages(fields: Fields) -> tuple[tuple[int, Encoding], ...]:
-    """The stages of a Swin: how many layers each has, and the bias that they have."""
+def read_swin_stages(fields: Fields) -> tuple[tuple[int, Encoding], ...]:
+    """The number of layers in each stage of a Swin, and the bias that they share."""
     if fields.flag("use_absolute_embeddings", default=False):
         raise said(
             ValueError,
-            "use_absolute_embeddings must be false to be read; got use_absolute_embeddings=True",
+            "use_absolute_embeddings must be false; got use_absolute_embeddings=True",
         )
-    depths = _listed(fields, "depths", (2, 2, 6, 2))
+    depths = _read_list(fields, "depths", (2, 2, 6, 2))
     if sum(depths) > MOST_LAYERS:
         raise said(
             ValueError,
@@ -95,40 +95,41 @@ def swin_stages(fields: Fields) -> tuple[tuple[int, Encoding], ...]:
             most=MOST_LAYERS,
             count=sum(depths),
         )
-    heads = _listed(fields, "num_heads", (3, 6, 12, 24), count=len(depths))
+    heads = _read_list(fields, "num_heads", (3, 6, 12, 24), count=len(depths))
     window = fields.whole("window_size", default=7, most=2**10)
     image, patch = fields.sides("image_size", 224), fields.sides("patch_size", 4)
     fields.add_note("positions are rows and columns within a window: grid(height, width)")
     if fields.model_type == "swinv2":
         rows = image[0] // patch[0]
-        return tuple(zip(depths, _second(fields, heads, window, rows), strict=True))
+        return tuple(zip(depths, _build_swin_v2(fields, heads, window, rows), strict=True))
     lowest = min(-(-size // step) for size, step in zip(image, patch, strict=True))
     for _ in depths[1:]:
         lowest = (lowest + 1) // 2
     if lowest < window:
         fields.add_note(
-            "the last map has a side of {lowest}, less than the window: transformers fails there",
+            "the last feature map has side {lowest}, smaller than the window: transformers fails "
+            "there",
             lowest=lowest,
         )
     return tuple((n, SwinBias(h, (window, window))) for n, h in zip(depths, heads, strict=True))
 
 
-def _second(fields: Fields, heads: tuple[int, ...], window: int, rows: int) -> Layers:
-    """The bias of each stage of Swin-v2: no window is higher than its map, which stages halve."""
+def _build_swin_v2(fields: Fields, heads: tuple[int, ...], window: int, rows: int) -> Layers:
+    """The bias of each stage of Swin-v2, whose window is at most as high as the feature map."""
     if rows >> (len(heads) - 1) < 1:
         raise said(
             ValueError,
-            "image_size must leave a row of the image after {count} stages; got {rows} rows of "
-            "patches",
+            "image_size must leave at least one row of patches after {count} stages; got {rows} "
+            "rows of patches",
             count=len(heads),
             rows=rows,
         )
     fields.add_note(
-        "attention is of cosines: q and k are normalised, their products multiplied by a learned "
+        "cosine attention: q and k are normalised and their products multiplied by a learned "
         "temperature (logit_scale)"
     )
     name, count = "pretrained_window_sizes", len(heads)
-    before = _listed(fields, name, (0,) * count, least=0, count=count)
+    before = _read_list(fields, name, (0,) * count, least=0, count=count)
     sides = [min(rows >> stage, window) for stage in range(count)]
     return tuple(
         SwinV2Bias(h, (side, side), pretrained_window=(old, old) if old else None)
@@ -136,7 +137,7 @@ def _second(fields: Fields, heads: tuple[int, ...], window: int, rows: int) -> L
     )
 
 
-def _listed(
+def _read_list(
     fields: Fields,
     name: str,
     default: tuple[int, ...],
@@ -144,10 +145,10 @@ def _listed(
     least: int = 1,
     count: int | None = None,
 ) -> tuple[int, ...]:
-    """A list of whole numbers, one for each stage (more are left out)."""
+    """A list of whole numbers, one for each stage; surplus entries are ignored."""
     value = fields.get(name)
     if value is None:
-        fields.defaulted(name, value := default)
+        fields.note_default(name, value := default)
     if not isinstance(value, list | tuple) or not value or len(value) < (count or 1):
         template = later("{name} must be a list with a number for each stage; got {name}={value!r}")
         if count is not None:

@@ -1,4 +1,4 @@
-"""Positional encodings out of a Hugging Face config.json, without transformers."""
+"""Read the positional encodings in a Hugging Face config.json, without transformers."""
 
 import json
 import re
@@ -15,8 +15,8 @@ from posenc.core.rotation import Pairing
 from posenc.encodings import NoPE
 from posenc.encodings.rope import PAIRINGS
 from posenc.i18n import said
-from posenc.interop.absolute import absolute_layers, whisper_layers
-from posenc.interop.biases import alibi_layers, swin_layers, t5_layers
+from posenc.interop.absolute import read_absolute, read_whisper
+from posenc.interop.biases import read_alibi, read_swin, read_t5
 from posenc.interop.conventions import (
     ABSOLUTE,
     ALIBI,
@@ -28,54 +28,61 @@ from posenc.interop.conventions import (
 )
 from posenc.interop.fields import HEADS, Fields
 from posenc.interop.model import ModelPositions, format_ranges, group_layers
-from posenc.interop.rotary import rotary_layers
+from posenc.interop.rotary import read_rotary
 from posenc.temperatures import Tempered
 
 Config = Mapping[str, Any] | str | PathLike[str]
 
 NESTED = ("text_config", "llm_config", "language_config", "thinker_config", "decoder")
-"""Where a model of pictures or sound keeps the config of its text model."""
+"""Fields in which a multimodal model keeps the config of its text model."""
 
 
 @hinted("read_config")
 def read_config(config: Config, *, pairing: Pairing | None = None) -> ModelPositions:
-    """The positional encodings of a model, from its config.json (a path, its text, or a dict).
+    """Read the positional encoding of each layer of a model from its config.json.
 
-    Reads the spellings of transformers 4 and 5. What the file leaves to the model's code comes from
-    the conventions of its `model_type`, with a note; an unknown model type needs
-    its `pairing`, and its base in the file.
+    config   a path, the text of the file, or a dict, as written by transformers 4 or 5
+    pairing  'interleaved' or 'halves': required if the model type is unknown, whose file must then
+             have the base
+
+    What the file leaves to the model's code comes from the conventions of its `model_type`; a note
+    says so.
 
     >>> model = read_config({"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4,
     ...                      "num_hidden_layers": 2, "max_position_embeddings": 2048})
     >>> model.layers[0]
     RoPE(dim=16, base=10000.0, pairing='halves', rotary_dim=16, rotated='leading', scaling=None)
     >>> model.notes
-    ('base 10,000 is what llama has; the file does not say',)
+    ('base 10,000 is the default of llama; the file does not set it',)
     """
-    fields = fields_of(config, pairing)
+    fields = read_fields(config, pairing)
     if pairing is not None:
         rules.one_of("pairing", pairing, PAIRINGS)
-    layers, length, head_dim = _read(fields, pairing)
-    names = () if fields.model_type in SWIN else HEADS  # whose stages have different numbers
+    layers, length, head_dim = _read_layers(fields, pairing)
+    names = () if fields.model_type in SWIN else HEADS  # heads differ between the stages of Swin
     found = fields.first(*names)
     heads = rules.whole(found[0], found[1], least=1) if found is not None else None
     notes = tuple(fields.notes)
     return ModelPositions(
-        fields.model_type, layers, length, heads, head_dim, notes, _parts(fields, layers)
+        fields.model_type, layers, length, heads, head_dim, notes, _read_parts(fields, layers)
     )
 
 
-def fields_of(config: Config, pairing: Pairing | None = None) -> Fields:
-    """The fields of the text model in a config, under the model type that decides conventions."""
-    values = _text(_loaded(config))
-    return Fields(values, _model_type(values, pairing))
+def read_fields(config: Config, pairing: Pairing | None = None) -> Fields:
+    """The fields of a config's text model, with the model type that decides the conventions."""
+    values = _select_text_config(_load(config))
+    return Fields(values, _resolve_model_type(values, pairing))
 
 
 @hinted("from_config")
 def from_config(
     config: Config, layer: int | None = None, *, pairing: Pairing | None = None
 ) -> Encoding:
-    """The encoding of a model's layer, or the one that all its layers share.
+    """Read the encoding of one layer of a model, or the one that all its layers share.
+
+    config   a path, the text of the file, or a dict, as in `read_config`
+    layer    counted from 0; may be left out if all layers have the same encoding
+    pairing  as in `read_config`
 
     >>> config = {"model_type": "smollm3", "hidden_size": 64, "num_attention_heads": 4,
     ...           "num_hidden_layers": 4, "rope_theta": 5e6, "no_rope_layers": [1, 1, 1, 0]}
@@ -99,44 +106,44 @@ def from_config(
     return layers[0]
 
 
-def _parts(fields: Fields, layers: tuple[Encoding, ...]) -> tuple[str, ...]:
-    """The parts of the layers, where the file's reader has counted as many."""
+def _read_parts(fields: Fields, layers: tuple[Encoding, ...]) -> tuple[str, ...]:
+    """The part of the model that each layer is in, if there is more than one."""
     parts = fields.parts
     return parts if len(parts) == len(layers) and len(set(parts)) > 1 else ()
 
 
-def _read(
+def _read_layers(
     fields: Fields, pairing: Pairing | None
 ) -> tuple[tuple[Encoding, ...], int | None, int | None]:
-    """Layers, trained length and head dim."""
+    """The encoding of each layer, the trained length and the head dim."""
     name = fields.model_type
     if name == "whisper":
-        return (*whisper_layers(fields), None)
-    if name in ALIBI and (layers := alibi_layers(fields)) is not None:
+        return (*read_whisper(fields), None)
+    if name in ALIBI and (layers := read_alibi(fields)) is not None:
         return layers, fields.length(), None
     if name in T5 | SWIN:
-        return t5_layers(fields) if name in T5 else swin_layers(fields), None, None
+        return read_t5(fields) if name in T5 else read_swin(fields), None, None
     absolute = ABSOLUTE.get(name)
     if name == "esm" and fields.get("position_embedding_type", default="absolute") == "absolute":
         absolute = ABSOLUTE["roberta"]
     if absolute is not None:
-        return (*absolute_layers(fields, absolute), None)
+        return (*read_absolute(fields, absolute), None)
     if name in NO_POSITIONS:
         return (NoPE(),) * fields.layers(), fields.length(), None
     convention = ROTARY.get(name, RotaryConvention())
     if pairing is not None:
         if name in ROTARY and pairing != convention.pairing:
             fields.add_note(
-                "pairing {pairing} as asked; {name} has {usual}",
+                "pairing {pairing} as requested; {name} uses {usual}",
                 pairing=pairing,
                 name=name,
                 usual=convention.pairing,
             )
-        convention = _paired(convention, pairing)
-    _understood(fields)
-    layers = rotary_layers(fields, convention)
+        convention = replace(convention, pairing=pairing)
+    _refuse_unread(fields)
+    layers = read_rotary(fields, convention)
     rotating = [inner(layer) for layer in layers]
-    lengths = [_original(layer) for layer in rotating]
+    lengths = [_original_length(layer) for layer in rotating]
     length = next((n for n in lengths if n is not None), None) or fields.length()
     dims = {cast(Any, layer).dim for layer in rotating if hasattr(layer, "dim")}
     return layers, length, dims.pop() if len(dims) == 1 else None
@@ -147,15 +154,11 @@ def inner(encoding: Encoding) -> Encoding:
     return encoding.encoding if isinstance(encoding, Tempered) else encoding
 
 
-def _original(encoding: Encoding) -> int | None:
+def _original_length(encoding: Encoding) -> int | None:
     return getattr(getattr(encoding, "scaling", None), "original_length", None)
 
 
-def _paired(convention: RotaryConvention, pairing: Pairing) -> RotaryConvention:
-    return replace(convention, pairing=pairing)
-
-
-def _model_type(values: Mapping[str, Any], pairing: Pairing | None) -> str:
+def _resolve_model_type(values: Mapping[str, Any], pairing: Pairing | None) -> str:
     name = values.get("model_type")
     if name is None and pairing is not None:
         return "unknown"
@@ -169,7 +172,7 @@ def _model_type(values: Mapping[str, Any], pairing: Pairing | None) -> str:
         return name
     raise said(
         ValueError,
-        "model_type must be known, or pairing given ('interleaved' or 'halves'); got "
+        "model_type must be a known one, unless pairing ('interleaved' or 'halves') is given; got "
         "model_type={name!r}",
         name=name,
     )
@@ -209,11 +212,11 @@ UNDERSTOOD = frozenset(
         "use_rotary_embedding",
     }
 )
-"""Fields of rotary models that posenc reads, or that change nothing about the angles."""
+"""Fields of rotary models that are read, or that do not affect the angles."""
 
 
-def _understood(fields: Fields) -> None:
-    """Refuse what seems to say something about positions and would go unread."""
+def _refuse_unread(fields: Fields) -> None:
+    """Refuse fields that seem to be about positions and would be ignored."""
     for name, value in fields.values.items():
         if ABOUT_POSITIONS.search(name) and name not in UNDERSTOOD:
             raise said(
@@ -228,25 +231,25 @@ def _understood(fields: Fields) -> None:
         name, value = ("alibi", True) if fields.get("alibi") else ("position_embedding_type", kind)
         raise said(
             ValueError,
-            "{name} must fit {model_type!r}, which rotates; got {name}={value!r}",
+            "{name} must agree with the rotary encoding of {model_type!r}; got {name}={value!r}",
             name=name,
             model_type=fields.model_type,
             value=value,
         )
 
 
-def shortened(text: str) -> str:
-    """A path or a text on one line of at most 256 characters, for a message.
+def shorten(text: str) -> str:
+    """Shorten a path or a text to one line of at most 256 characters, for a message.
 
-    >>> shortened("a" * 1000)[-4:], len(shortened("a" * 1000))
+    >>> shorten("a" * 1000)[-4:], len(shorten("a" * 1000))
     ('aaa…', 256)
     """
     line = " ".join(text.splitlines())
     return line if len(line) <= 256 else line[:255] + "…"
 
 
-def _text(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The part of a config that describes the text model."""
+def _select_text_config(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The part of a config that describes its text model."""
     while True:
         name = next((n for n in NESTED if isinstance(values.get(n), Mapping)), None)
         if name is None:
@@ -261,20 +264,20 @@ def _text(values: Mapping[str, Any]) -> Mapping[str, Any]:
     return values
 
 
-def _loaded(config: Any) -> Mapping[str, Any]:
-    """A config's contents: a dict, the text of a JSON object, or a file; a folder's config.json."""
+def _load(config: Any) -> Mapping[str, Any]:
+    """Load a config: a dict, the text of a JSON object, a file, or the config.json in a folder."""
     if isinstance(config, Mapping):
         return cast(Mapping[str, Any], config)
     if not isinstance(config, str | PathLike):
         raise TypeError(f"config must be a path, its text or a dict; got {config!r}")
-    source = shortened(str(config))
+    source = shorten(str(config))
     try:
         if isinstance(config, str) and config.lstrip().startswith("{"):
             text = config
         else:
             path = Path(config)
             path = path / "config.json" if path.is_dir() else path
-            source = shortened(str(path))
+            source = shorten(str(path))
             text = path.read_text(encoding="utf-8")
         values = json.loads(text)
     except OSError as error:

@@ -1,7 +1,7 @@
-"""What a config.json leaves to its model's code: the conventions of each model type, as data.
+"""Conventions of each model type that a config.json leaves to the model's code, as data.
 
-Read off the classes of transformers 5.22.2, which differ in pairing, base, which channels turn and
-which layers have positions at all.
+Taken from the classes of transformers 5.22.2, which differ in pairing, base, the channels that
+rotate and the layers that have positions at all.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from posenc.core.rotation import Pairing, Rotated
 NO_ATTENTION = frozenset(
     {"linear_attention", "conv", "mamba", "mamba2", "recurrent", "moe", "mlp", "gdn", "kda"}
 )
-"""Layer types that do not attend, and so have no positions."""
+"""Layer types without attention, which therefore have no positions."""
 
 
 def _nothing() -> Mapping[str, Any]:
@@ -23,58 +23,58 @@ def _nothing() -> Mapping[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class RotaryConvention:
-    """How a model type rotates: what its config class and its code fix."""
+    """How a model type rotates, as far as its config class and its code decide it."""
 
     pairing: Pairing = "halves"
     base: float = 10_000.0
-    """Default of the config class; for two kinds of layer, that of the global ones."""
+    """Default of the config class, for its global layers if it has two kinds."""
     local_base: float | None = None
-    """Default of the local layers, where they have parameters of their own."""
+    """Default of the local layers, if they have their own parameters."""
     share: float = 1.0
-    """Default partial rotary factor: the part of the head that turns."""
+    """Default partial rotary factor: the fraction of a head's channels that rotate."""
     local_share: float | None = None
-    """That of the local layers, where it differs."""
+    """The same for the local layers, if it differs."""
     rotated: Rotated = "leading"
     latent: tuple[int, int] | None = None
-    """Multi-head latent attention: default channels of a head that do not turn, and that do."""
+    """Multi-head latent attention: channels of a head without and with rotation, by default."""
     widen: int = 1
-    """Heads are so many times hidden_size / heads wide."""
+    """Head dim as a multiple of hidden_size / heads."""
     every: int | None = None
-    """Without `layer_types`: every so-many-th layer is global, the others local."""
+    """If the file has no `layer_types`, every n-th layer is global and the local_type local."""
     every_field: str = "sliding_window_pattern"
     global_first: bool = False
-    """Whether counting starts with a global layer (ModernBERT)."""
+    """Whether the first layer is global (ModernBERT)."""
     global_last: Literal["counted", "always"] | None = None
-    """Whether the last layer is global whatever the count says (Beam), or whatever the file's
-    `layer_types` says as well (Gemma 4)."""
-    others: str = "sliding_attention"
-    """The type of the layers between."""
+    """Whether the last layer is global too: if the file has no `layer_types` (Beam), or whatever
+    the file says (Gemma 4)."""
+    local_type: str = "sliding_attention"
+    """The type of the local layers."""
     local_scaled: bool = False
-    """Whether a scaling of the global layers is one of the local ones too (ModernBERT)."""
-    without: frozenset[str] = frozenset()
-    """Layer types without positions."""
-    without_every: int | None = None
-    """Without `no_rope_layers`: every so-many-th layer has no positions."""
-    needs: tuple[str, ...] = ()
-    """Fields of which the file must have one, as the class's default is no pattern."""
+    """Whether the scaling of the global layers applies to the local ones (ModernBERT)."""
+    unrotated: frozenset[str] = frozenset()
+    """Layer types that do not rotate."""
+    unrotated_every: int | None = None
+    """If the file has no `no_rope_layers`, every n-th layer does not rotate."""
+    required: tuple[str, ...] = ()
+    """Fields of which the file must have one, since the config class has no usable default."""
     global_head_dim: int | None = None
     sections: tuple[int, ...] | None = None
-    """M-RoPE's default share of the pairs for each axis."""
-    turns: Literal["chunked", "interleaved", "ernie"] = "chunked"
-    """How those shares are laid out."""
+    """M-RoPE's default number of pairs for each axis."""
+    section_order: Literal["chunked", "interleaved", "ernie"] = "chunked"
+    """Order of the axes over the pairs."""
     only_if: tuple[str, Any, Any] | None = None
-    """A field, the value with which the model rotates at all, and the class's default."""
+    """A field, the value with which the model rotates, and the default of the config class."""
     parameters: Mapping[str, Any] = field(default_factory=_nothing)
-    """The class's rope_parameters where the file has none."""
+    """Default rope_parameters of the config class."""
     backwards: bool = False
-    """Turns by -p w (nanochat)."""
+    """Rotates by -p w (nanochat)."""
     temperature: Literal["llama4", "ministral"] | None = None
 
 
 def _llama3(
     factor: float, length: int, *, low: float = 1.0, high: float = 4.0
 ) -> Mapping[str, Any]:
-    """Default parameters of a class that has Llama 3's scaling."""
+    """Default parameters of a config class with Llama 3's scaling."""
     return {
         "rope_type": "llama3",
         "factor": factor,
@@ -85,7 +85,7 @@ def _llama3(
 
 
 def _yarn(factor: float, length: int, **more: Any) -> Mapping[str, Any]:
-    """Default parameters of a class that has YaRN."""
+    """Default parameters of a config class with YaRN."""
     named = {"rope_type": "yarn", "factor": factor, "original_max_position_embeddings": length}
     return named | {"beta_fast": 32.0, "beta_slow": 1.0} | more
 
@@ -106,16 +106,16 @@ _ROTARY: tuple[tuple[RotaryConvention, str], ...] = (
         "qwen3_omni_moe_talker_code_predictor seed_oss t5_gemma_module unlimited_ocr_text "
         "vaultgemma gradium_phonon_tts",
     ),
-    (_C(needs=("layer_types",)), "olmo_hybrid"),
+    (_C(required=("layer_types",)), "olmo_hybrid"),
     (_C(base=1_000.0), "nomic_bert"),
     (_C(base=20_000.0), "jina_embeddings_v3"),
     (_C(base=160_000.0), "gte"),
     (_C(base=500_000.0), "bitnet csm csm_depth_decoder_model evolla flex_olmo mllama_text_model"),
     (_C(base=500_000.0), "muse_glimmer_assistant"),
     (_C(base=1_000_000.0), "emu3_text_model mixtral phimoe solar_open"),
-    (_C(base=1_000_000.0, needs=("layer_types", "full_attn_idxs")), "lfm2 lfm2_moe"),
-    (_C(base=1_000_000.0, needs=("layer_types",)), "minimax"),
-    (_C(base=2_000_000.0, without_every=4), "smollm3"),
+    (_C(base=1_000_000.0, required=("layer_types", "full_attn_idxs")), "lfm2 lfm2_moe"),
+    (_C(base=1_000_000.0, required=("layer_types",)), "minimax"),
+    (_C(base=2_000_000.0, unrotated_every=4), "smollm3"),
     (_C(base=5_000_000.0), "minimax_m2 minimax_m3_vl_text"),
     (_C(base=11_158_840.0), "hy_v3"),
     (_C(base=12_000_000.0, parameters=_llama3(8.0, 8192)), "apertus"),
@@ -134,19 +134,24 @@ _ROTARY: tuple[tuple[RotaryConvention, str], ...] = (
     (_C(widen=2, only_if=("use_mem_rope", True, False)), "zamba2"),
     (_C(only_if=("position_embedding_type", "rope", None)), "granitemoehybrid"),
     (_C(only_if=("position_embedding_type", "rotary", "absolute")), "esm"),
-    # only part of the head turns
+    # partial rotary
     (_C(share=0.25), "gpt_neox stablelm"),
     (
-        _C(share=0.25, every=4, every_field="full_attention_interval", others="linear_attention"),
+        _C(
+            share=0.25,
+            every=4,
+            every_field="full_attention_interval",
+            local_type="linear_attention",
+        ),
         "qwen3_next",
     ),
     (_C(share=0.5), "persimmon phi nemotron glm4_moe"),
-    (_C(share=0.5, needs=("layer_types", "attn_layer_indices")), "bamba"),
-    (_C(share=0.5, needs=("layer_types", "block_types")), "recurrent_gemma"),
+    (_C(share=0.5, required=("layer_types", "attn_layer_indices")), "bamba"),
+    (_C(share=0.5, required=("layer_types", "block_types")), "recurrent_gemma"),
     (_C(pairing="interleaved", share=0.5), "glm glm4"),
     (_C(pairing="interleaved", share=0.9), "moonshine"),
     (_C(pairing="interleaved", share=0.8), "moonshine_streaming"),
-    # neighbours make a pair
+    # adjacent channels are paired
     (_C(pairing="interleaved"), "gptj codegen roformer blt_patcher"),
     (_C(pairing="interleaved", base=100_000.0), "helium"),
     (
@@ -161,19 +166,19 @@ _ROTARY: tuple[tuple[RotaryConvention, str], ...] = (
         ),
         "openai_privacy_filter",
     ),
-    # layers differ
+    # local and global layers, layers without rotation
     (
-        _C(pairing="interleaved", base=500_000.0, without_every=4, temperature="llama4"),
+        _C(pairing="interleaved", base=500_000.0, unrotated_every=4, temperature="llama4"),
         "llama4_text",
     ),
-    (_C(pairing="interleaved", every=4, without=_FULL), "cohere2 cohere2_moe"),
-    (_C(every=4, without=_FULL), "exaone4 exaone_moe"),
-    (_C(every=4, every_field="global_attn_every_n_layers", without=_FULL), "afmoe"),
-    (_C(every=5, without=_FULL), "kolibri1"),
-    (_C(without=_FULL, needs=("layer_types",)), "flint"),
-    (_C(every=6, global_last="counted", without=_FULL), "beam"),
-    (_C(base=500_000.0, needs=("layer_rope_theta",)), "muse_spark_text"),
-    (_C(needs=("layer_rope_theta",)), "muse_glimmer_text"),
+    (_C(pairing="interleaved", every=4, unrotated=_FULL), "cohere2 cohere2_moe"),
+    (_C(every=4, unrotated=_FULL), "exaone4 exaone_moe"),
+    (_C(every=4, every_field="global_attn_every_n_layers", unrotated=_FULL), "afmoe"),
+    (_C(every=5, unrotated=_FULL), "kolibri1"),
+    (_C(unrotated=_FULL, required=("layer_types",)), "flint"),
+    (_C(every=6, global_last="counted", unrotated=_FULL), "beam"),
+    (_C(base=500_000.0, required=("layer_rope_theta",)), "muse_spark_text"),
+    (_C(required=("layer_rope_theta",)), "muse_glimmer_text"),
     (_C(base=1_000_000.0, local_base=10_000.0, every=6), "gemma3_text t5gemma2_text"),
     (_C(base=1_000_000.0, local_base=10_000.0, every=6), "t5gemma2_decoder"),
     (_C(base=1_000_000.0, local_base=10_000.0, every=5), "gemma3n_text"),
@@ -217,7 +222,7 @@ _ROTARY: tuple[tuple[RotaryConvention, str], ...] = (
         "laguna",
     ),
     (
-        _C(base=5_000_000.0, local_base=10_000.0, share=0.334, needs=("layer_types",)),
+        _C(base=5_000_000.0, local_base=10_000.0, share=0.334, required=("layer_types",)),
         "mimo_v2_flash",
     ),
     (_C(base=5_000_000.0, local_base=10_000.0, share=0.5), "zaya"),
@@ -232,7 +237,7 @@ _ROTARY: tuple[tuple[RotaryConvention, str], ...] = (
         ),
         "deepseek_v4",
     ),
-    # multi-head latent attention: a part of each head carries the positions
+    # multi-head latent attention: only some channels of a head carry positions
     (_C(pairing="interleaved", rotated="trailing", latent=(128, 64)), "deepseek_v2 deepseek_v3"),
     (_C(pairing="interleaved", rotated="trailing", latent=(128, 64)), "deepseek_v32 axk1 youtu"),
     (_C(pairing="interleaved", rotated="trailing", latent=(192, 64)), "glm4_moe_lite glm_moe_dsa"),
@@ -247,7 +252,7 @@ _ROTARY: tuple[tuple[RotaryConvention, str], ...] = (
             rotated="trailing",
             latent=(128, 64),
             base=6_000_000.0,
-            needs=("layer_types",),
+            required=("layer_types",),
         ),
         "bailing_hybrid",
     ),
@@ -263,25 +268,31 @@ _ROTARY: tuple[tuple[RotaryConvention, str], ...] = (
     ),
     (_C(rotated="trailing", latent=(64, 32)), "minicpm3"),
     (_C(rotated="trailing", latent=(192, 64)), "hy_v4"),
-    # text beside pictures: one position on each of several axes
+    # multimodal: a position has several axes
     (_C(base=1_000_000.0, sections=(16, 24, 24)), "qwen2_vl_text qwen2_5_vl_text"),
     (_C(base=1_000_000.0, sections=(16, 24, 24)), "qwen2_5_omni_text qwen2_5_omni_talker"),
     (_C(base=500_000.0, sections=(16, 24, 24)), "paddleocr_vl_text"),
     (
-        _C(base=500_000.0, sections=(24, 20, 20), turns="interleaved"),
+        _C(base=500_000.0, sections=(24, 20, 20), section_order="interleaved"),
         "qwen3_vl_text qwen3_vl_moe_text",
     ),
-    (_C(base=1_000_000.0, sections=(24, 20, 20), turns="interleaved"), "qwen3_omni_moe_text"),
-    (_C(sections=(24, 20, 20), turns="interleaved"), "qwen3_omni_moe_talker_text"),
-    (_C(base=100_000_000.0, sections=(24, 20, 20), turns="interleaved"), "cosmos3_edge_text"),
+    (
+        _C(base=1_000_000.0, sections=(24, 20, 20), section_order="interleaved"),
+        "qwen3_omni_moe_text",
+    ),
+    (_C(sections=(24, 20, 20), section_order="interleaved"), "qwen3_omni_moe_talker_text"),
+    (
+        _C(base=100_000_000.0, sections=(24, 20, 20), section_order="interleaved"),
+        "cosmos3_edge_text",
+    ),
     (
         _C(
             sections=(11, 11, 10),
-            turns="interleaved",
+            section_order="interleaved",
             share=0.25,
             every=4,
             every_field="full_attention_interval",
-            others="linear_attention",
+            local_type="linear_attention",
         ),
         "qwen3_5_text qwen3_5_moe_text",
     ),
@@ -289,7 +300,7 @@ _ROTARY: tuple[tuple[RotaryConvention, str], ...] = (
     (_C(pairing="interleaved", sections=(8, 12, 12), share=0.5), "glm4v_text"),
     (_C(pairing="interleaved", sections=(8, 12, 12)), "glm_ocr_text"),
     (
-        _C(pairing="interleaved", base=500_000.0, sections=(22, 22, 20), turns="ernie"),
+        _C(pairing="interleaved", base=500_000.0, sections=(22, 22, 20), section_order="ernie"),
         "ernie4_5_vl_moe_text",
     ),
 )
@@ -307,9 +318,9 @@ class AbsoluteConvention:
     kind: Literal["learned", "sinusoidal"]
     rows: Literal["positions", "patches"] = "positions"
     offset: int = 0
-    """The row of the first token: these tables have rows before it that no token uses."""
+    """The row of the first token; no token uses the rows before it."""
     extra: int = 0
-    """Rows beyond max_position_embeddings, or beyond the patches (class tokens)."""
+    """Rows in addition to max_position_embeddings, or to the patches (class tokens)."""
     dim: tuple[str, ...] = ("hidden_size", "n_embd", "d_model", "dim")
     layout: Literal["interleaved", "concat"] = "concat"
     spacing: Literal["paper", "t2t"] = "paper"
@@ -349,7 +360,7 @@ ABSOLUTE: Mapping[str, AbsoluteConvention] = MappingProxyType(
 """The convention of each model type that adds positions to its embeddings."""
 
 ALIBI = frozenset({"bloom", "mpt", "falcon", "bert"})
-"""Model types with ALiBi: falcon and bert if they say so, mpt unless attn_config says no."""
+"""Model types with ALiBi: falcon and bert if the file says so, mpt unless it says not."""
 
 T5 = frozenset(
     {"t5", "mt5", "umt5", "longt5", "switch_transformers", "pop2piano", "pix2struct_text_model"}
@@ -357,7 +368,7 @@ T5 = frozenset(
 """Model types with T5's relative bias."""
 
 SWIN = frozenset({"swin", "swinv2", "donut-swin", "maskformer-swin"})
-"""Model types with the biases of Swin's windows."""
+"""Model types with the window biases of Swin."""
 
 NO_POSITIONS = frozenset({"jamba", "nemotron_h", "kimi_linear"})
-"""Model types whose attention has no positional encoding at all."""
+"""Model types whose attention has no positional encoding."""

@@ -1,7 +1,7 @@
-"""Sizes that a config class has where its file does not say: nested configs often leave them out.
+"""Default sizes of the config classes of transformers 5.22.2, which nested configs often leave out.
 
-Written from the classes of transformers 5.22.2: layers, hidden size, heads, head dim (0: hidden
-size / heads), max_position_embeddings (0: none).
+Columns: layers, hidden size, heads, head dim (0: hidden size / heads), max_position_embeddings
+(0: none).
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Sizes(NamedTuple):
-    """The sizes of a config class."""
+    """Default sizes of a config class."""
 
     layers: int
     hidden: int
@@ -191,4 +191,4 @@ roformer 12 768 12 0 1536
 SIZES: Mapping[str, Sizes] = MappingProxyType(
     {row.split()[0]: Sizes(*map(int, row.split()[1:])) for row in _TABLE.strip().splitlines()}
 )
-"""The sizes of each model type that rotates."""
+"""The default sizes of each model type that rotates."""

@@ -1,4 +1,4 @@
-"""What a model's positions amount to, in words and numbers; and what differs between two models."""
+"""Describe the positional encodings of a model, and the differences between two models."""
 
 from typing import Any, cast
 
@@ -31,50 +31,53 @@ from posenc.scalings import (
 )
 from posenc.temperatures import Tempered
 
+_BLENDED = "slow pairs rotate slower by the factor, fast ones are unchanged, those between blended"
 SCALINGS: dict[type[Scaling], str] = {
-    Interpolation: "every pair turns slower, by the factor",
-    NTK: "a larger base: the slowest pair turns slower by the factor, the fastest as before",
+    Interpolation: "every pair rotates slower by the factor",
+    NTK: "a larger base: the slowest pair rotates slower by the factor, the fastest is unchanged",
     DynamicNTK: "a larger base once the text is longer than the trained length",
-    YaRN: "slow pairs turn slower by the factor, fast ones as before, those between are blended",
-    Llama3: "slow pairs turn slower by the factor, fast ones as before, those between are blended",
-    LongRoPE: "each pair turns slower by its own factor, with a second set for long texts",
-    Proportional: "only the fastest share of the pairs turns",
-    Backwards: "pairs turn the other way",
+    YaRN: _BLENDED,
+    Llama3: _BLENDED,
+    LongRoPE: "each pair rotates slower by its own factor, with a second set for long texts",
+    Proportional: "only the fastest pairs rotate",
+    Backwards: "pairs rotate the other way",
 }
 
 BEYOND: dict[type[Encoding], str] = {
-    Learned: "an error: the table has no row for such a position",
-    Sinusoidal: "defined at every position, but those were never seen in training",
-    ALiBi: "defined: the penalty keeps growing with the distance, so far tokens fade",
+    Learned: "an error: the table has no row for these positions",
+    Sinusoidal: "defined at every position, but these were never seen in training",
+    ALiBi: "defined: the penalty keeps growing with the distance, so distant tokens fade",
     T5Bias: "defined: all distances beyond max_distance share the last bucket",
-    SwinBias: "an error: the table has no row for a displacement that leaves the window",
-    SwinV2Bias: "defined: a larger window keeps the scale of the pretrained one, if it is named",
-    NoPE: "nothing to run out of: only the causal mask tells the order",
+    SwinBias: "an error: the table has no row for an offset larger than the window",
+    SwinV2Bias: "defined: offsets are scaled to the pretrained window, if one is given",
+    NoPE: "no limit: only the causal mask tells the order of tokens",
 }
 
 MEANS = {
-    "model_type": "another architecture: conventions may differ where the files say nothing",
-    "layers": "another number of layers",
-    "trained_length": "trained on texts of another length",
-    "heads": "another number of heads",
-    "schedule": "different layers have different encodings: compare them one by one with --layer",
-    "encoding": "positions enter in another way: weights are not interchangeable",
-    "dim": "heads of another width: weights do not fit",
-    "rotary_dim": "another number of channels carries positions",
-    "rotated": "other channels of a head carry positions",
-    "pairing": "the same weights need their q and k channels permuted",
-    "base": "pairs turn at other speeds: keys are not interchangeable",
+    "model_type": "different architectures: conventions may differ where the files say nothing",
+    "layers": "different numbers of layers",
+    "trained_length": "trained on texts of different lengths",
+    "heads": "different numbers of heads",
+    "schedule": "the encodings alternate differently: compare layers one by one with --layer",
+    "encoding": "different encodings: weights are not interchangeable",
+    "dim": "heads of different widths: weights do not fit",
+    "rotary_dim": "different numbers of channels carry positions",
+    "rotated": "different channels of a head carry positions",
+    "pairing": "the q and k channels of the weights must be permuted",
+    "base": "pairs rotate at different speeds: keys are not interchangeable",
     "scaling": "positions are stretched differently: keys are not interchangeable",
     "attention_factor": "logits are larger by the square of the ratio",
-    "temperature": "far queries attend more or less sharply",
-    "longest_wavelength": "the slowest pair turns at another speed",
-    "full_turns": "another number of pairs has seen all its angles in training",
+    "temperature": "queries at late positions attend more or less sharply",
+    "longest_wavelength": "the slowest pair rotates at a different speed",
+    "full_turns": "different numbers of pairs saw all their angles in training",
 }
-"""What a difference in each of these means."""
+"""What a difference in each field means."""
 
 
 def describe(model: ModelPositions, *, layer: int | None = None) -> dict[str, Any]:
-    """What a model does about positions, as plain data: one entry for each kind of layer.
+    """Describe a model's positional encodings as plain data, with an entry for each different one.
+
+    layer  describe only this one, counted from 0
 
     >>> from posenc import read_config
     >>> model = read_config({"model_type": "bloom", "n_head": 8, "n_layer": 2})
@@ -90,7 +93,7 @@ def describe(model: ModelPositions, *, layer: int | None = None) -> dict[str, An
         "head_dim": model.head_dim,
         "trained_length": model.trained_length,
         "groups": [
-            {"where": format_ranges(where), **_encoding(encoding, model.trained_length)}
+            {"where": format_ranges(where), **_describe_encoding(encoding, model.trained_length)}
             for encoding, where in groups
         ],
         "notes": list(model.notes),
@@ -98,61 +101,61 @@ def describe(model: ModelPositions, *, layer: int | None = None) -> dict[str, An
 
 
 def compare(one: dict[str, Any], other: dict[str, Any]) -> list[dict[str, Any]]:
-    """What differs between two descriptions: what, both values, and what that means."""
-    rows = _differences(one, other, ("model_type", "layers", "trained_length", "heads"), "")
+    """List the differences between two descriptions: field, layers, both values, meaning."""
+    rows = _compare_fields(one, other, ("model_type", "layers", "trained_length", "heads"), "")
     places = [[group["where"] for group in model["groups"]] for model in (one, other)]
     if places[0] != places[1] and max(map(len, places)) > 1:
-        rows.append(_row("schedule", "; ".join(places[0]), "; ".join(places[1]), ""))
+        rows.append(_difference("schedule", "; ".join(places[0]), "; ".join(places[1]), ""))
     if len(places[0]) != len(places[1]):
         return rows
     for left, right in zip(one["groups"], other["groups"], strict=True):
         where = f"layers {left['where']}" if len(places[0]) > 1 else ""
         names = [name for name in MEANS if name in left or name in right]
         if left["name"] != right["name"]:
-            rows.append(_row("encoding", left["encoding"], right["encoding"], where))
+            rows.append(_difference("encoding", left["encoding"], right["encoding"], where))
             continue
         names.remove("encoding")
-        rows += _differences(left, right, tuple(names), where)
+        rows += _compare_fields(left, right, tuple(names), where)
     return rows
 
 
-def _differences(
+def _compare_fields(
     one: dict[str, Any], other: dict[str, Any], names: tuple[str, ...], where: str
 ) -> list[dict[str, Any]]:
     return [
-        _row(name, one.get(name), other.get(name), where)
+        _difference(name, one.get(name), other.get(name), where)
         for name in names
         if one.get(name) != other.get(name)
     ]
 
 
-def _row(name: str, one: Any, other: Any, where: str) -> dict[str, Any]:
+def _difference(name: str, one: Any, other: Any, where: str) -> dict[str, Any]:
     return {"what": name, "where": where, "first": one, "second": other, "means": MEANS[name]}
 
 
-def _encoding(encoding: Encoding, trained: int | None) -> dict[str, Any]:
+def _describe_encoding(encoding: Encoding, trained: int | None) -> dict[str, Any]:
     under = inner(encoding)
-    data: dict[str, Any] = {"encoding": _said(encoding), "name": type(under).__name__}
+    data: dict[str, Any] = {"encoding": _format_encoding(encoding), "name": type(under).__name__}
     if isinstance(encoding, Tempered):
         data["temperature"] = repr(encoding.temperature)
     if isinstance(under, RoPE | AxialRoPE):
-        data |= _rotary(under, trained)
-    data["beyond"] = _beyond(under, data)
+        data |= _describe_rotary(under, trained)
+    data["beyond"] = _describe_beyond(under, data)
     return data
 
 
-def _said(encoding: Encoding) -> str:
-    """An encoding's repr, without lists that fill the screen."""
+def _format_encoding(encoding: Encoding) -> str:
+    """The repr of an encoding, without long lists."""
     if isinstance(encoding, Tempered):
-        return f"Tempered({_said(encoding.encoding)}, {encoding.temperature!r})"
+        return f"Tempered({_format_encoding(encoding.encoding)}, {encoding.temperature!r})"
     if isinstance(encoding, AxialRoPE):
         return f"AxialRoPE(dim={encoding.dim}, axes={encoding.axes}, pairing={encoding.pairing!r})"
     if isinstance(encoding, RoPE) and isinstance(encoding.scaling, LongRoPE):
-        return repr(encoding).replace(repr(encoding.scaling), _scaling_said(encoding.scaling))
+        return repr(encoding).replace(repr(encoding.scaling), _format_scaling(encoding.scaling))
     return repr(encoding)
 
 
-def _scaling_said(scaling: Scaling) -> str:
+def _format_scaling(scaling: Scaling) -> str:
     if isinstance(scaling, LongRoPE):
         return (
             f"LongRoPE({len(scaling.short_factor)} short and long factors, "
@@ -161,14 +164,14 @@ def _scaling_said(scaling: Scaling) -> str:
     return repr(scaling)
 
 
-def _rotary(encoding: RoPE | AxialRoPE, trained: int | None) -> dict[str, Any]:
+def _describe_rotary(encoding: RoPE | AxialRoPE, trained: int | None) -> dict[str, Any]:
     if isinstance(encoding, RoPE):
         settled = encoding if encoding.fits_any_length else encoding.at(trained or 1)
         w = np.abs(settled.frequencies())
         scaling = encoding.scaling
         data: dict[str, Any] = {"base": encoding.base}
         if scaling is not None:
-            data |= {"scaling": _scaling_said(scaling), "does": SCALINGS[type(scaling)]}
+            data |= {"scaling": _format_scaling(scaling), "does": SCALINGS[type(scaling)]}
     else:
         w, data = np.abs(np.asarray(encoding.frequencies)), {"axes": encoding.axes}
         shares = np.bincount(encoding.axis_of_pair)
@@ -187,20 +190,24 @@ def _rotary(encoding: RoPE | AxialRoPE, trained: int | None) -> dict[str, Any]:
     }
 
 
-def _beyond(encoding: Encoding, told: dict[str, Any]) -> str:
-    """What happens beyond the trained length."""
+def _describe_beyond(encoding: Encoding, description: dict[str, Any]) -> str:
+    """Say what happens beyond the trained length."""
     scaling = cast(Scaling | None, getattr(encoding, "scaling", None))
     if scaling is not None and not scaling.fits_any_length:
-        return "the table switches with the length of the text: keys must be cached unrotated"
+        return (
+            "the frequencies depend on the length of the text: keys must be cached before rotation"
+        )
     reach = getattr(scaling, "factor", None)
     length = getattr(scaling, "original_length", None)
     if reach and length:
         return (
-            f"slow pairs come to no new angle before {reach:g} x {length:,} = "
-            f"{reach * length:,.0f} tokens, then they do"
+            f"slow pairs reach angles never seen in training after {reach:g} x {length:,} = "
+            f"{reach * length:,.0f} tokens"
         )
-    if told.get("full_turns") is not None and told["full_turns"] == told["pairs"]:
-        return "every pair has seen all its angles in training, but no such distance"
+    if description.get("full_turns") is not None and (
+        description["full_turns"] == description["pairs"]
+    ):
+        return "every pair has seen all its angles in training, but not these distances"
     if isinstance(encoding, RoPE | AxialRoPE):
-        return "slow pairs come to angles that were never seen in training"
-    return BEYOND.get(type(encoding), "as the encoding says")
+        return "slow pairs reach angles that were never seen in training"
+    return BEYOND.get(type(encoding), "defined by the encoding")

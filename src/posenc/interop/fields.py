@@ -1,4 +1,4 @@
-"""The fields of a config: found under any of their names, checked, with a note for each default."""
+"""Read the fields of a config under any of their names, check them, and note each default."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,14 +16,14 @@ MOST_LAYERS = 10_000
 MOST_LENGTH = 2**40
 MOST_DIFFERENT = 2**10
 MOST_CHANNELS = 2**16
-"""Different rotary encodings of a model's layers, and the channels of their heads together: a
-frequency for every pair takes time and memory. The largest models have a few thousand channels."""
+"""Limits on the different rotary encodings of a model, and on the sum of their head dims: each pair
+of channels has a frequency, which takes time and memory. Large models have a few thousand."""
 MOST_ENTRIES = 2**10
-"""Layer types in rope_parameters: all of them are looked through for each."""
+"""Limit on the entries of rope_parameters, which are searched for each layer type."""
 
 
 class Fields:
-    """The fields of a model's config, and the notes that reading them leaves.
+    """The fields of a model's config, and the notes made while reading them.
 
     >>> fields = Fields({"n_head": 8, "num_attention_heads": 16}, "gpt2")
     >>> fields.first("num_attention_heads", "n_head")
@@ -39,7 +39,7 @@ class Fields:
         self._different = self._channels = 0
 
     def first(self, *names: str) -> tuple[str, Any] | None:
-        """The name and value of whichever of `names` the file has; they must not contradict."""
+        """The first of `names` that the file has, with its value; all that it has must agree."""
         found = [(n, self.values[n]) for n in names if self.values.get(n) is not None]
         for name, value in found[1:]:
             if value != found[0][1]:
@@ -47,43 +47,43 @@ class Fields:
         return found[0] if found else None
 
     def get(self, *names: str, default: Any = None) -> Any:
-        """The value of whichever of `names` the file has, else `default`."""
+        """The value of the first of `names` that the file has, else `default`."""
         found = self.first(*names)
         return default if found is None else found[1]
 
     def add_note(self, template: str, /, **values: Any) -> None:
-        """Remember a note, once."""
+        """Add a note unless it is there already."""
         note = Note.of(template, **values)
         if note not in self.notes:
             self.notes.append(note)
 
     def whole(self, *names: str, default: int | None = None, most: int | None = None) -> int:
-        """A whole number of at least 1; where the file has none, the class's default and a note."""
+        """A whole number of at least 1; if the file has none, the default, with a note."""
         found = self.first(*names)
         if found is not None:
             return rules.whole(found[0], found[1], least=1, most=most)
         if not default:
             raise said(
                 ValueError,
-                "{name} must be in the config of {model_type!r}; it is not",
+                "{name} must be in the config of {model_type!r}; it is missing",
                 name=names[0],
                 model_type=self.model_type,
             )
-        self.defaulted(names[0], default)
+        self.note_default(names[0], default)
         return default
 
-    def defaulted(self, name: str, value: Any) -> None:
-        """Note that a value is the default of the config class."""
-        shown = f"{value:,.10g}" if isinstance(value, int | float) else repr(value)
+    def note_default(self, name: str, value: Any) -> None:
+        """Add a note that a value is the default of the config class."""
+        text = f"{value:,.10g}" if isinstance(value, int | float) else repr(value)
         self.add_note(
-            "{name} {value} is what {model} has; the file does not say",
+            "{name} {value} is the default of {model}; the file does not set it",
             name=name,
-            value=shown,
+            value=text,
             model=self.model_type,
         )
 
     def flag(self, name: str, *, default: bool) -> bool:
-        """True or false."""
+        """The value of a boolean field."""
         value = self.values.get(name)
         if value is None:
             return default
@@ -91,40 +91,40 @@ class Fields:
         return value
 
     def layers(self) -> int:
-        """How many layers there are."""
+        """The number of layers."""
         sizes = SIZES.get(self.model_type)
         return self.whole(*LAYERS, default=sizes and sizes.layers, most=MOST_LAYERS)
 
     def heads(self) -> int:
-        """How many heads a layer has."""
+        """The number of heads of a layer."""
         sizes = SIZES.get(self.model_type)
         return self.whole(*HEADS, default=sizes and sizes.heads, most=MOST_LAYERS)
 
     def hidden(self) -> int:
-        """The width of the model."""
+        """The hidden size of the model."""
         sizes = SIZES.get(self.model_type)
         return self.whole(*HIDDEN, default=sizes and sizes.hidden, most=rules.MOST_CHANNELS)
 
     def length(self) -> int | None:
-        """Positions that the model has, if it says or its class does."""
+        """The number of positions, if the file or the config class states one."""
         sizes = SIZES.get(self.model_type)
         if self.first(*LENGTH) is None and not (sizes and sizes.length):
             return None
         return self.whole(*LENGTH, default=sizes and sizes.length, most=MOST_LENGTH)
 
     def head_dim(self, *, widen: int = 1) -> int:
-        """Channels of a head: head_dim, or the class's default, or hidden_size / heads."""
+        """Channels of a head: head_dim, or the class's default, or widen * hidden_size / heads."""
         found, sizes = self.first(*HEAD_DIM), SIZES.get(self.model_type)
         if found is not None:
             return rules.dim(*found)
         if sizes and sizes.head_dim:
-            self.defaulted("head_dim", sizes.head_dim)
+            self.note_default("head_dim", sizes.head_dim)
             return sizes.head_dim
         hidden, heads = widen * self.hidden(), self.heads()
         if hidden % heads:
             raise said(
                 ValueError,
-                "head_dim must be given where hidden_size is no multiple of num_attention_heads; "
+                "head_dim must be given if hidden_size is not a multiple of num_attention_heads; "
                 "got hidden_size={hidden_size}, num_attention_heads={heads}",
                 hidden_size=hidden // widen,
                 heads=heads,
@@ -145,32 +145,32 @@ class Fields:
             raise said(
                 ValueError,
                 "the heads of a config's different encodings must have at most {most:,} channels "
-                "together; got {count:,}",
+                "in total; got {count:,}",
                 most=MOST_CHANNELS,
                 count=self._channels,
             )
 
     def sides(self, name: str, default: int | None = None) -> tuple[int, int]:
-        """Height and width: a list of two, or one number for both."""
+        """Height and width, from a list of two numbers or one number for both."""
         value = self.get(name)
         if value is None and default is not None:
-            self.defaulted(name, value := default)
+            self.note_default(name, value := default)
         both = value if isinstance(value, list | tuple) and len(value) == 2 else (value, value)
         height, width = (rules.whole(name, side, least=1) for side in both)
         return height, width
 
-    def stacked(self, encoder: int, decoder: int) -> None:
-        """Note which layers are the encoder's, and which the decoder's."""
+    def note_stacks(self, encoder: int, decoder: int) -> None:
+        """Record which layers are in the encoder and which in the decoder."""
         self.parts = ("encoder",) * encoder + ("decoder",) * decoder
         self.add_note(
-            "layers 0-{end} are the encoder's, {start}-{last} the decoder's",
+            "layers 0-{end} are in the encoder, {start}-{last} in the decoder",
             end=encoder - 1,
             start=encoder,
             last=encoder + decoder - 1,
         )
 
     def per_layer(self, name: str, layers: int) -> list[Any] | None:
-        """A list with an entry for each layer, if the file has it."""
+        """A list with an entry for each layer, or None if the file has none."""
         value = self.values.get(name)
         if not value and not isinstance(value, str):
             return None
@@ -181,13 +181,13 @@ class Fields:
                 "{name}={value}",
                 name=name,
                 layers=layers,
-                value=_short(value),
+                value=_shorten(value),
             )
         return list(value)[:layers]
 
 
 def disagreement(name: str, value: Any, other: str, other_value: Any) -> Exception:
-    """The error of two fields that say different things."""
+    """The error for two fields that contradict each other."""
     return said(
         ValueError,
         "{name} and {other} must agree; got {name}={value!r}, {other}={other_value!r}",
@@ -198,6 +198,6 @@ def disagreement(name: str, value: Any, other: str, other_value: Any) -> Excepti
     )
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = repr(value)
     return text if len(text) < 80 else f"{text[:77]}..."

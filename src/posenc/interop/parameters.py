@@ -1,4 +1,4 @@
-"""The rope_parameters (rope_scaling before transformers 5) of a layer: its base and its scaling."""
+"""Read the rope_parameters of a layer, called rope_scaling before transformers 5."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ EVERYWHERE = {
     "max_position_embeddings",
     "finetuned",
 }
-"""Keys that may stand beside any type."""
+"""Keys that any type may have."""
 
 MOST_NUMBER = 1e12
 _ORIGINAL = "original_max_position_embeddings"
@@ -53,12 +53,12 @@ KEYS: dict[str, tuple[set[str], set[str]]] = {
     "llama3": ({"factor", _ORIGINAL, "low_freq_factor", "high_freq_factor"}, set()),
     "proportional": (set(), {"factor"}),
 }
-"""For each type the keys that it needs and those that it may have."""
+"""The required and the optional keys of each type."""
 
 
 @dataclass(frozen=True)
 class Backwards(Scaling):
-    """No scaling, but pairs turn the other way: w_i = -base^(-2i/dim), as nanochat has it.
+    """No scaling, but pairs rotate the other way: w_i = -base^(-2i/dim), as in nanochat.
 
     >>> Backwards().frequencies(4, base=10_000.0)
     array([-1.  , -0.01])
@@ -69,20 +69,20 @@ class Backwards(Scaling):
 
 
 class Parameters:
-    """One dict of rope parameters: its type is known, its keys are the ones that type has."""
+    """One dict of rope parameters, whose type and keys are checked."""
 
     def __init__(self, values: Mapping[str, Any], fields: Fields, name: str) -> None:
         self.values = {key: value for key, value in values.items() if value is not None}
         self.fields = fields
         self.name = name
-        self.type = self._type()
+        self.type = self._read_type()
         self._check_keys()
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of this key."""
+        """The value of `key`, or `default`."""
         return self.values.get(key, default)
 
-    def _type(self) -> str:
+    def _read_type(self) -> str:
         types = [(key, self.values[key]) for key in ("rope_type", "type") if key in self.values]
         known, names = (*KEYS, *ALIASES), list[str]()
         for key, value in types:
@@ -110,17 +110,17 @@ class Parameters:
         for key in sorted(needed - self.values.keys()):
             raise said(
                 ValueError,
-                "{name} must have {key!r} for the type {type!r}",
+                "{name} of type {type!r} must have {key!r}",
                 name=self.name,
                 key=key,
                 type=self.type,
             )
-        if self.get("alpha"):  # Hunyuan's checkpoints carry YaRN's keys along and do not use them
+        if self.get("alpha"):  # Hunyuan's checkpoints have YaRN's keys without using them
             optional = optional | {"beta_fast", "beta_slow", "mscale", "mscale_all_dim"}
         for key in sorted(self.values.keys() - needed - optional - EVERYWHERE):
             raise said(
                 ValueError,
-                "{name} of type {type!r} must have known keys only; got {key!r}={value!r}",
+                "{name} of type {type!r} must have no unknown keys; got {key!r}={value!r}",
                 name=self.name,
                 type=self.type,
                 key=key,
@@ -128,13 +128,13 @@ class Parameters:
             )
 
     def number(self, key: str, *, least: float | None = None, default: Any = None) -> Any:
-        """A finite number under this key, as a float."""
+        """The finite number under `key`, as a float."""
         if key not in self.values:
             return default
         return rules.real(f"{self.name}.{key}", self.values[key], least=least, most=MOST_NUMBER)
 
     def original_length(self) -> int | None:
-        """The length before scaling, where this type has one."""
+        """The length before scaling, if this type has one."""
         if self.type == "dynamic":
             return self.fields.length()
         value = self.get(_ORIGINAL)
@@ -145,39 +145,43 @@ class Parameters:
         return rules.whole(f"{self.name}.{_ORIGINAL}", value, least=2, most=MOST_LENGTH)
 
     def scaling(self, *, pairs: int, share: float) -> Scaling | None:
-        """The scaling that these parameters name, for so many pairs."""
+        """The scaling that these parameters describe.
+
+        pairs  number of pairs that rotate
+        share  fraction of the pairs that rotate, for p-RoPE
+        """
         match self.type:
             case "default":
-                made = None
+                scaling = None
             case "linear":
-                made = Interpolation(self._factor())
+                scaling = Interpolation(self._read_factor())
             case "proportional":
-                made = Proportional(share, self._factor())
+                scaling = Proportional(share, self._read_factor())
             case "dynamic":
-                made = self._dynamic()
+                scaling = self._build_dynamic()
             case "longrope":
-                made = self._longrope(pairs)
+                scaling = self._build_longrope(pairs)
             case "llama3":
                 low, high = self.number("low_freq_factor"), self.number("high_freq_factor")
-                made = Llama3(self._factor(), self._original(), low, high)
+                scaling = Llama3(self._read_factor(), self._require_original_length(), low, high)
             case _:
-                made = self._yarn()
-        return made
+                scaling = self._build_yarn()
+        return scaling
 
-    def _factor(self) -> float:
+    def _read_factor(self) -> float:
         factor = self.number("factor", least=1, default=1.0)
         whole, length = self.fields.length(), self.original_length()
         if self.type == "yarn" and whole and length and whole / length not in (1, factor):
             self.fields.add_note(
-                "factor {factor:g} is not max_position_embeddings / original length = "
-                "{whole:,} / {length:,}; the factor counts",
+                "factor {factor:g} differs from max_position_embeddings / original length = "
+                "{whole:,} / {length:,}; the factor is used",
                 factor=factor,
                 whole=whole,
                 length=length,
             )
         return factor
 
-    def _original(self) -> int:
+    def _require_original_length(self) -> int:
         length = self.original_length()
         if length is None:
             raise said(
@@ -187,12 +191,12 @@ class Parameters:
             )
         return length
 
-    def _yarn(self) -> Scaling:
+    def _build_yarn(self) -> Scaling:
         truncate = self.get("truncate", True)
         rules.flag(f"{self.name}.truncate", truncate)
         return YaRN(
-            self._factor(),
-            self._original(),
+            self._read_factor(),
+            self._require_original_length(),
             self.number("beta_fast") or 32.0,
             self.number("beta_slow") or 1.0,
             truncate=truncate,
@@ -201,14 +205,14 @@ class Parameters:
             attention_factor=self.number("attention_factor", least=0),
         )
 
-    def _dynamic(self) -> Scaling:
+    def _build_dynamic(self) -> Scaling:
         if self.get("alpha"):
             return NTK(self.number("alpha", least=1))
-        return DynamicNTK(self._factor(), self._original())
+        return DynamicNTK(self._read_factor(), self._require_original_length())
 
-    def _longrope(self, pairs: int) -> Scaling:
-        short, long = (self._factors(key, pairs) for key in ("short_factor", "long_factor"))
-        length = self._original()
+    def _build_longrope(self, pairs: int) -> Scaling:
+        short, long = (self._read_factors(key, pairs) for key in ("short_factor", "long_factor"))
+        length = self._require_original_length()
         factor = self.number("factor", least=1e-6)
         if factor is None and (whole := self.fields.length()):
             factor = whole / length
@@ -218,8 +222,8 @@ class Parameters:
             if mscales[0] != mscales[1]:
                 raise said(
                     ValueError,
-                    "{name}.short_mscale and long_mscale must be equal, as one attention factor "
-                    "holds for all lengths; got {short} and {long}",
+                    "{name}.short_mscale and long_mscale must be equal, since one attention "
+                    "factor serves all lengths; got {short} and {long}",
                     name=self.name,
                     short=mscales[0],
                     long=mscales[1],
@@ -227,7 +231,7 @@ class Parameters:
             attention = mscales[0]
         return LongRoPE(short, long, length, factor=factor, attention_factor=attention)
 
-    def _factors(self, key: str, pairs: int) -> tuple[float, ...]:
+    def _read_factors(self, key: str, pairs: int) -> tuple[float, ...]:
         values = self.values[key]
         if not isinstance(values, list | tuple) or len(values) != pairs:
             listed = isinstance(values, list | tuple)

@@ -1,4 +1,4 @@
-"""The layers of a model that rotates: which parameters each has, and the encoding they make."""
+"""Read the layers of a rotary model: the parameters of each, and the resulting encoding."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,50 +19,54 @@ BASES = ("rope_theta", "rotary_emb_base", "global_rope_theta", "compress_rope_th
 LOCAL_BASES = ("rope_local_base_freq", "local_rope_theta", "swa_rope_theta")
 
 
-def rotary_layers(fields: Fields, convention: RotaryConvention) -> tuple[Encoding, ...]:
+def read_rotary(fields: Fields, convention: RotaryConvention) -> tuple[Encoding, ...]:
     """The encoding of each layer."""
     if convention.only_if is not None:
         name, wanted, default = convention.only_if
         if fields.get(name, default=default) != wanted:
             fields.add_note(
-                "{name}={value!r}: the model does not rotate", name=name, value=fields.get(name)
+                "{name}={value!r}: the model has no rotary encoding",
+                name=name,
+                value=fields.get(name),
             )
             return (NoPE(),) * fields.layers()
-    if convention.needs and not any(fields.values.get(name) for name in convention.needs):
+    if convention.required and not any(fields.values.get(name) for name in convention.required):
         raise said(
             ValueError,
-            "{name} must be in the config of {model_type!r}; it is not",
-            name=either(convention.needs),
+            "{name} must be in the config of {model_type!r}; it is missing",
+            name=either(convention.required),
             model_type=fields.model_type,
         )
-    types = layer_types(fields, convention)
+    types = read_layer_types(fields, convention)
     fields.parts = tuple(types)
     thetas = fields.per_layer("layer_rope_theta", len(types))
     for theta in thetas or ():
         rules.real("each of layer_rope_theta", 0 if theta is None else theta, least=0)
-    turning = _turning(fields, convention, types)
-    made: dict[tuple[Any, ...], Encoding] = {}
+    rotating = _choose_rotating(fields, convention, types)
+    built: dict[tuple[Any, ...], Encoding] = {}
     layers: list[Encoding] = []
     for i, kind in enumerate(types):
         theta = thetas[i] if thetas is not None else None
-        key = (kind, turning[i], theta)
-        if key not in made:
-            rotates = turning[i] and (thetas is None or theta)
-            made[key] = (
-                _layer(fields, convention, kind, theta)
+        key = (kind, rotating[i], theta)
+        if key not in built:
+            rotates = rotating[i] and (thetas is None or theta)
+            built[key] = (
+                _build_layer(fields, convention, kind, theta)
                 if rotates
-                else _still(fields, convention, kind)
+                else _build_unrotated(fields, convention, kind)
             )
-        layers.append(made[key])
+        layers.append(built[key])
     return tuple(layers)
 
 
-def layer_types(fields: Fields, convention: RotaryConvention) -> list[str]:
-    """The type of each layer: listed in the file, or counted out as the model's class does."""
+def read_layer_types(fields: Fields, convention: RotaryConvention) -> list[str]:
+    """The type of each layer: listed in the file, or alternating as in the config class."""
     count = fields.layers()
     listed = fields.per_layer("layer_types", count)
     for name in ("layers_block_type", "block_types"):
-        listed = listed or (fields.values.get(name) and _repeated(fields, name, count)) or None
+        listed = (
+            listed or (fields.values.get(name) and _repeat_pattern(fields, name, count)) or None
+        )
     for name in ("attn_layer_indices", "full_attn_idxs"):
         if listed is None and isinstance(where := fields.values.get(name), list):
             full = {rules.whole(f"each of {name}", i, least=0) for i in where}
@@ -81,10 +85,10 @@ def layer_types(fields: Fields, convention: RotaryConvention) -> list[str]:
             )
             listed = [*listed[:-1], "full_attention"]
         return listed
-    return _counted(fields, convention, count)
+    return _alternate(fields, convention, count)
 
 
-def _repeated(fields: Fields, name: str, count: int) -> list[str]:
+def _repeat_pattern(fields: Fields, name: str, count: int) -> list[str]:
     pattern = fields.values[name]
     if not isinstance(pattern, list):
         raise said(
@@ -96,33 +100,33 @@ def _repeated(fields: Fields, name: str, count: int) -> list[str]:
     return [pattern[i % len(pattern)] for i in range(count)]
 
 
-def _counted(fields: Fields, convention: RotaryConvention, count: int) -> list[str]:
+def _alternate(fields: Fields, convention: RotaryConvention, count: int) -> list[str]:
     if convention.every is None:
         return ["full_attention"] * count
     if "sliding_window" in fields.values and not fields.values["sliding_window"]:
         return ["full_attention"] * count
     every = fields.values.get(convention.every_field)
     if every is None:
-        fields.defaulted(convention.every_field, every := convention.every)
+        fields.note_default(convention.every_field, every := convention.every)
     if isinstance(every, str) and every and set(every) <= {"L", "G"}:  # EXAONE's "LLLG"
-        wide = [every[i % len(every)] == "G" or i == count - 1 for i in range(count)]
+        everywhere = [every[i % len(every)] == "G" or i == count - 1 for i in range(count)]
     else:
         every = rules.whole(convention.every_field, every, least=1)
         first = 0 if convention.global_first else 1
-        wide = [(i + first) % every == 0 for i in range(count)]
+        everywhere = [(i + first) % every == 0 for i in range(count)]
     if convention.global_last:
-        wide[-1] = True
-    return ["full_attention" if is_wide else convention.others for is_wide in wide]
+        everywhere[-1] = True
+    return ["full_attention" if is_global else convention.local_type for is_global in everywhere]
 
 
-def _turning(fields: Fields, convention: RotaryConvention, types: list[str]) -> list[bool]:
-    """Which layers rotate."""
-    if convention.without_every is not None:
+def _choose_rotating(fields: Fields, convention: RotaryConvention, types: list[str]) -> list[bool]:
+    """Whether each layer rotates."""
+    if convention.unrotated_every is not None:
         flags = fields.per_layer("no_rope_layers", len(types))
         if flags is None:
             every = fields.get("no_rope_layer_interval")
             if every is None:
-                fields.defaulted("no_rope_layer_interval", every := convention.without_every)
+                fields.note_default("no_rope_layer_interval", every := convention.unrotated_every)
             every = rules.whole("no_rope_layer_interval", every, least=1)
             return [(i + 1) % every != 0 for i in range(len(types))]
         if any(flag not in (0, 1) for flag in flags):
@@ -131,18 +135,20 @@ def _turning(fields: Fields, convention: RotaryConvention, types: list[str]) -> 
                 "each of no_rope_layers must be 0 or 1; got no_rope_layers={flags!r}",
                 flags=flags,
             )
-        fields.add_note("no_rope_layers is 1 where a layer has RoPE, in spite of its name")
+        fields.add_note("despite its name, no_rope_layers is 1 where a layer has RoPE")
         return [bool(flag) for flag in flags]
-    without = convention.without
+    without = convention.unrotated
     if without and "sliding_window" in fields.values and not fields.values["sliding_window"]:
-        without = frozenset[str]()  # EXAONE 4 without a window rotates everywhere
+        without = frozenset[str]()  # EXAONE 4 without a window rotates in every layer
     for kind in sorted(set(types) & NO_ATTENTION):
-        fields.add_note("layers of type {kind} do not attend and have no positions", kind=kind)
+        fields.add_note(
+            "layers of type {kind} have no attention and therefore no positions", kind=kind
+        )
     return [kind not in without and kind not in NO_ATTENTION for kind in types]
 
 
-def _still(fields: Fields, convention: RotaryConvention, kind: str) -> Encoding:
-    """A layer without rotation: Llama 4 has a temperature there."""
+def _build_unrotated(fields: Fields, convention: RotaryConvention, kind: str) -> Encoding:
+    """The encoding of a layer without rotation: NoPE, with a temperature in Llama 4."""
     tuned = convention.temperature == "llama4" and kind not in NO_ATTENTION
     if tuned and fields.flag("attn_temperature_tuning", default=True):
         floor_scale = rules.real("floor_scale", fields.get("floor_scale", default=8192))
@@ -151,17 +157,17 @@ def _still(fields: Fields, convention: RotaryConvention, kind: str) -> Encoding:
     return NoPE()
 
 
-def _layer(fields: Fields, convention: RotaryConvention, kind: str, theta: Any) -> Encoding:
+def _build_layer(fields: Fields, convention: RotaryConvention, kind: str, theta: Any) -> Encoding:
     """The encoding of a layer of this type; `theta` is its own base, where layers list them."""
     local = convention.local_base is not None and "sliding" in kind
-    parameters = _parameters(fields, convention, kind, local)
+    parameters = _read_parameters(fields, convention, kind, local)
     if parameters is None:
         return NoPE()
-    base = _base(fields, convention, parameters, local) if theta is None else theta
+    base = _read_base(fields, convention, parameters, local) if theta is None else theta
     base = rules.real(
         "layer_rope_theta" if theta is not None else "rope_theta", base, least=1e-6, most=1e18
     )
-    dim, rotary_dim, share = _widths(fields, convention, parameters, kind, local)
+    dim, rotary_dim, share = _read_widths(fields, convention, parameters, kind, local)
     fields.count_encoding(dim)
     scaling = parameters.scaling(pairs=rotary_dim // 2, share=share)
     if isinstance(scaling, YaRN) and convention.latent and scaling.softmax_factor() != 1.0:
@@ -172,19 +178,21 @@ def _layer(fields: Fields, convention: RotaryConvention, kind: str, theta: Any) 
         )
     sections = parameters.get("mrope_section") or convention.sections
     if sections is not None:
-        return _mrope(fields, convention, parameters, dim, rotary_dim, base, sections)
+        return _build_mrope(fields, convention, parameters, dim, rotary_dim, base, sections)
     rope = RoPE(
         dim,
         base=base,
-        pairing=_pairing(fields, convention),
+        pairing=_read_pairing(fields, convention),
         rotary_dim=rotary_dim,
         rotated=convention.rotated,
         scaling=Backwards() if convention.backwards and scaling is None else scaling,
     )
-    return _tempered(parameters, convention, rope)
+    return _add_temperature(parameters, convention, rope)
 
 
-def _tempered(parameters: Parameters, convention: RotaryConvention, rope: Encoding) -> Encoding:
+def _add_temperature(
+    parameters: Parameters, convention: RotaryConvention, rope: Encoding
+) -> Encoding:
     beta = parameters.number("llama_4_scaling_beta")
     length = parameters.original_length()
     if convention.temperature != "ministral" or not beta or length is None:
@@ -192,16 +200,16 @@ def _tempered(parameters: Parameters, convention: RotaryConvention, rope: Encodi
     return Tempered(rope, MinistralTemperature(length, beta))
 
 
-def _pairing(fields: Fields, convention: RotaryConvention) -> Any:
+def _read_pairing(fields: Fields, convention: RotaryConvention) -> Any:
     if fields.values.get("rope_interleave") is None:
         return convention.pairing
     return "interleaved" if fields.flag("rope_interleave", default=True) else "halves"
 
 
-def _parameters(
+def _read_parameters(
     fields: Fields, convention: RotaryConvention, kind: str, local: bool
 ) -> Parameters | None:
-    """The rope parameters of a layer of this type: its own, or those of all."""
+    """The rope parameters of a layer type: its own, or those of all layers."""
     found = fields.first("rope_parameters", "rope_scaling")
     name, values = found if found is not None else ("rope_parameters", None)
     if values is not None and not isinstance(values, Mapping):
@@ -248,16 +256,16 @@ def _parameters(
         return Parameters({}, fields, name)
     if not values.keys() - {"rope_theta"} and convention.parameters:
         defaults = dict(convention.parameters)
-        fields.defaulted(f"{name}.rope_type", defaults["rope_type"])
+        fields.note_default(f"{name}.rope_type", defaults["rope_type"])
         return Parameters({**defaults, **values}, fields, name)
     return Parameters(values, fields, name)
 
 
-def _base(
+def _read_base(
     fields: Fields, convention: RotaryConvention, parameters: Parameters, local: bool
 ) -> float:
     inner = parameters.get("rope_theta")
-    split = fields.model_type == "deepseek_v4"  # its rope_theta is that of the local layers
+    split = fields.model_type == "deepseek_v4"  # its rope_theta is for the local layers
     names = LOCAL_BASES if local else BASES
     if split:
         names = ("rope_theta",) if local else ("compress_rope_theta",)
@@ -271,55 +279,56 @@ def _base(
     if fields.model_type not in ROTARY:
         raise said(
             ValueError,
-            "{name} must be in the config of {model_type!r}; it is not",
+            "{name} must be in the config of {model_type!r}; it is missing",
             name="rope_theta",
             model_type=fields.model_type,
         )
     base = convention.base if not local or convention.local_base is None else convention.local_base
     if local:
         fields.add_note(
-            "base {base:,.10g} is what {model} has in its local layers; the file does not say",
+            "base {base:,.10g} is the default of {model} in its local layers; the file does not "
+            "set it",
             base=base,
             model=fields.model_type,
         )
     else:
         fields.add_note(
-            "base {base:,.10g} is what {model} has; the file does not say",
+            "base {base:,.10g} is the default of {model}; the file does not set it",
             base=base,
             model=fields.model_type,
         )
     return base
 
 
-def _widths(
+def _read_widths(
     fields: Fields, convention: RotaryConvention, parameters: Parameters, kind: str, local: bool
 ) -> tuple[int, int, float]:
-    """Channels of a head, channels that turn, and the share for p-RoPE."""
+    """Channels of a head, channels that rotate, and the share for p-RoPE."""
     if convention.latent is not None:
         still = fields.whole("qk_nope_head_dim", default=convention.latent[0])
-        turns = fields.whole("qk_rope_head_dim", default=convention.latent[1])
-        return still + turns, turns, 1.0
+        rotating = fields.whole("qk_rope_head_dim", default=convention.latent[1])
+        return still + rotating, rotating, 1.0
     dim = fields.head_dim(widen=convention.widen)
     if convention.global_head_dim is not None and kind == "full_attention":
         dim = fields.whole("global_head_dim", default=convention.global_head_dim)
-    share = _share(fields, convention, parameters, local)
+    share = _share_or_default(fields, convention, parameters, local)
     if parameters.type == "proportional":
         return dim, dim, share
     rotary_dim = int(dim * share)
     found = fields.first("rotary_dim", "qk_rope_head_dim")
     if found is not None:
         given = rules.dim(*found)
-        share_said = _said_share(fields, parameters)
-        if share_said is not None and int(dim * share_said[1]) != given:
-            raise disagreement(found[0], given, *share_said)
+        stated = _read_share(fields, parameters)
+        if stated is not None and int(dim * stated[1]) != given:
+            raise disagreement(found[0], given, *stated)
         rotary_dim = given
     elif fields.model_type in ("gptj", "codegen") and "rotary_dim" not in fields.values:
-        fields.defaulted("rotary_dim", rotary_dim := 64)
+        fields.note_default("rotary_dim", rotary_dim := 64)
     return dim, rotary_dim, share
 
 
-def _said_share(fields: Fields, parameters: Parameters) -> tuple[str, float] | None:
-    """The part of the head that turns, where the file says it; it must say one thing only."""
+def _read_share(fields: Fields, parameters: Parameters) -> tuple[str, float] | None:
+    """The field for the fraction of channels that rotate, with its value, if the file has it."""
     outer = fields.first("partial_rotary_factor", "rotary_pct")
     inner = parameters.get("partial_rotary_factor")
     if outer is not None and inner is not None and outer[1] != inner:
@@ -332,21 +341,21 @@ def _said_share(fields: Fields, parameters: Parameters) -> tuple[str, float] | N
     return outer[0], rules.real(outer[0], outer[1], least=0, most=1)
 
 
-def _share(
+def _share_or_default(
     fields: Fields, convention: RotaryConvention, parameters: Parameters, local: bool
 ) -> float:
-    share_said = _said_share(fields, parameters)
-    if share_said is not None:
-        return share_said[1]
+    stated = _read_share(fields, parameters)
+    if stated is not None:
+        return stated[1]
     share = convention.share
     if local and convention.local_share is not None:
         share = convention.local_share
     if share != 1.0 and fields.first("rotary_dim", "qk_rope_head_dim") is None:
-        fields.defaulted("partial_rotary_factor", share)
+        fields.note_default("partial_rotary_factor", share)
     return share
 
 
-def _mrope(
+def _build_mrope(
     fields: Fields,
     convention: RotaryConvention,
     parameters: Parameters,
@@ -355,7 +364,7 @@ def _mrope(
     base: float,
     sections: Any,
 ) -> Encoding:
-    """RoPE of positions on several axes; for text alone all axes are equal and it is plain RoPE."""
+    """RoPE over several axes; for text alone they are equal, which makes it plain RoPE."""
     pairs = rotary_dim // 2
     if not isinstance(sections, list | tuple):
         raise said(
@@ -366,11 +375,11 @@ def _mrope(
     for section in sections:
         rules.whole("each of mrope_section", section, least=0)
     if parameters.get("mrope_section") is None:
-        fields.defaulted("mrope_section", list(sections))
+        fields.note_default("mrope_section", list(sections))
     share = tuple(sections)
-    turns = convention.turns
+    order = convention.section_order
     if parameters.get("mrope_interleaved") or parameters.get("interleaved"):
-        turns = "interleaved"
+        order = "interleaved"
     if sum(share) != pairs:
         raise said(
             ValueError,
@@ -378,22 +387,24 @@ def _mrope(
             pairs=pairs,
             sections=list(share),
         )
-    if turns == "ernie":
-        return _ernie(dim, base, share, convention)
-    made = AxialRoPE.mrope(
+    if order == "ernie":
+        return _build_ernie(dim, base, share, convention)
+    rope = AxialRoPE.mrope(
         dim,
         sections=share,
-        interleaved=turns == "interleaved",
+        interleaved=order == "interleaved",
         base=base,
         pairing=convention.pairing,
         rotary_dim=rotary_dim,
         scaling=parameters.scaling(pairs=pairs, share=1.0),
     )
-    return replace(made, rotated=convention.rotated)
+    return replace(rope, rotated=convention.rotated)
 
 
-def _ernie(dim: int, base: float, share: tuple[int, ...], convention: RotaryConvention) -> Encoding:
-    """ERNIE 4.5 VL: height and width take turns at the fast pairs, time has the slow ones."""
+def _build_ernie(
+    dim: int, base: float, share: tuple[int, ...], convention: RotaryConvention
+) -> Encoding:
+    """ERNIE 4.5 VL: height and width alternate over the fast pairs, time has the slow ones."""
     if len(share) != 3 or share[0] != share[1]:
         raise said(
             ValueError,

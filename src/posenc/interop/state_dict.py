@@ -1,4 +1,4 @@
-"""Learned positions out of a checkpoint, under the names that Hugging Face's models give them."""
+"""Read learned positional parameters from a checkpoint with Hugging Face's parameter names."""
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
@@ -8,22 +8,25 @@ from posenc.core.arrays import Array, is_array
 from posenc.core.hints import hinted
 from posenc.core.mechanisms import Encoding
 from posenc.encodings import Learned, SwinBias, SwinV2Bias, T5Bias
-from posenc.interop.biases import swin_stages
-from posenc.interop.config import Config, fields_of, read_config
+from posenc.interop.biases import read_swin_stages
+from posenc.interop.config import Config, read_config, read_fields
 from posenc.interop.conventions import SWIN
 
 Layer = tuple[Encoding, dict[str, Array]]
 Names = dict[str, tuple[str, tuple[int, ...]]]
-"""For each parameter the end of its name in a checkpoint, with * for what differs, and its shape"""
+"""Each parameter's name suffix in a checkpoint, in which * matches anything, and its shape."""
 
 
 @hinted("from_state_dict")
 def from_state_dict(config: Config, state_dict: Mapping[str, Array]) -> tuple[Layer, ...]:
-    """The encoding of each layer of a model, with its parameters out of a checkpoint.
+    """Read the encoding of each layer of a model and its parameters from a checkpoint.
 
-    Parameters are those that the encoding's `init` would make, and stay arrays of the library that
-    they come in; what learns nothing has none. Names are Hugging Face's, whatever comes before them
-    (`swin.`, `model.`). Layers that share a table have the same array.
+    config      a path, the text of the file, or a dict, as in `read_config`
+    state_dict  arrays by Hugging Face's parameter names, with any prefix (`swin.`, `model.`)
+
+    The parameters have the names and shapes that the encoding's `init` returns and keep the
+    library of their arrays; an encoding that learns nothing has none. Layers that share a table
+    have the same array.
 
     >>> import numpy as np
     >>> config = {"model_type": "t5", "num_heads": 2, "num_layers": 3, "is_encoder_decoder": False,
@@ -39,31 +42,33 @@ def from_state_dict(config: Config, state_dict: Mapping[str, Array]) -> tuple[La
     if not isinstance(state_dict, Mapping):
         raise TypeError(f"state_dict must map names to arrays; got {type(state_dict).__name__}")
     model = read_config(config)
-    places = _places(config, model.model_type, model.layers)
-    found = ({p: _taken(state_dict, *name) for p, name in place.items()} for place in places)
+    places = _locate_parameters(config, model.model_type, model.layers)
+    found = ({p: _take(state_dict, *name) for p, name in place.items()} for place in places)
     return tuple(zip(model.layers, found, strict=True))
 
 
-def _places(config: Config, model_type: str, layers: tuple[Encoding, ...]) -> list[Names]:
-    """Where each layer's parameters are."""
+def _locate_parameters(
+    config: Config, model_type: str, layers: tuple[Encoding, ...]
+) -> list[Names]:
+    """The names of each layer's parameters in a checkpoint."""
     if model_type in SWIN:
-        stages = enumerate(swin_stages(fields_of(config)))
+        stages = enumerate(read_swin_stages(read_fields(config)))
         modules = [f"layers.{i}.blocks.{j}" for i, (depth, _) in stages for j in range(depth)]
     else:
         encoder = sum(getattr(layer, "bidirectional", False) for layer in layers)
         stacks = [("encoder", i) for i in range(encoder)]
         stacks += [("decoder", i) for i in range(len(layers) - encoder)]
         shared = model_type != "umt5"
-        # LocalSelfAttention and the like in LongT5; files of T5 have one in EncDecAttention too,
-        # which nothing uses
+        # the * matches LongT5's LocalSelfAttention; T5 checkpoints also have an unused table in
+        # EncDecAttention
         inside = "block.{}.layer.0.*SelfAttention"
         if model_type == "pix2struct_text_model":
             inside = "layer.{}.self_attention.attention"
         modules = [f"{stack}.{inside}".format(0 if shared else i) for stack, i in stacks]
-    return [_names(layer, module) for layer, module in zip(layers, modules, strict=True)]
+    return [_name_parameters(layer, module) for layer, module in zip(layers, modules, strict=True)]
 
 
-def _names(encoding: Encoding, module: str) -> Names:
+def _name_parameters(encoding: Encoding, module: str) -> Names:
     match encoding:
         case T5Bias(heads=heads, buckets=buckets):
             return {"table": (f"{module}.relative_attention_bias.weight", (buckets, heads))}
@@ -87,8 +92,8 @@ def _names(encoding: Encoding, module: str) -> Names:
             return {}
 
 
-def _taken(state_dict: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> Array:
-    """The one array whose name ends so, if it has this shape."""
+def _take(state_dict: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> Array:
+    """The one array whose name ends in `name`, if it has this shape."""
     keys = [key for key in state_dict if fnmatchcase(f".{key}", f"*.{name}")]
     if len(keys) != 1:
         got = ", ".join(sorted(keys)) or "none"
