@@ -5,10 +5,9 @@ import pytest
 
 from posenc.i18n import LANGUAGES, translator
 from posenc.names.resolve import spelled
-from posenc.views import Image, view
+from posenc.views import KINDS, Image, view
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
-from posenc.views.working import WORKINGS, working
 from tests.explanation.evaluating import computed, sides
 
 TOKENS = ("the", "dog", "bit", "the", "man")
@@ -26,7 +25,7 @@ def worked(kind: str, expression: str, row: int, column: int, *, lang: str = "en
     encoding = spelled(expression)
     subject = Subject(encoding, encoding.init(np.random.default_rng(2)))
     scene = Scene((subject,), translator(lang), TOKENS, None, None, 2)
-    return working(kind, scene, row, column)
+    return KINDS[kind].working(scene, row, column)
 
 
 def pictures(kind: str, expression: str) -> list[Image]:
@@ -78,7 +77,7 @@ def test_weights_of_all_keys_are_those_of_the_row(expression):
 
 
 @pytest.mark.parametrize("lang", LANGUAGES[1:])
-@pytest.mark.parametrize("kind", WORKINGS)
+@pytest.mark.parametrize("kind", [name for name, kind in KINDS.items() if kind.working])
 def test_words_are_in_every_language(kind, lang):
     for expression in ("Sinusoidal(8)", *(["RoPE(8)"] if kind != "sum" else [])):
         english, said = (worked(kind, expression, 3, 1, lang=one).steps for one in ("en", lang))

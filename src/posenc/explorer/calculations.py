@@ -14,14 +14,12 @@ from posenc.explorer.parameters import Refused
 from posenc.i18n import Translate, translator
 from posenc.names.expressions import spelling
 from posenc.temperatures import Tempered
+from posenc.views.kind import Kind
+from posenc.views.kinds import KINDS
 from posenc.views.kinds.bias import reach
 from posenc.views.kinds.maps import point
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
-from posenc.views.working import WORKINGS, working
-
-ANGLES = ("heatmap", "rotation", "maps")
-"""Views that show the angles of a rotation, not their cosines."""
 
 Drawn = tuple[Encoding, DualPrecisionParams]
 
@@ -48,19 +46,20 @@ def cell(
 ) -> dict[str, Any]:
     """The worked calculation of one number of the first encoding.
 
-    `place` is a position and `other` a dimension or a key; over a picture they are a row and a
-    dimension, and `beside` is the column. In a `view` that has numbers of its own, such as
-    similarity, they are the row and the column of it; of a rotation, one of ANGLES is about the
-    angle. Who asks for many cells draws once and says
-    `of` what.
+    place, other  a position and a dimension or a key; in a view that has numbers of its own, such
+                  as similarity, the row and the column of its picture
+    beside        over a map, the column; `place` is then the row
+    view          the kind of view; of a rotation, some show the angle, not its cosine
+    of            the encoding and its parameters, drawn once for many cells
     """
     encoding, params = drawn(asked) if of is None else of
     try:
-        if view in WORKINGS and encoding.axes in (None, 1):
-            told = _of_view(asked, view, encoding, params.given, place, other)
+        kind = None if view is None else KINDS[view]
+        if kind is not None and kind.working is not None and encoding.axes in (None, 1):
+            told = _of_view(asked, kind, encoding, params.given, place, other)
         else:
             where = _where(encoding, place, other, beside)
-            angle = isinstance(encoding, Rotary) and view in ANGLES
+            angle = isinstance(encoding, Rotary) and kind is not None and kind.angles
             told = worked(
                 encoding, *where, params, head=_head(asked), angle=angle, lang=asked.lang
             ).to_json()
@@ -81,11 +80,12 @@ def _head(asked: Asked) -> int:
 
 
 def _of_view(
-    asked: Asked, view: str, encoding: Encoding, params: Any, place: int, other: int
+    asked: Asked, kind: Kind, encoding: Encoding, params: Any, place: int, other: int
 ) -> dict[str, Any]:
     """A number that a view makes of an encoding: it is made in float64 only."""
-    check_view(asked, view)
-    tempered = view == "attention"  # whose weights come after the temperature
+    assert kind.working is not None
+    check_view(asked, kind.name)
+    tempered = kind.name == "attention"  # whose weights come after the temperature
     subject = Subject(asked.encodings[0] if tempered else encoding, params)
     labels = asked.labels
     words = None if labels is None else tuple(labels)
@@ -93,7 +93,7 @@ def _of_view(
         (subject,), translator(asked.lang), words, asked.length if words is None else None,
         None, asked.seed, head=asked.head, causal=asked.causal,
     )  # fmt: skip
-    told = working(view, scene, place, other).to_json()
+    told = kind.working(scene, place, other).to_json()
     return told | {"value": told["truth"], "truth": None, "ulps": None}
 
 

@@ -21,8 +21,7 @@ from posenc.explorer.page import MISSING, STATIC, npy
 from posenc.explorer.parameters import Refused
 from posenc.i18n import LANGUAGES
 from posenc.views import Image
-from posenc.views.kinds import kinds_for
-from posenc.views.working import WORKINGS
+from posenc.views.kinds import KINDS, kinds_for
 
 CELLS = 2_048
 """Cells whose worked calculation a saved page has, from the first row on."""
@@ -135,8 +134,8 @@ def _cells(asked: Asked, among: int) -> dict[str, Any]:
 
 def _cells_of_views(asked: Asked, of: Drawn) -> Iterator[tuple[str, Any]]:
     """Those of the views that have numbers of their own, of sentences that are not long."""
-    for view in WORKINGS:
-        if view in kinds_for(*asked.encodings) and asked.length <= FEW:
+    for view in kinds_for(*asked.encodings):
+        if KINDS[view].working is not None and asked.length <= FEW:
             columns = asked.length if view != "sum" else limits.width(of[0])
             for row, column in product(range(asked.length), range(columns)):
                 head = _counted(asked.head or 0) if view == "attention" else {}

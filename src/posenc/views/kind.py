@@ -10,6 +10,7 @@ from posenc.views import cost
 from posenc.views.panels import Panel, View, coloured
 from posenc.views.scene import Scene
 from posenc.views.subject import acting
+from posenc.views.working import Working
 
 Along = Literal["position", "channel", "offset", "distance"]
 """What x is in a panel of lines: a position, a channel, query - key, or |query - key|."""
@@ -86,6 +87,8 @@ class Kind:
     """Whether it has a cell for every pair of positions."""
     angles: bool = False
     """Whether a cell of a rotary encoding is an angle, not its cosine."""
+    working: Working | None = None
+    """Works out a number of its picture; None if those are the encoding's own numbers."""
     along: Along | None = None
     """What x is in its panels of lines, where they follow the reader's cursor."""
     compact: bool = True

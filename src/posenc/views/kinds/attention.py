@@ -1,9 +1,15 @@
 """Attention of a sentence without and with positions, and again with its words shuffled."""
 
+from typing import Any
+
 import numpy as np
 
 from posenc.core.mechanisms import Bias, Scores
 from posenc.encodings import NoPE
+from posenc.explanation.cell import Cell
+from posenc.explanation.explanation import Step
+from posenc.explanation.maths import Maths, equation, frac, index, power, row
+from posenc.explanation.question import table
 from posenc.i18n import later
 from posenc.views import cost
 from posenc.views.embedding import embeddings
@@ -11,6 +17,7 @@ from posenc.views.kind import Kind, is_plain
 from posenc.views.panels import Axis, Image, View, common_limit
 from posenc.views.scene import Scene, number
 from posenc.views.subject import Subject
+from posenc.views.working import check_cell, numbers_cell
 
 MOST_TOKENS = 512
 SOME = 2**20
@@ -163,6 +170,45 @@ def head_of(scene: Scene, subject: Subject | None) -> int:
     return scene.chosen(subject.heads, 1)[0] if scene.head is None else scene.head
 
 
+def work_out(scene: Scene, i: int, j: int) -> Cell:
+    """The weight of key j for query i, with positions."""
+    t, subject, tokens = scene.t, scene.subjects[0], scene.sentence()
+    check_cell(i, j, len(tokens), len(tokens))
+    q, k = projected(tokens, dim=subject.dim, seed=scene.seed)
+    here = slice(i, i + 1)
+    plain, logits = (
+        logits_of(one, q, k, head_of(scene, one), here, causal=scene.masked)[0]
+        for one in (None, subject)
+    )
+    value = float(softmax(logits)[j])
+    words = t(
+        "The weight of key {key} for query {query}: e to the power of its logit, of the sum over "
+        "all keys.",
+        key=j,
+        query=i,
+    )
+    above, below = power("e", index("s", "i", "j")), row("Σ ", power("e", index("s", "i", "k")))
+    formula = Step("formula", words, (equation(index("w", "i", "j"), frac(above, below)),))
+    numbers: tuple[Maths, ...] = (value,)
+    if np.isfinite(logits[j]):
+        total = float(np.exp(logits[np.isfinite(logits)]).sum())
+        numbers = frac(power("e", float(logits[j])), total), value
+    listed = _keys_step(scene, plain, logits)
+    return numbers_cell(scene, (formula, listed), (index("w", i, j), *numbers), value)
+
+
+def _keys_step(scene: Scene, plain: np.ndarray, logits: np.ndarray) -> Step:
+    """The logits and weights of all keys, without and with positions."""
+    t = scene.t
+    columns: list[str] = [t("key")]
+    values: list[Any] = [scene.sentence()]
+    for name, line in ((t("logit without positions"), plain), (t("logit with positions"), logits)):
+        columns += [name, t("weight")]
+        values += [[float(x) if np.isfinite(x) else "−∞" for x in line], softmax(line)]
+    words = t("The logits of all keys, and their weights:")
+    return Step("logits", words, table=table(columns, *zip(*values, strict=True)))
+
+
 KIND = Kind(
     name="attention",
     title=later("attention"),
@@ -177,5 +223,6 @@ KIND = Kind(
     max_tokens=MOST_TOKENS,
     sizes=cost.logits,
     intermediate=True,
+    working=work_out,
     compact=False,
 )

@@ -3,12 +3,16 @@
 import numpy as np
 
 from posenc.core.mechanisms import Additive
+from posenc.explanation.cell import Cell
+from posenc.explanation.explanation import Step
+from posenc.explanation.maths import equation, index, row
 from posenc.i18n import later
 from posenc.views import cost
 from posenc.views.kind import Kind, has_text_rows
 from posenc.views.panels import Axis, Image, Line, Lines, View, largest, scale_ends
 from posenc.views.scene import Scene, number
 from posenc.views.subject import Subject
+from posenc.views.working import check_cell, factors, product_cell
 
 
 def products(scene: Scene) -> View:
@@ -137,6 +141,28 @@ def _over_distance(values: np.ndarray, m: int) -> np.ndarray:
     return row
 
 
+def work_out(scene: Scene, m: int, n: int) -> Cell:
+    """The product at positions m and n."""
+    t, subject = scene.t, scene.subjects[0]
+    count = scene.count(64)
+    check_cell(m, n, count, count)
+    left, right = factors(subject, m, n, drawn(scene, subject))
+    if isinstance(subject.acting, Additive):
+        words = t("The product of the encodings of positions {m} and {n}.", m=m, n=n)
+        letters = row(index("e", "m"), " · ", index("e", "n"))
+    else:
+        words = t(
+            "One query and one key, drawn at random, rotated by their positions {m} and {n}: their "
+            "product.",
+            m=m,
+            n=n,
+        )
+        letters = row(row(index("R", "m"), " q"), " · ", row(index("R", "n"), " k"))
+    formula = Step("formula", words, (equation(index("s", "m", "n"), letters),))
+    value = float(left @ right)
+    return product_cell(scene, formula, (index("s", m, n), value), (left, right), value)
+
+
 KIND = Kind(
     name="products",
     title=later("products"),
@@ -150,5 +176,6 @@ KIND = Kind(
     sizes=cost.pairs,
     cells=lambda _, length: length**2,
     pairwise=True,
+    working=work_out,
     along="offset",
 )

@@ -5,12 +5,16 @@ from dataclasses import replace
 import numpy as np
 
 from posenc.core.mechanisms import Additive
+from posenc.explanation.cell import Cell
+from posenc.explanation.explanation import Step
+from posenc.explanation.maths import equation, frac, index, row
 from posenc.i18n import later
 from posenc.views import cost
 from posenc.views.kind import Kind, has_rows
 from posenc.views.panels import Axis, Image, Line, Lines, Panel, View, common_limit
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
+from posenc.views.working import check_cell, factors, product_cell
 
 
 def similarity(scene: Scene) -> View:
@@ -93,6 +97,34 @@ def _unit(rows: np.ndarray) -> np.ndarray:
     return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
 
 
+def work_out(scene: Scene, m: int, n: int) -> Cell:
+    """The similarity of positions m and n."""
+    t, subject = scene.t, scene.subjects[0]
+    count = scene.count(64)
+    check_cell(m, n, count, count)
+    value = float(matrix(subject, np.array([m]), np.array([n]))[0, 0])
+    left, right = factors(subject, m, n, np.ones((2, subject.dim)))
+    total = float(left @ right)
+    if isinstance(subject.acting, Additive):
+        words = t("The cosine between the encodings of positions {m} and {n}.", m=m, n=n)
+        lengths = row("|", index("e", "m"), "|", " · ", "|", index("e", "n"), "|")
+        letters = frac(row(index("e", "m"), " · ", index("e", "n")), lengths)
+        a, b = (float(np.linalg.norm(x)) for x in (left, right))
+        numbers = frac(total, row(a, " · ", b))
+    else:
+        words = t(
+            "A query and an equal key, all ones, rotated by their positions {m} and {n}: their "
+            "product, divided by what it is without rotation.",
+            m=m,
+            n=n,
+        )
+        letters = frac(row(index("R", "m"), " x", " · ", index("R", "n"), " x"), "d")
+        numbers = frac(total, subject.dim)
+    formula = Step("formula", words, (equation(index("s", "m", "n"), letters),))
+    sides = index("s", m, n), numbers, value
+    return product_cell(scene, formula, sides, (left, right), value)
+
+
 KIND = Kind(
     name="similarity",
     title=later("similarity"),
@@ -103,5 +135,6 @@ KIND = Kind(
     sizes=cost.pairs,
     cells=lambda _, length: length**2,
     pairwise=True,
+    working=work_out,
     along="distance",
 )

@@ -3,6 +3,11 @@
 import numpy as np
 
 from posenc.core.mechanisms import Additive
+from posenc.explanation.cell import Cell
+from posenc.explanation.explanation import Step
+from posenc.explanation.maths import equation, index, row
+from posenc.explanation.place import Place, bracket
+from posenc.explanation.registry import explain_number
 from posenc.i18n import later
 from posenc.views import cost
 from posenc.views.embedding import embeddings
@@ -10,6 +15,7 @@ from posenc.views.kind import Kind, is_plain
 from posenc.views.panels import Axis, Image, View, largest, scale_ends
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
+from posenc.views.working import check_cell, view_cell
 
 
 def addition(scene: Scene) -> View:
@@ -62,6 +68,18 @@ def summands(scene: Scene, subject: Subject) -> tuple[np.ndarray, np.ndarray, np
     return x, encoding, made
 
 
+def work_out(scene: Scene, p: int, d: int) -> Cell:
+    """Dimension d of the sum at position p."""
+    t, subject = scene.t, scene.subjects[0]
+    check_cell(p, d, len(scene.sentence()), subject.dim)
+    x, encoding, total = (float(values[p, d]) for values in summands(scene, subject))
+    place = (p,) if subject.acting.axes == 1 else p
+    steps = explain_number(subject.acting, Place(place, d, encoding, subject.params or {}, t))
+    words = t("The embedding and the encoding are added.")
+    sides = index("z", p, d), row(bracket(x), " + ", bracket(encoding)), total
+    return view_cell((*steps, Step("sum", words, (equation(*sides),))), total)
+
+
 KIND = Kind(
     name="sum",
     title=later("sum"),
@@ -71,5 +89,6 @@ KIND = Kind(
     columns=lambda plain, _: min(4, plain),
     sizes=lambda e, length: {cost.IMAGES: 3} | cost.rows(e, length),
     cells=lambda e, length: 3 * length * cost.width(e),
+    working=work_out,
     compact=False,
 )
