@@ -10,7 +10,7 @@ import posenc as pe
 from posenc.i18n import LANGUAGES, either, phrase, said, told, translator
 from posenc.interop import read_config
 from posenc.names.resolve import spelled
-from posenc.text import tokenised
+from posenc.text import tokenise
 
 TRANSLATED = LANGUAGES[1:]
 HAN = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
@@ -53,7 +53,7 @@ REFUSED = [  # what a reader of the explorer's page can ask for
     lambda: spelled("-" * 9_000 + "1"),
     lambda: pe.Learned(4, 8).encode([9], pe.Learned(4, 8).init(np.random.default_rng(0))),
     lambda: pe.XPos(64).rotate(np.ones((1, 64)), [2**22]),
-    lambda: tokenised("\ud800"),
+    lambda: tokenise("\ud800"),
     lambda: read_config({"model_type": 3}),
     lambda: read_config({"model_type": "nothing"}),
     lambda: read_config(LLAMA | {"hidden_size": 8}),

@@ -13,7 +13,7 @@ from posenc.explorer.answers import INLINE
 from posenc.i18n import LANGUAGES, catalogue
 from posenc.names.expressions import spelling
 from posenc.names.resolve import VARIANTS, example, spelled
-from posenc.text import MODES, tokenised
+from posenc.text import MODES, tokenise
 from posenc.views import Dials, Image, colours, kinds_for, view
 from tests.oracles import additive, rotary
 from tests.patient import check
@@ -33,7 +33,7 @@ EVERY = [*map(example, pe.catalogue().values()), *(make(64) for make in VARIANTS
 )
 def test_a_view_has_the_numbers_of_the_library(client, encoding, kind):
     grid = encoding.axes not in (None, 1)
-    given = {} if grid else {"tokens": tokenised("我 爱 AI", by="characters")}
+    given = {} if grid else {"tokens": tokenise("我 爱 AI", by="characters")}
     given = {name: [token.label for token in tokens] for name, tokens in given.items()}
     made = view(encoding, kind, seed=3, lang="ja", **given)
     answer = client.get(
@@ -290,7 +290,7 @@ def test_verdicts_are_those_of_the_library(client, expression):
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_tokens_are_those_of_the_library(client, by, sentence):
     told = client.get("/api/v1/tokens", text=sentence, by=by).json["tokens"]
-    mine = tokenised(sentence, by=by)
+    mine = tokenise(sentence, by=by)
     assert len(told) == len(mine)
     for row, token in zip(told, mine, strict=True):
         assert row == {

@@ -14,7 +14,7 @@ from posenc.explanation.registry import explain_steps
 from posenc.i18n import language, translator
 from posenc.names.expressions import spelling
 from posenc.names.resolve import hinting_tokens, known_name, one, refuse_unused
-from posenc.text import tokens as tokenise
+from posenc.text import split_at_spaces
 
 MOST = 512
 """The largest number of tokens that are explained."""
@@ -56,7 +56,7 @@ def explain(
     rules.whole("digits", digits, least=1, most=16)
     position = rules.whole("position", position, least=0, most=LIMIT - 64)
     rules.whole("seed", seed, least=0)
-    words = tokenise(tokens) if isinstance(tokens, str) else tokens
+    words = split_at_spaces(tokens) if isinstance(tokens, str) else tokens
     if words is not None and length is not None:
         raise ValueError(f"length must be left out where tokens are given; got length={length}")
     if words is not None and not 1 <= len(words) <= MOST:

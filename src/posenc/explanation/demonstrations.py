@@ -12,7 +12,7 @@ from posenc.explanation.calculation import explain
 from posenc.explanation.explanation import Explanation, Step
 from posenc.explanation.question import example_embeddings, matrix_table
 from posenc.i18n import Translate, language, translator
-from posenc.text import tokens as tokenise
+from posenc.text import split_at_spaces
 
 DOG = {
     "en": "dog bites man",
@@ -42,7 +42,7 @@ def demonstrate(name: str, *, lang: str = "en") -> Explanation:
 
 def permutation(t: Translate, lang: str) -> Explanation:
     """Without positions, shuffled words have shuffled weights: the same, word by word."""
-    words = tokenise(DOG[lang])
+    words = split_at_spaces(DOG[lang])
     between = " " if lang == "en" else ""
     order = [2, 1, 0, *range(3, len(words))]  # dog and man change places
     x = np.random.default_rng(0).normal(size=(len(words), 8))
@@ -102,7 +102,7 @@ def rope_steps(t: Translate, lang: str) -> Explanation:
 
 def addition(t: Translate, lang: str) -> Explanation:
     """The tutorial's sum: embedding + encoding = input, for four words of 8 dimensions."""
-    words = tokenise(LEARNING[lang])
+    words = split_at_spaces(LEARNING[lang])
     explained = explain(Sinusoidal(8), tokens=words, lang=lang)
     embeddings = Step(
         "embeddings",

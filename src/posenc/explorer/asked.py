@@ -108,7 +108,7 @@ def encoding_of(expression: str, loaded: dict[str, Encoding]) -> Encoding:
 
 def tokens_of(values: dict[str, Any]) -> tuple[Any, ...]:
     """The tokens of the sentence."""
-    from posenc.text import tokenised
+    from posenc.text import tokenise
 
     if not values["text"].strip():
         return ()
@@ -116,7 +116,7 @@ def tokens_of(values: dict[str, Any]) -> tuple[Any, ...]:
     if by is None:
         raise Refused("there is no tokenizer: posenc explore --tokenizer FILE has one", "by")
     try:
-        return tokenised(values["text"], by=by)
+        return tokenise(values["text"], by=by)
     except (ValueError, TypeError) as error:
         raise Refused(error, "by") from error
     except ModuleNotFoundError as error:

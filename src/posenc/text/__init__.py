@@ -1,6 +1,7 @@
-"""A sentence as tokens: by words, spaces, characters, bytes, a small BPE, or a tokenizer of yours.
+"""Split a sentence into tokens: words, characters, bytes, a small BPE, or your own tokenizer.
 
-Nothing here needs NumPy. `words` needs icu4py, `from_file` needs tokenizers, when they are called.
+Nothing here needs NumPy. Splitting into words needs icu4py, and `from_file` needs tokenizers; both
+are imported when they are used.
 """
 
 from collections.abc import Callable, Iterable
@@ -8,34 +9,44 @@ from collections.abc import Callable, Iterable
 from posenc.i18n import said
 from posenc.text import bpe
 from posenc.text.file import from_file, from_json
-from posenc.text.graphemes import graphemes
-from posenc.text.spaces import HAN, JOINER, tokens
-from posenc.text.token import Token, cut, whole
-from posenc.text.words import words
+from posenc.text.graphemes import split_graphemes
+from posenc.text.spaces import HAN, JOINER, split_at_spaces
+from posenc.text.token import Token, locate_bytes, locate_text
+from posenc.text.words import split_words
 
-__all__ = ["HAN", "JOINER", "MODES", "Token", "from_file", "from_json", "tokenised", "tokens"]
+__all__ = [
+    "HAN",
+    "JOINER",
+    "MODES",
+    "Token",
+    "from_file",
+    "from_json",
+    "split_at_spaces",
+    "tokenise",
+]
 
 Tokeniser = Callable[[str], Iterable[Token]]
 
 MODES: dict[str, Tokeniser] = {
-    "words": lambda sentence: whole(words(sentence), sentence),
-    "spaces": lambda sentence: whole(tokens(sentence), sentence),
-    "characters": lambda sentence: whole(graphemes(sentence), sentence),
-    "bytes": lambda sentence: cut([bytes([byte]) for byte in sentence.encode()], sentence),
-    "bpe": lambda sentence: cut(bpe.split_bytes(sentence), sentence),
+    "words": lambda sentence: locate_text(split_words(sentence), sentence),
+    "spaces": lambda sentence: locate_text(split_at_spaces(sentence), sentence),
+    "characters": lambda sentence: locate_text(split_graphemes(sentence), sentence),
+    "bytes": lambda sentence: locate_bytes([bytes([b]) for b in sentence.encode()], sentence),
+    "bpe": lambda sentence: locate_bytes(bpe.split_bytes(sentence), sentence),
 }
-"""The ways to make tokens, by name."""
+"""The built-in tokenisers by name."""
 
 
-def tokenised(sentence: str, by: str | Tokeniser = "spaces") -> tuple[Token, ...]:
-    """The tokens of a sentence, in order, each with the characters that it covers and its bytes.
+def tokenise(sentence: str, by: str | Tokeniser = "spaces") -> tuple[Token, ...]:
+    """Split a sentence into tokens, each with the characters that it covers and its bytes.
 
-    `by` is one of `MODES`, or what `from_file` returned, or any function that does the same. Words
-    and spaces leave out the blanks between tokens; the others leave out nothing.
+    by  a name in `MODES`, the result of `from_file`, or a function from a sentence to its tokens
 
-    >>> [token.text for token in tokenised("犬が人を噛む。", by="words")]
+    'words' and 'spaces' drop the blanks between tokens; the other modes keep everything.
+
+    >>> [token.text for token in tokenise("犬が人を噛む。", by="words")]
     ['犬', 'が', '人', 'を', '噛む', '。']
-    >>> [token.label for token in tokenised("é!", by="bytes")]
+    >>> [token.label for token in tokenise("é!", by="bytes")]
     ['é 1/2 C3', 'é 2/2 A9', '!']
     """
     if not isinstance(sentence, str):
@@ -48,8 +59,8 @@ def tokenised(sentence: str, by: str | Tokeniser = "spaces") -> tuple[Token, ...
         code = ord(sentence[error.start])
         raise said(
             ValueError,
-            "sentence must be text that UTF-8 can hold; character {start} is half of a surrogate "
-            "pair, U+{code:04X}",
+            "sentence must be valid Unicode; character {start} is an unpaired surrogate, "
+            "U+{code:04X}",
             start=error.start,
             code=code,
         ) from None

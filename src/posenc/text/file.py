@@ -1,6 +1,6 @@
-"""Tokens of a tokenizer.json of yours, as Hugging Face writes them. Needs tokenizers."""
+"""Read tokenizers from a Hugging Face tokenizer.json. Needs the library tokenizers."""
 
-from __future__ import annotations  # tokenizers is not looked up before it is needed
+from __future__ import annotations  # tokenizers is imported only when needed
 
 import json
 import re
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from posenc.i18n import later, said
 from posenc.text.bpe import BYTES
-from posenc.text.token import Token, cut, groups, pieces_of
+from posenc.text.token import Token, build_tokens, group_overlapping, locate_bytes
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -21,31 +21,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FileTokeniser:
-    """A tokenizer of the library tokenizers as a function from a sentence to its tokens."""
+    """A tokenizer of the library tokenizers, as a function from a sentence to its tokens."""
 
     tokenizer: Tokenizer
     byte_level: bool
 
     def __call__(self, sentence: str) -> Iterator[Token]:
-        """The tokens. What is put around the sentence, such as [CLS], covers none of it."""
-        with _saying(later("sentence must be text that this tokenizer can read: {error}")):
+        """The tokens of a sentence; those that the tokenizer adds, such as [CLS], cover nothing."""
+        with _convert_errors(later("sentence must be text that this tokenizer accepts: {error}")):
             encoding = self.tokenizer.encode(sentence)
-        names = [*self._read(encoding)]
+        names = [*self._decode(encoding)]
         added = encoding.special_tokens_mask
         pieces = [b"" if a else name for name, a in zip(names, added, strict=True)]
-        if b"".join(pieces) == b" " + sentence.encode():  # a space that the tokenizer put there
+        if b"".join(pieces) == b" " + sentence.encode():  # the tokenizer added a space
             first = next(i for i, piece in enumerate(pieces) if piece)
             pieces[first] = pieces[first][1:]
         if b"".join(pieces) == sentence.encode():
-            found = cut(pieces, sentence)
-        else:  # it left something out or changed it: what it says of where it was must do
-            ranges = [*_in_order(encoding)]
-            found = pieces_of(sentence, ranges, [*_sources(sentence, ranges, pieces)])
+            found = locate_bytes(pieces, sentence)
+        else:  # it dropped or changed something: use its own offsets
+            ranges = [*_order_offsets(encoding)]
+            found = build_tokens(sentence, ranges, [*_select_bytes(sentence, ranges, pieces)])
         for token, name in zip(found, names, strict=True):
-            yield token if token.end > token.start else replace(token, text=_text(name), data=b"")
+            empty = replace(token, text=name.decode(errors="backslashreplace"), data=b"")
+            yield token if token.end > token.start else empty
 
-    def _read(self, encoding: Encoding) -> Iterator[bytes]:
-        """What each token says, in bytes: without the letters that stand for spaces and bytes."""
+    def _decode(self, encoding: Encoding) -> Iterator[bytes]:
+        """The bytes of each token, without the letters that stand for spaces and bytes."""
         literal = self.tokenizer.get_added_tokens_decoder()
         for number, token in zip(encoding.ids, encoding.tokens, strict=True):
             if number in literal:
@@ -59,22 +60,18 @@ class FileTokeniser:
 
 
 @contextmanager
-def _saying(template: str, **values: Any) -> Generator[None]:
-    """What goes wrong in the library, as a sentence: it raises Exception, or panics."""
+def _convert_errors(template: str, **values: Any) -> Generator[None]:
+    """Raise whatever goes wrong in the library, including panics, as a ValueError."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException as error:  # a panic in Rust is no Exception
+    except BaseException as error:  # a Rust panic is not an Exception
         raise said(ValueError, template, error=error, **values) from error
 
 
-def _text(name: bytes) -> str:
-    return name.decode(errors="backslashreplace")
-
-
-def _in_order(encoding: Encoding) -> Iterator[tuple[int, int]]:
-    """Where the tokens lie; those that lie nowhere, which are said to be at 0, where they stand."""
+def _order_offsets(encoding: Encoding) -> Iterator[tuple[int, int]]:
+    """The offsets of the tokens in order; added tokens, whose offsets are 0, are put in place."""
     start = end = 0
     for (first, last), added in zip(encoding.offsets, encoding.special_tokens_mask, strict=True):
         if added or last <= first:
@@ -84,18 +81,18 @@ def _in_order(encoding: Encoding) -> Iterator[tuple[int, int]]:
             yield start, end
 
 
-def _sources(
+def _select_bytes(
     sentence: str, ranges: Sequence[tuple[int, int]], pieces: Sequence[bytes]
 ) -> Iterator[bytes]:
-    """The bytes of the sentence for each token; those of its own where several share them."""
-    for group in groups(ranges):
+    """The bytes of the sentence for each token; its own bytes if tokens share a character."""
+    for group in group_overlapping(ranges):
         for i in group:
             start, end = ranges[i]
             yield pieces[i] if len(group) > 1 else sentence[start:end].encode()
 
 
 def from_file(path: str | PathLike[str]) -> FileTokeniser:
-    """The tokenizer in a tokenizer.json, for `tokenised(sentence, by=from_file(path))`."""
+    """Read a tokenizer.json, for `tokenise(sentence, by=from_file(path))`."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
@@ -108,7 +105,7 @@ def from_file(path: str | PathLike[str]) -> FileTokeniser:
 
 
 def from_json(text: str, name: str = "the text") -> FileTokeniser:
-    """The same of what is in such a file.
+    """Read the text of a tokenizer.json; `name` stands for it in messages.
 
     >>> from_json("{}")
     Traceback (most recent call last):
@@ -125,7 +122,9 @@ def from_json(text: str, name: str = "the text") -> FileTokeniser:
         parts = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"tokenizer must be JSON; {name}: {error}") from error
-    with _saying("tokenizer must be a tokenizer.json of Hugging Face; {name}: {error}", name=name):
+    with _convert_errors(
+        "tokenizer must be a tokenizer.json of Hugging Face; {name}: {error}", name=name
+    ):
         tokenizer = Tokenizer.from_str(text)
     tokenizer.no_truncation()
     tokenizer.no_padding()
@@ -134,7 +133,7 @@ def from_json(text: str, name: str = "the text") -> FileTokeniser:
 
 
 def _has_byte_level(step: Any) -> bool:
-    """Whether a step of the tokenizer, or a step inside it, is that of bytes written as letters."""
+    """Whether a step of the tokenizer, or a step inside it, writes bytes as letters."""
     if isinstance(step, dict):
         values = cast(dict[str, Any], step)
         return values.get("type") == "ByteLevel" or any(map(_has_byte_level, values.values()))

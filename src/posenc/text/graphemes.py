@@ -1,8 +1,8 @@
-"""What a reader calls a character: grapheme clusters, out of the standard library alone.
+"""Split a text into grapheme clusters, what a reader calls characters, without dependencies.
 
-The rules are those of Unicode (UAX 29). `unicodedata` has no classes for them, so they are found
-from the categories, and where these do not tell, from ranges of code points. ICU is not needed for
-it; a test holds this against ICU.
+The rules are those of Unicode (UAX 29). `unicodedata` lacks their character classes, so these are
+derived from the general categories and, where that is not enough, from ranges of code points. A
+test compares the result with ICU's.
 """
 
 import unicodedata
@@ -12,9 +12,9 @@ from itertools import pairwise
 
 RANGES = (
     ("flag", "1F1E6-1F1FF"),
-    ("extend", "200C 1F3FB-1F3FF E0020-E007F FF9E FF9F"),  # skin tones, tags of flags, ﾞ and ﾟ
+    ("extend", "200C 1F3FB-1F3FF E0020-E007F FF9E FF9F"),  # skin tones, flag tags, ﾞ and ﾟ
     ("control", "E0000-E001F E0080-E00FF E01F0-E0FFF"),
-    ("prepend", "600-605 6DD 70F 890 891 8E2 D4E 110BD 110CD"),  # they go with what follows
+    ("prepend", "600-605 6DD 70F 890 891 8E2 D4E 110BD 110CD"),  # attached to the next character
     ("prepend", "111C2 111C3 1193F 11941 11A84-11A89 11D46"),
     ("linker", "94D 9CD ACD B4D C4D D4D 1039 17D2 1A60 1B44 1BAB A9C0"),  # viramas
     (
@@ -30,7 +30,7 @@ RANGES = (
     ("", "AA7B AA7D 11720 11721"),
     ("pictograph", "A9 AE 203C 2049 2139 2194 25FB-25FE 25B6 25C0 2934 2935 3030 303D 3297 3299"),
 )
-"""Classes that the categories do not tell, of code points in hexadecimal."""
+"""Classes that the general categories do not determine, as hexadecimal code points."""
 
 CLASSES = {
     code: kind
@@ -40,48 +40,48 @@ CLASSES = {
 }
 
 HANGUL = {"L": "L V LV LVT", "V": "V T", "LV": "V T", "T": "T", "LVT": "T"}
-"""Which jamo and syllables go on from which."""
+"""The jamo and syllables that may continue each kind."""
 
 
-def graphemes(text: str) -> list[str]:
-    """The text in grapheme clusters: marks, emoji sequences, flags and jamo stay together.
+def split_graphemes(text: str) -> list[str]:
+    """Split a text into grapheme clusters: marks, emoji sequences, flags and jamo stay together.
 
-    >>> graphemes("né👩‍🌾🇯🇵क्षि")
+    >>> split_graphemes("né👩‍🌾🇯🇵क्षि")
     ['n', 'é', '👩‍🌾', '🇯🇵', 'क्षि']
     """
-    cuts = [*_starts(text), len(text)]
+    cuts = [*_find_starts(text), len(text)]
     return [text[start:end] for start, end in pairwise(cuts)]
 
 
-def _starts(text: str) -> Iterator[int]:
-    """Where a cluster begins: a walk that remembers what the rules look back for."""
+def _find_starts(text: str) -> Iterator[int]:
+    """The index of each cluster's first character, in one pass over the text."""
     before = "start"
-    flags = 0  # regional indicators in a row
-    emoji = conjunct = "none"  # how far an emoji sequence, a conjunct of consonants has come
+    flags = 0  # consecutive regional indicators
+    emoji = conjunct = "none"  # states of an emoji sequence and of a consonant cluster
     for i, character in enumerate(text):
-        now = _kind(character)
+        now = _classify(character)
         joined = (
             (emoji == "joined" and now == "pictograph")
             or (conjunct == "linked" and now == "consonant")
             or (before == now == "flag" and flags % 2 == 1)
         )
-        if not joined and _breaks(before, now):
+        if not joined and _is_break(before, now):
             yield i
         flags = flags + 1 if now == "flag" else 0
-        emoji = _emoji(emoji, now)
-        conjunct = _conjunct(conjunct, now, character)
+        emoji = _advance_emoji(emoji, now)
+        conjunct = _advance_conjunct(conjunct, now, character)
         before = now
 
 
-def _emoji(so_far: str, now: str) -> str:
-    """A pictograph, marks, a joiner: another pictograph would go on from there."""
+def _advance_emoji(so_far: str, now: str) -> str:
+    """The state of an emoji sequence: pictograph, marks, joiner, then another pictograph."""
     if now == "pictograph" or (now in ("extend", "linker") and so_far == "open"):
         return "open"
     return "joined" if now == "zwj" and so_far == "open" else "none"
 
 
-def _conjunct(so_far: str, now: str, character: str) -> str:
-    """A consonant, a virama among marks: another consonant would go on from there."""
+def _advance_conjunct(so_far: str, now: str, character: str) -> str:
+    """The state of a consonant cluster: consonant, virama among marks, another consonant."""
     if now == "consonant":
         return "open"
     if now == "linker" and so_far != "none":
@@ -89,7 +89,7 @@ def _conjunct(so_far: str, now: str, character: str) -> str:
     return so_far if now in ("extend", "zwj") and character != "\u200c" else "none"
 
 
-def _breaks(before: str, now: str) -> bool:
+def _is_break(before: str, now: str) -> bool:
     if before == "cr" and now == "lf":
         return False
     if before in ("start", "cr", "lf", "control") or now in ("cr", "lf", "control"):
@@ -100,18 +100,18 @@ def _breaks(before: str, now: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _kind(character: str) -> str:
-    """The class of a character in the rules; "" where there is none."""
+def _classify(character: str) -> str:
+    """The class of a character in the rules, or "" if it has none."""
     code = ord(character)
     if code in CLASSES:
         return CLASSES[code]
     if 0xAC00 <= code <= 0xD7A3:
         return "LVT" if (code - 0xAC00) % 28 else "LV"
     named = {"\r": "cr", "\n": "lf", "\u200d": "zwj"}.get(character)
-    return named or _of_category(code, unicodedata.category(character))
+    return named or _classify_by_category(code, unicodedata.category(character))
 
 
-def _of_category(code: int, category: str) -> str:
+def _classify_by_category(code: int, category: str) -> str:
     if category in ("Mn", "Me"):
         return "extend"
     if category == "Mc":
@@ -119,5 +119,8 @@ def _of_category(code: int, category: str) -> str:
     if category in ("Cc", "Cf", "Zl", "Zp"):
         return "control"
     symbol = category == "So" and 0x2100 <= code < 0x2C00
-    newer = 0x1F000 <= code < 0x1FFFE and category in ("So", "Cn")  # than Python's tables
-    return "pictograph" if symbol or newer else ""
+    unassigned = 0x1F000 <= code < 0x1FFFE and category in (
+        "So",
+        "Cn",
+    )  # newer than Python's tables
+    return "pictograph" if symbol or unassigned else ""

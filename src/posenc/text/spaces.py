@@ -1,24 +1,24 @@
-"""A sentence as tokens, for pictures."""
+"""Split a sentence at its spaces."""
 
 import re
 import unicodedata
 
 HAN = re.compile(r"[\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
-"""Characters of scripts that put no spaces between words: Han, kana, hangul, full width."""
+"""Characters of scripts written without spaces: Han, kana, hangul, full-width forms."""
 
 JOINER = "\u200d"
 
 
-def tokens(sentence: str) -> list[str]:
-    """Words where there are spaces between them; a lone word of Han or kana by its characters.
+def split_at_spaces(sentence: str) -> list[str]:
+    """Split a sentence at its spaces, or a single word in Han or kana into characters.
 
-    A character keeps its combining marks, an emoji its parts, and a Latin word its letters.
+    Combining marks, the parts of an emoji and the letters of a Latin word stay together.
 
-    >>> tokens("我 爱 学习 AI")
+    >>> split_at_spaces("我 爱 学习 AI")
     ['我', '爱', '学习', 'AI']
-    >>> tokens("犬が人を噛む")
+    >>> split_at_spaces("犬が人を噛む")
     ['犬', 'が', '人', 'を', '噛', 'む']
-    >>> tokens("我爱学习AI")
+    >>> split_at_spaces("我爱学习AI")
     ['我', '爱', '学', '习', 'AI']
     """
     words = sentence.split()

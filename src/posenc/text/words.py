@@ -1,4 +1,4 @@
-"""Words in any language, as ICU finds them: by dictionary where no spaces are."""
+"""Split a sentence into words in any language, with the dictionaries of ICU."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -6,12 +6,12 @@ from functools import partial
 from posenc.i18n import said
 
 
-def words(sentence: str) -> Iterator[str]:
-    """The words, numbers and marks of a sentence; the blanks between them are left out.
+def split_words(sentence: str) -> Iterator[str]:
+    """The words, numbers and punctuation marks of a sentence, without the blanks between them.
 
-    The rules are Unicode's (UAX 29), the dictionaries ICU's, as in a browser's `Intl.Segmenter`.
+    The rules are those of Unicode (UAX 29), as in a browser's `Intl.Segmenter`.
 
-    >>> list(words("我喜歡學習位置編碼, it's fun!"))
+    >>> list(split_words("我喜歡學習位置編碼, it's fun!"))
     ['我', '喜歡', '學習', '位置', '編碼', ',', "it's", 'fun', '!']
     """
     try:
@@ -19,9 +19,9 @@ def words(sentence: str) -> Iterator[str]:
     except ModuleNotFoundError as error:
         raise said(
             partial(ModuleNotFoundError, name="icu4py"),
-            "icu4py is not installed; words need: pip install icu4py (spaces, "
-            "characters, bytes and bpe need nothing)",
+            "icu4py is not installed; splitting into words needs it: pip install icu4py (spaces, "
+            "characters, bytes and bpe do not)",
         ) from error
-    # Iterating gives text. `segments()` gives offsets, but in UTF-16, which emoji put out of step.
-    # The language makes no difference to Han, kana or Thai: their dictionaries are always on.
+    # Iterating yields text; the offsets of `segments()` count UTF-16 units, two for an emoji.
+    # The language does not matter: the dictionaries for Han, kana and Thai are always used.
     return (word for word in WordBreaker(sentence, "en") if not word.isspace())

@@ -9,7 +9,7 @@ import numpy as np
 from posenc.core import rules
 from posenc.core.positions import consecutive, grid
 from posenc.i18n import Note, Translate, said
-from posenc.text import tokens as tokenised
+from posenc.text import split_at_spaces
 from posenc.views.panels import Axis, scale_ends
 from posenc.views.subject import Subject
 
@@ -92,7 +92,7 @@ class Scene:
         """The tokens, or an example where a sentence is needed and none was given."""
         t = self.t
         if self.tokens is not None or self.length is None:
-            return self.tokens or tuple(tokenised(t("the dog bit the man")))
+            return self.tokens or tuple(split_at_spaces(t("the dog bit the man")))
         return tuple(str(position) for position in range(self.length))
 
     def chosen(self, count: int, most: int, *, evenly: bool = False) -> list[int]:
@@ -169,7 +169,7 @@ def checked_tokens(tokens: str | Sequence[str] | None) -> tuple[str, ...] | None
     """Tokens of a sentence, or those given; None stays None."""
     if tokens is None:
         return None
-    listed = tokenised(tokens) if isinstance(tokens, str) else list(tokens)
+    listed = split_at_spaces(tokens) if isinstance(tokens, str) else list(tokens)
     if not listed:
         raise ValueError(f"tokens must not be empty; got tokens={tokens!r}")
     for token in listed:

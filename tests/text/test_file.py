@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
-from posenc.text import Token, from_file, from_json, tokenised
+from posenc.text import Token, from_file, from_json, tokenise
 
 ANY = st.text(st.characters(exclude_categories=["Cs"]))
 
@@ -57,7 +57,7 @@ MADE = {kind.__name__: from_json(kind().to_str()) for kind in (byte_level, llama
 
 
 def labels(sentence, name):
-    return [token.label for token in tokenised(sentence, by=MADE[name])]
+    return [token.label for token in tokenise(sentence, by=MADE[name])]
 
 
 def test_byte_level_tokens_are_shown_without_its_letters():
@@ -65,19 +65,19 @@ def test_byte_level_tokens_are_shown_without_its_letters():
         *["a", "␣", "学 1/4 E5", "学 2/4 AD", "学习 3/4 A6 E4", "习 4/4 B9 A0"],
         *["␣", "hel", "lo", "<|end|>", "é 1/2 C3", "é 2/2 A9"],
     ]
-    added = tokenised("a <é>", by=MADE["byte_level"])  # that one is written in its own letters
+    added = tokenise("a <é>", by=MADE["byte_level"])  # that one is written in its own letters
     assert [token.data for token in added] == [b"a", b" ", "<é>".encode()]
 
 
 @given(ANY)
 def test_byte_level_loses_nothing(text):
-    found = tokenised(text, by=MADE["byte_level"])
+    found = tokenise(text, by=MADE["byte_level"])
     assert b"".join(token.data for token in found) == text.encode()
     assert [token.text for token in found] == [text[token.start : token.end] for token in found]
 
 
 def test_what_a_tokenizer_puts_around_the_sentence_covers_nothing():
-    assert tokenised("Café 学", by=MADE["bert"]) == (
+    assert tokenise("Café 学", by=MADE["bert"]) == (
         Token("[CLS]", 0, 0, b""),
         Token("Caf", 0, 3, b"Caf"),
         Token("é", 3, 4, "é".encode()),
@@ -88,13 +88,13 @@ def test_what_a_tokenizer_puts_around_the_sentence_covers_nothing():
 
 def test_bytes_that_stand_in_for_a_character():
     assert labels("a 学", "llama") == ["<s>", "a", "␣", "学 1/3 E5", "学 2/3 AD", "学 3/3 A6"]
-    assert tokenised("学", by=MADE["llama"])[1] == Token(" ", 0, 0, b"")
+    assert tokenise("学", by=MADE["llama"])[1] == Token(" ", 0, 0, b"")
 
 
 def test_one_character_that_becomes_two():
     made = byte_level()
     made.normalizer = normalizers.NFKC()
-    found = tokenised("ﬁ 学", by=from_json(made.to_str()))
+    found = tokenise("ﬁ 学", by=from_json(made.to_str()))
     assert [token.label for token in found] == [
         *["ﬁ 1/2 66", "ﬁ 2/2 69", "␣", "学 1/3 E5", "学 2/3 AD", "学 3/3 A6"],
     ]
@@ -103,7 +103,7 @@ def test_one_character_that_becomes_two():
 @pytest.mark.parametrize("name", MADE)
 @given(text=ANY)
 def test_tokens_lie_in_order_and_can_be_read(name, text):
-    found = tokenised(text, by=MADE[name])
+    found = tokenise(text, by=MADE[name])
     ends = [(token.start, token.end) for token in found]
     assert [start for start, _ in ends] == sorted(start for start, _ in ends)
     assert [end for _, end in ends] == sorted(end for _, end in ends)
@@ -116,13 +116,13 @@ def test_nothing_is_cut_short_or_filled_up():
     made = bert()
     made.enable_truncation(3)
     made.enable_padding(length=10)
-    assert len(tokenised("学 " * 20, by=from_json(made.to_str()))) == 22
+    assert len(tokenise("学 " * 20, by=from_json(made.to_str()))) == 22
 
 
 def test_a_file(tmp_path):
     path = tmp_path / "tokenizer.json"
     bert().save(str(path))
-    assert [token.text for token in tokenised("caf", by=from_file(path))][1:-1] == ["caf"]
+    assert [token.text for token in tokenise("caf", by=from_file(path))][1:-1] == ["caf"]
 
 
 @pytest.mark.parametrize(
@@ -148,8 +148,8 @@ def test_a_tokenizer_that_fails_later_is_a_sentence():
     parts = json.loads(bert().to_str())
     del parts["model"]["vocab"]["[UNK]"]
     broken = from_json(json.dumps(parts))
-    with pytest.raises(ValueError, match="sentence must be text that this tokenizer can read: "):
-        tokenised("x", by=broken)
+    with pytest.raises(ValueError, match="sentence must be text that this tokenizer accepts: "):
+        tokenise("x", by=broken)
 
 
 def test_without_the_library_it_says_what_to_install(monkeypatch):
