@@ -18,7 +18,7 @@ WEB = SOURCE.parent.parent / "web" / "src"
 TRANSLATED = LANGUAGES[1:]
 
 
-TAKING = {"t": 0, "later": 0, "phrase": 0, "add_note": 0, "of": 0, "Refused": 0, "said": 1}
+TAKING = {"t": 0, "later": 0, "phrase": 0, "add_note": 0, "of": 0, "RequestError": 0, "said": 1}
 """Functions that take a message, and which of their arguments it is."""
 
 

@@ -9,9 +9,9 @@ from urllib.parse import quote, unquote_to_bytes, urlencode
 
 import numpy as np
 
-from posenc.explorer.app import Crew, application, crew_of
+from posenc.explorer.app import Crew, application, make_crew
 from posenc.explorer.guard import LOCAL
-from posenc.explorer.work import Workers
+from posenc.explorer.workers import Workers
 from tests.explorer.clock import Clock
 
 HOST = (b"host", b"127.0.0.1:8765")
@@ -48,7 +48,7 @@ class Client:
     def __init__(
         self, *, hosts: tuple[str, ...] = LOCAL, crew: Crew | None = None, **own: Any
     ) -> None:
-        self.crew = crew or crew_of()
+        self.crew = crew or make_crew()
         self.app = application(hosts=hosts, crew=self.crew, **own)
         self.loop = Clock()
         self.stopped = 0

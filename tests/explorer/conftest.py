@@ -17,4 +17,4 @@ def client() -> Iterator[Client]:
 def no_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages to save have no verdicts, which take seconds."""
     report = {"subject": "", "ok": True, "rows": []}
-    monkeypatch.setattr(verdicts, "checked", lambda *_, **__: report)
+    monkeypatch.setattr(verdicts, "check_encoding", lambda *_, **__: report)

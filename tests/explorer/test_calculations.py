@@ -8,7 +8,7 @@ import pytest
 
 import posenc as pe
 from posenc.explorer import limits
-from posenc.explorer.answers import key_of
+from posenc.explorer.answers import cache_key
 from posenc.explorer.widget import answer
 from posenc.i18n import LANGUAGES
 from posenc.views import view
@@ -133,10 +133,10 @@ def test_one_that_cannot_be_hashed_is_never_taken_for_another():
         made = answer("view/heatmap.npy?e=mine&n=1", None, {"mine": Constant(float(value))})[2]
         assert np.frombuffer(made[-4:], dtype=np.float32) == value
     one = Constant(1.0)
-    assert key_of(one) == key_of(one)
-    assert hash(key_of(one)) == hash(key_of(one))
-    assert key_of(one) != key_of(Constant(1.0))
-    assert key_of(one) != one
+    assert cache_key(one) == cache_key(one)
+    assert hash(cache_key(one)) == hash(cache_key(one))
+    assert cache_key(one) != cache_key(Constant(1.0))
+    assert cache_key(one) != one
 
 
 PAIRS = [

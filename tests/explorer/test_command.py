@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from posenc.cli import main
-from posenc.explorer import app, serve
+from posenc.explorer import app, server
 from tests.explorer.serving import page, started
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
@@ -105,7 +105,7 @@ def test_ctrl_c_does_not_wait_for_work_or_half_a_request(static, tmp_path):
 )
 def test_it_opens_at_the_encodings_that_are_named(monkeypatch, tmp_path, arguments, state):
     served = []
-    monkeypatch.setattr(serve, "serve", lambda **options: served.append(options))
+    monkeypatch.setattr(server, "serve", lambda **options: served.append(options))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text(MINE)
     result = run(*arguments)
@@ -121,7 +121,7 @@ def test_a_port_in_use_is_a_sentence_and_the_next_one(static):
         port = other.getsockname()[1]
         with started(static, port=port) as explorer:
             assert explorer.said[0] == f"port {port} is in use; taking {explorer.port}"
-            assert port < explorer.port <= port + serve.TRIES
+            assert port < explorer.port <= port + server.TRIES
             assert get(explorer.port, "/")[0] == 200
             explorer.interrupt()
 
@@ -140,7 +140,7 @@ def test_another_host_is_the_one_that_listens(static):
 
 def test_ipv6_has_brackets(static):
     try:
-        serve.listening("::1", 0)[0].close()
+        server.bind_socket("::1", 0)[0].close()
     except ValueError:
         pytest.skip("no IPv6 here")
     with started(static, "--host", "::1") as explorer:
@@ -218,9 +218,9 @@ def test_the_browser_is_opened_beside(monkeypatch, static):
     """A browser in the terminal keeps who opens it: the server must not wait for that."""
     opened, said = [], []
     monkeypatch.setattr(app, "STATIC", static)
-    monkeypatch.setattr(serve.webbrowser, "open", opened.append)
-    monkeypatch.setattr(serve.Server, "run", lambda self, sockets: time.sleep(0.3))
-    serve.serve(port=0, query="?v=1", say=said.append)
+    monkeypatch.setattr(server.webbrowser, "open", opened.append)
+    monkeypatch.setattr(server.Server, "run", lambda self, sockets: time.sleep(0.3))
+    server.serve(port=0, query="?v=1", say=said.append)
     assert opened == [said[0].removeprefix("posenc explorer: ")]
     assert opened[0].endswith("/?v=1")
 
@@ -231,7 +231,7 @@ def test_each_worker_has_one_thread_of_blas_unless_told_otherwise(monkeypatch, s
     if told is None:
         monkeypatch.delenv("OMP_NUM_THREADS")
     monkeypatch.setattr(app, "STATIC", static)
-    monkeypatch.setattr(serve.Server, "run", lambda self, sockets: None)
+    monkeypatch.setattr(server.Server, "run", lambda self, sockets: None)
     assert run("--port", "0").exit_code == 0
     assert os.environ["OMP_NUM_THREADS"] == (told or "1")
 
@@ -239,7 +239,7 @@ def test_each_worker_has_one_thread_of_blas_unless_told_otherwise(monkeypatch, s
 def test_the_server_starts_without_what_is_heavy():
     heavy = "matplotlib", "torch", "jax", "posenc.checks", "posenc.plot", "tokenizers", "icu4py"
     code = (
-        "import sys, posenc.explorer.serve as s; s.app.application();"
+        "import sys, posenc.explorer.server as s; s.app.application();"
         f"print([name for name in {heavy} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -247,7 +247,7 @@ def test_the_server_starts_without_what_is_heavy():
 
 
 def test_all_ports_in_use_is_a_sentence(monkeypatch):
-    monkeypatch.setattr(serve, "TRIES", 1)
+    monkeypatch.setattr(server, "TRIES", 1)
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -255,4 +255,4 @@ def test_all_ports_in_use_is_a_sentence(monkeypatch):
         with pytest.raises(
             ValueError, match=f"port must be free, or one of the next 1; got {port}"
         ):
-            serve.listening("127.0.0.1", port)
+            server.bind_socket("127.0.0.1", port)

@@ -205,7 +205,7 @@ def test_sizes_are_checked_before_anything_of_a_preset_is_made(client, monkeypat
 def ways():
     for expression in EXPRESSIONS:
         call = called(expression)
-        for maker in controls.ways(call):
+        for maker in controls.makers(call):
             yield pytest.param(expression, maker, id=f"{expression} as {maker}")
 
 

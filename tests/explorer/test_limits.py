@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 
 from posenc.explorer import limits
-from posenc.explorer.asked import check_size
+from posenc.explorer.requests import check_size
 from posenc.names.resolve import spelled
 from tests.slow import slow
 

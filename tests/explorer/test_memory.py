@@ -12,7 +12,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from posenc.explorer import sending
+from posenc.explorer import delivery
 from posenc.explorer.page import STATIC
 from tests.explorer.serving import page, started
 from tests.slow import slow
@@ -118,7 +118,7 @@ def test_readers_that_do_not_read_hold_little(tmp_path):
         taken = resident(pid, "VmHWM") - idle
     one = 8 * 2_048 * 2_048
     # those that are sent, the views that are kept, and one that is made: its values twice
-    assert taken < sending.ROOM + 2**27 + 2 * one
+    assert taken < delivery.ANSWERS + 2**27 + 2 * one
 
 
 @pytest.mark.explorer_slow
@@ -165,5 +165,5 @@ def test_the_largest_pages_to_save_take_little_memory(tmp_path, kind, encodings,
         taken = resident(pid, "VmHWM") - idle
         print(f"\n{encodings} of {length}: {taken / 2**20:.0f} MiB, {len(body) / 2**20:.1f} made")
     assert status == 200, json.loads(body)
-    assert len(body) < sending.LARGEST
+    assert len(body) < delivery.LARGEST
     assert taken < MOST

@@ -35,7 +35,7 @@ def test_a_config_of_five_encodings_says_that_four_are_shown(client, lang):
 @pytest.mark.parametrize(
     ("lang", "parts", "note"),
     [
-        ("en", ["encoder", "decoder"], "layers 0-1 are the encoder's, 2-3 the decoder's"),
+        ("en", ["encoder", "decoder"], "layers 0-1 are in the encoder, 2-3 in the decoder"),
         ("zh-Hant", ["編碼器", "解碼器"], "第 0-1 層屬於編碼器，第 2-3 層屬於解碼器"),
     ],
 )

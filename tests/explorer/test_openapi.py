@@ -6,7 +6,7 @@ import jsonschema_rs
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from posenc.explorer import saved
+from posenc.explorer import saved_page
 from posenc.explorer.app import ENDPOINTS
 from tests.explorer.asking import HOST, Client
 
@@ -126,7 +126,7 @@ def test_what_schemathesis_asks_is_answered_as_described(
     client, described, no_verdicts, monkeypatch
 ):
     """Pages to be saved without verdicts and with few cells: they take seconds."""
-    monkeypatch.setattr(saved, "CELLS", 32)
+    monkeypatch.setattr(saved_page, "CELLS", 32)
     assert run(client, described, 2) > 40
 
 

@@ -13,8 +13,8 @@ import posenc as pe
 from posenc.checks.report import Verdict
 from posenc.explorer import verdicts
 from posenc.explorer.app import ENDPOINTS
-from posenc.explorer.once import Once
-from posenc.explorer.schemas import FORMS, VERDICTS
+from posenc.explorer.cache import SharedCache
+from posenc.explorer.schemas import SCHEMAS, VERDICTS
 from posenc.i18n import LANGUAGES
 from posenc.names.expressions import spelling
 from posenc.names.resolve import VARIANTS, example, spelled
@@ -34,7 +34,7 @@ WEB = Path(__file__).parents[2] / "web" / "src"
 
 
 def has_the_form(answer: Any, name: str) -> None:
-    whole = {"$ref": f"#/components/schemas/{name}", "components": {"schemas": FORMS}}
+    whole = {"$ref": f"#/components/schemas/{name}", "components": {"schemas": SCHEMAS}}
     jsonschema_rs.validate(whole, json.loads(answer.body))
 
 
@@ -58,12 +58,12 @@ def test_answers_about_every_encoding_have_their_forms(client, encoding):
 )
 def test_odd_answers_and_refusals_have_their_forms(client, expression, length):
     for endpoint in ENDPOINTS:
-        if endpoint.form is None or endpoint.crew != "usual":
+        if endpoint.schema is None or endpoint.crew != "usual":
             continue
         for kind in pe.views.KINDS if "{kind}" in endpoint.path else [""]:
             path = endpoint.path.format(kind=kind)
             answer = client.get(path, e=[expression, "RoPE(64)"], n=length, p=length - 1, d=2**10)
-            has_the_form(answer, endpoint.form if answer.status == 200 else "Refusal")
+            has_the_form(answer, endpoint.schema if answer.status == 200 else "Refusal")
 
 
 def test_the_other_answers_have_their_forms(client):
@@ -95,9 +95,11 @@ def test_the_other_answers_have_their_forms(client):
 )
 def test_verdicts_have_their_form(client, expression, monkeypatch):
     """Of checks that run here: test_numbers has those of another process."""
-    monkeypatch.setattr(verdicts, "CHECKED", Once(1, seconds=LIMIT))
+    monkeypatch.setattr(verdicts, "REPORTS", SharedCache(1, seconds=LIMIT))
     monkeypatch.setattr(
-        verdicts, "_elsewhere", lambda name, seed, _: check(spelled(name), seed=seed).to_json()
+        verdicts,
+        "_check_in_process",
+        lambda name, seed, _: check(spelled(name), seed=seed).to_json(),
     )
     has_the_form(client.get("/api/v1/check", e=expression, lang="zh-Hans"), "Report")
 
@@ -110,7 +112,7 @@ def test_a_form_has_no_more_and_no_less():
     def wrong(**changes: Any) -> bool:
         told = {"model_type": "llama", "expressions": [], "parts": [], "notes": []} | changes
         told = {name: value for name, value in told.items() if value is not ...}
-        return not jsonschema_rs.is_valid(FORMS["Config"], told)
+        return not jsonschema_rs.is_valid(SCHEMAS["Config"], told)
 
     assert not wrong()
     assert wrong(model_type=...)
@@ -165,7 +167,7 @@ def written(schema: dict[str, Any]) -> Any:
 def test_the_pages_types_are_the_forms():
     types = contract()
     assert len(types) > 20
-    expected = {name: written(schema) for name, schema in FORMS.items() if name != "ViewKind"}
+    expected = {name: written(schema) for name, schema in SCHEMAS.items() if name != "ViewKind"}
     assert set(types) == set(expected)
     for name, fields in expected.items():
         assert types[name] == fields, name
@@ -173,4 +175,4 @@ def test_the_pages_types_are_the_forms():
 
 def test_the_pages_kinds_of_view_are_the_forms():
     (listed,) = re.findall(r"VIEWS = \[(.*?)\]", (WEB / "state.ts").read_text(), flags=re.S)
-    assert set(re.findall(r'"(\w+)"', listed)) == set(FORMS["ViewKind"]["enum"])
+    assert set(re.findall(r'"(\w+)"', listed)) == set(SCHEMAS["ViewKind"]["enum"])

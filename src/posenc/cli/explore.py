@@ -52,7 +52,7 @@ def explore(
     # Two threads compute at a time; BLAS threads, which spin while they wait, would slow them down.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:
-        from posenc.explorer.serve import serve
+        from posenc.explorer.server import serve
     except ModuleNotFoundError as error:
         library = (error.name or "").partition(".")[0]
         raise click.ClickException(

@@ -1,4 +1,4 @@
-"""The explorer as an application: addresses, errors, the page."""
+"""The explorer as an ASGI application: endpoints, errors, the page."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
@@ -19,54 +19,57 @@ from posenc.core.mechanisms import Encoding
 from posenc.explorer import (
     answers,
     calculations,
+    configs,
+    delivery,
     encodings,
     exports,
     limits,
     replies,
-    sending,
     verdicts,
 )
 from posenc.explorer import parameters as p
-from posenc.explorer.asked import Asked, Tokenizer, asked
+from posenc.explorer.delivery import ByteBudget, Reservation
 from posenc.explorer.guard import LOCAL, Guard
-from posenc.explorer.openapi import described
+from posenc.explorer.openapi import describe_api
 from posenc.explorer.page import MISSING, STATIC, npy
-from posenc.explorer.parameters import Parameter, Refused
-from posenc.explorer.sending import Room, Share
-from posenc.explorer.work import Workers
+from posenc.explorer.parameters import Parameter, RequestError
+from posenc.explorer.requests import Tokenizer, ViewRequest
+from posenc.explorer.workers import Workers
 from posenc.i18n import told, translator
 
 COMMON = (p.TEXT, p.BY, p.ENCODINGS, p.LENGTH, p.SEED, p.LANG)
 SIZE = (p.ROWS, p.COLUMNS, p.CHANNELS, p.HEAD, p.CAUSAL)
 
+parse = ViewRequest.parse
+
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An address: what it answers, which parameters it takes, and the function that does it."""
+    """An address: its parameters, and the function that answers their values."""
 
     path: str
     about: str
     parameters: tuple[Parameter, ...]
     answer: Callable[[dict[str, Any], dict[str, Encoding]], Any]
     media: str = "application/json"
-    form: str | None = None
-    """Of an answer in JSON: its name in `posenc.explorer.schemas`."""
+    schema: str | None = None
+    """The name of a JSON answer's schema in `posenc.explorer.schemas`."""
     crew: Literal["usual", "large", "checks", "pages"] = "usual"
-    """Who does it: one that takes seconds must not keep others waiting."""
-    kind: Callable[[dict[str, Any], Asked], str | None] | None = None
-    """Of an answer whose size depends on what is asked: the kind of view that it takes, if any."""
+    """Which workers compute it: one that takes seconds must not block others."""
+    kind: Callable[[dict[str, Any], ViewRequest], str | None] | None = None
+    """The kind of view that it computes, if any, where that decides how large the answer is."""
     changes: bool = False
-    """Whether it takes set.PARAMETER=VALUE too."""
+    """Whether it also takes set.PARAMETER=VALUE."""
 
 
 def _view(values: dict[str, Any], loaded: dict[str, Encoding]) -> Any:
-    made = answers.seen(asked(values, loaded), values["kind"], values["channels"])
-    return answers.view_json(made, values["rows"], values["columns"])
+    shown = answers.make_view(parse(values, loaded), values["kind"], values["channels"])
+    return answers.view_json(shown, values["rows"], values["columns"])
 
 
 def _array(values: dict[str, Any], loaded: dict[str, Encoding]) -> memoryview:
-    made = answers.seen(asked(values, loaded), values["kind"], values["channels"])
-    return npy(answers.panel_values(made, values).astype(np.float32))
+    shown = answers.make_view(parse(values, loaded), values["kind"], values["channels"])
+    return npy(answers.panel_values(shown, values).astype(np.float32))
 
 
 ENDPOINTS = (
@@ -74,15 +77,17 @@ ENDPOINTS = (
         "/api/v1/encodings",
         "Every encoding with its parameters, by where it acts.",
         (p.LANG,),
-        lambda v, own: encodings.encodings(v["lang"], own, tokenizer=v["tokenizer"] is not None),
-        form="Catalogue",
+        lambda v, own: encodings.list_encodings(
+            v["lang"], own, tokenizer=v["tokenizer"] is not None
+        ),
+        schema="Catalogue",
     ),
     Endpoint(
         "/api/v1/tokens",
-        "The sentence as tokens.",
+        "The tokens of the sentence.",
         COMMON,
-        lambda v, own: answers.tokens(asked(v, own)),
-        form="Tokens",
+        lambda v, own: answers.tokens(parse(v, own)),
+        schema="Tokens",
     ),
     Endpoint(
         "/api/v1/view/{kind}.npy",
@@ -97,55 +102,57 @@ ENDPOINTS = (
         "A view of the encodings.",
         (*COMMON, *SIZE),
         _view,
-        form="View",
+        schema="View",
         kind=lambda v, _: v["kind"],
     ),
     Endpoint(
         "/api/v1/cell",
-        "One number, worked.",
+        "The worked calculation of one number.",
         (*COMMON, p.POSITION, p.DIMENSION, p.COLUMN, p.HEAD, p.CAUSAL, exports.VIEW),
-        lambda v, own: calculations.cell(asked(v, own), v["p"], v["d"], v["k"], view=v["view"]),
-        form="CellAnswer",
+        lambda v, own: calculations.explain_cell(
+            parse(v, own), v["p"], v["d"], v["k"], view=v["view"]
+        ),
+        schema="CellAnswer",
         kind=lambda v, _: v["view"],
     ),
     Endpoint(
         "/api/v1/explain",
         "The worked calculation of the first encoding.",
         (*COMMON, p.POSITION),
-        lambda v, own: calculations.explanation(asked(v, own), v["p"]),
-        form="Explanation",
+        lambda v, own: calculations.explain_encoding(parse(v, own), v["p"]),
+        schema="Explanation",
         kind=lambda _, __: "explain",
     ),
     Endpoint(
         "/api/v1/check",
-        "What the checks find of the first encoding.",
+        "The check report of the first encoding.",
         COMMON,
-        lambda v, own: verdicts.checked(asked(v, own), own),
-        form="Report",
+        lambda v, own: verdicts.check_encoding(parse(v, own), own),
+        schema="Report",
         crew="checks",
     ),
     Endpoint(
         "/api/v1/messages",
-        "The page's words in a language.",
+        "The page's messages in a language.",
         (p.LANG,),
         lambda v, _: answers.messages(v["lang"]),
-        form="Messages",
+        schema="Messages",
     ),
     Endpoint(
         "/api/v1/colours",
-        "Colour maps and colours of lines.",
+        "Colour maps, and the colours of lines and tokens.",
         (p.THEME,),
         lambda v, _: answers.colour_maps(v["theme"]),
-        form="Colours",
+        schema="Colours",
     ),
     *exports.endpoints(Endpoint, COMMON),
 )  # fmt: skip
 
 
 class Crew(NamedTuple):
-    """Who does the usual work, what is large, checks, and pages to save.
+    """Workers for usual requests, for large views, for checks and for saved pages.
 
-    All but the first take seconds, and whoever asks for little does not wait for them.
+    All but the first take seconds, and small requests do not queue behind them.
     """
 
     usual: Workers
@@ -154,57 +161,57 @@ class Crew(NamedTuple):
     pages: Workers
 
 
-def crew_of() -> Crew:
-    """Workers as a server has them."""
+def make_crew() -> Crew:
+    """The workers of a server."""
     return Crew(
         usual=Workers(2, waiting=256, seconds=30.0),
         large=Workers(1, waiting=64, seconds=30.0),
         checks=Workers(1, waiting=32, seconds=60.0),
-        pages=Workers(1, waiting=32, seconds=90.0),  # which have their checks within them
+        pages=Workers(1, waiting=32, seconds=90.0),  # which include their checks
     )
 
 
-def read(
+def read_values(
     endpoint: Endpoint,
     query: dict[str, list[str]],
-    named: dict[str, str],
+    in_path: dict[str, str],
     tokenizer: Tokenizer | None = None,
 ) -> dict[str, Any]:
-    """The parameters of what is asked, checked one by one."""
-    values: dict[str, Any] = p.read(endpoint.parameters, query) | named
+    """The values of an endpoint's parameters, each checked."""
+    values: dict[str, Any] = p.read(endpoint.parameters, query) | in_path
     values["tokenizer"] = tokenizer
     if endpoint.changes:
-        values["changes"] = p.changes(query)
+        values["changes"] = p.read_changes(query)
     return values
 
 
-def answered(endpoint: Endpoint, values: dict[str, Any], loaded: dict[str, Encoding]) -> Any:
-    """What an endpoint answers."""
-    return _naming_own(values, loaded, lambda: endpoint.answer(values, loaded))
+def answer(endpoint: Endpoint, values: dict[str, Any], loaded: dict[str, Encoding]) -> Any:
+    """The endpoint's answer to these values."""
+    return _blame_loaded(values, loaded, lambda: endpoint.answer(values, loaded))
 
 
 def is_large(endpoint: Endpoint, values: dict[str, Any], loaded: dict[str, Encoding]) -> bool:
-    """Whether an answer takes so long, or so much memory, that others must not wait for it."""
+    """Whether an answer takes so much time or memory that others must not wait for it."""
 
     def numbers() -> int:
-        wanted = asked(values, loaded)
-        kind = endpoint.kind and endpoint.kind(values, wanted)
-        return limits.numbers(kind, wanted.encodings, wanted.length) if kind else 0
+        request = parse(values, loaded)
+        kind = endpoint.kind and endpoint.kind(values, request)
+        return limits.count_numbers(kind, request.encodings, request.length) if kind else 0
 
-    return endpoint.kind is not None and _naming_own(values, loaded, numbers) > limits.LARGE
+    return endpoint.kind is not None and _blame_loaded(values, loaded, numbers) > limits.LARGE
 
 
-def _naming_own(
+def _blame_loaded(
     values: dict[str, Any], loaded: dict[str, Encoding], work: Callable[[], Any]
 ) -> Any:
-    """What `work` makes; where encodings of the reader's own fail at it, a sentence says so."""
+    """The result of `work`; an unexpected error of the user's own encodings names them."""
     try:
         return work()
     except Exception as error:
         own = [name for name in values.get("e") or () if name in loaded]
-        if isinstance(error, Refused) or not own:
+        if isinstance(error, RequestError) or not own:
             raise
-        raise Refused(
+        raise RequestError(
             "{names}, which you loaded, failed: {error}",
             "e",
             names=", ".join(own),
@@ -212,15 +219,15 @@ def _naming_own(
         ) from error
 
 
-class Made(NamedTuple):
-    """An answer, and how many bytes it holds; None where it is made as it is sent."""
+class SizedResponse(NamedTuple):
+    """A response, and how many bytes it holds; None where it is computed while it is sent."""
 
     response: Response
     size: int | None
 
 
-class Answer:
-    """An endpoint as an application: its crew makes the answer, and then it is sent."""
+class EndpointApp:
+    """An endpoint as an ASGI application: its workers compute the answer, then it is sent."""
 
     def __init__(
         self,
@@ -228,43 +235,43 @@ class Answer:
         crew: Crew,
         loaded: dict[str, Encoding],
         tokenizer: Tokenizer | None,
-        rooms: dict[str, Room],
+        budgets: dict[str, ByteBudget],
     ) -> None:
         self.endpoint, self.crew, self.loaded, self.tokenizer = endpoint, crew, loaded, tokenizer
-        self.rooms = rooms
+        self.budgets = budgets
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, in the order of coming where the answer is large."""
+        """Answer; large answers first reserve their memory, first come first served."""
         request, endpoint = Request(scope, receive), self.endpoint
-        values = read(endpoint, _query(request), request.path_params, self.tokenizer)
+        values = read_values(endpoint, _query(request), request.path_params, self.tokenizer)
         crew = endpoint.crew
         if crew == "usual" and endpoint.kind is not None:
-            large = await self.crew.usual.do(lambda: is_large(endpoint, values, self.loaded))
+            large = await self.crew.usual.run(lambda: is_large(endpoint, values, self.loaded))
             crew = "large" if large else crew
         workers: Workers = getattr(self.crew, crew)
 
-        room = self.rooms["pages" if crew == "pages" else "answers"]
-        with room.share() as share, suppress(ClientDisconnect):
+        budget = self.budgets["pages" if crew == "pages" else "answers"]
+        with budget.reservation() as reservation, suppress(ClientDisconnect):
 
-            async def make() -> Made:
-                if crew in ("large", "pages"):  # before it is made, as it is held from then on
-                    await share.reserve(sending.LARGEST)
-                return await workers.do(
-                    lambda: _response(endpoint, answered(endpoint, values, self.loaded))
+            async def respond() -> SizedResponse:
+                if crew in ("large", "pages"):  # before it is computed: from then on it is held
+                    await reservation.reserve(delivery.LARGEST)
+                return await workers.run(
+                    lambda: _response(endpoint, answer(endpoint, values, self.loaded))
                 )
 
-            made = await sending.unless_gone(receive, make())
-            share.resize(_held(made, share))
-            with suppress(TimeoutError):  # the server ends what was not sent to its end
-                async with asyncio.timeout(sending.SECONDS):
-                    await made.response(scope, receive, send)
+            sized = await delivery.run_unless_disconnected(receive, respond())
+            reservation.resize(_bytes_held(sized, reservation))
+            with suppress(TimeoutError):  # the server closes a connection that is not done
+                async with asyncio.timeout(delivery.SEND_SECONDS):
+                    await sized.response(scope, receive, send)
 
 
-def _held(made: Made, share: Share) -> int:
-    """Bytes that an answer takes while it is sent."""
-    if made.size is None:  # piece by piece, of a view that is held
-        return max(share.size, 8 * limits.LARGE)
-    return made.size if made.size > sending.PIECE else 0
+def _bytes_held(sized: SizedResponse, reservation: Reservation) -> int:
+    """Bytes that an answer holds while it is sent."""
+    if sized.size is None:  # chunk by chunk, from a view that is held
+        return max(reservation.size, 8 * limits.LARGE)
+    return sized.size if sized.size > delivery.CHUNK else 0
 
 
 def application(
@@ -274,22 +281,23 @@ def application(
     hosts: tuple[str, ...] = LOCAL,
     crew: Crew | None = None,
 ) -> Guard:
-    """The explorer, with encodings and a tokenizer that the command line has loaded."""
+    """The explorer, with the encodings and the tokenizer that the command line has loaded."""
     own = loaded or {}
-    crew = crew or crew_of()
+    crew = crew or make_crew()
 
-    rooms = {"answers": Room(sending.ROOM), "pages": Room(sending.PAGES)}
+    budgets = {"answers": ByteBudget(delivery.ANSWERS), "pages": ByteBudget(delivery.PAGES)}
 
     def route(endpoint: Endpoint) -> Route:
-        return Route(endpoint.path, Answer(endpoint, crew, own, tokenizer, rooms), methods=["GET"])
+        handler = EndpointApp(endpoint, crew, own, tokenizer, budgets)
+        return Route(endpoint.path, handler, methods=["GET"])
 
     async def config(request: Request) -> Response:
         body = await _body(request)
         lang = p.language(_query(request))
-        return await crew.usual.do(lambda: _json(answers.config(body, lang)))
+        return await crew.usual.run(lambda: _json(configs.describe_config(body, lang)))
 
     async def openapi(_: Request) -> Response:
-        return _json(described(ENDPOINTS))
+        return _json(describe_api(ENDPOINTS))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncGenerator[None]:
@@ -305,7 +313,11 @@ def application(
             Route("/", page, methods=["GET"]),
             Mount("/assets", StaticFiles(directory=STATIC / "assets", check_dir=False)),
         ],
-        exception_handlers={Refused: refused, HTTPException: not_there, Exception: failed},
+        exception_handlers={
+            RequestError: handle_request_error,
+            HTTPException: handle_http_error,
+            Exception: handle_failure,
+        },
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False
@@ -321,45 +333,46 @@ async def page(_: Request) -> Response:
 
 
 async def _body(request: Request) -> bytes:
-    told = request.headers.get("content-length", "")
-    expected = int(told[:12]) if told.isascii() and told.isdigit() else 0
+    header = request.headers.get("content-length", "")
+    expected = int(header[:12]) if header.isascii() and header.isdigit() else 0
     body = bytearray()
     try:
         async for part in request.stream():
             replies.check_config(max(expected, len(body) + len(part)))
             body += part
-    except ClientDisconnect as error:  # nobody hears it, and it is nothing for the log
-        raise Refused("a config must come whole; the connection ended", "config") from error
+    except ClientDisconnect as error:  # nobody reads this, and it need not be logged
+        raise RequestError("a config must come whole; the connection ended", "config") from error
     return bytes(body)
 
 
-def _response(endpoint: Endpoint, made: Any) -> Made:
-    if isinstance(made, exports.File):
-        headers = {"content-disposition": f'attachment; filename="{made.name}"'}
-        return _sent(made.data, made.media, headers)
+def _response(endpoint: Endpoint, data: Any) -> SizedResponse:
+    if isinstance(data, exports.File):
+        headers = {"content-disposition": f'attachment; filename="{data.name}"'}
+        return _data_response(data.data, data.media, headers)
     if endpoint.media == "application/json":
-        return _sent(replies.as_json(made), replies.JSON)
-    return _sent(made, endpoint.media)
+        return _data_response(replies.as_json(data), replies.JSON)
+    return _data_response(data, endpoint.media)
 
 
-def _sent(data: Any, media: str, headers: dict[str, str] | None = None) -> Made:
-    if isinstance(data, Iterator):  # each piece is made when the one before was taken
+def _data_response(data: Any, media: str, headers: dict[str, str] | None = None) -> SizedResponse:
+    if isinstance(data, Iterator):  # each piece is computed when the one before was sent
         pieces = cast(Iterator[bytes], data)
-        return Made(StreamingResponse(pieces, media_type=media, headers=headers), None)
+        return SizedResponse(StreamingResponse(pieces, media_type=media, headers=headers), None)
     whole = memoryview(data)
-    if len(whole) <= sending.PIECE:
-        return Made(Response(bytes(whole), media_type=media, headers=headers), len(whole))
+    if len(whole) <= delivery.CHUNK:
+        response = Response(bytes(whole), media_type=media, headers=headers)
+        return SizedResponse(response, len(whole))
 
-    async def pieces_of() -> AsyncGenerator[bytes]:  # a slow reader's are not all copied at once
-        for at in range(0, len(whole), sending.PIECE):
-            yield bytes(whole[at : at + sending.PIECE])
+    async def chunks() -> AsyncGenerator[bytes]:  # copied one by one, as a slow reader takes them
+        for at in range(0, len(whole), delivery.CHUNK):
+            yield bytes(whole[at : at + delivery.CHUNK])
 
-    told = {"content-length": str(len(whole))} | (headers or {})
-    return Made(StreamingResponse(pieces_of(), media_type=media, headers=told), len(whole))
+    sized = {"content-length": str(len(whole))} | (headers or {})
+    return SizedResponse(StreamingResponse(chunks(), media_type=media, headers=sized), len(whole))
 
 
 def _json(data: Any) -> Response:
-    return _sent(replies.as_json(data), replies.JSON).response
+    return _data_response(replies.as_json(data), replies.JSON).response
 
 
 def _error(message: str, argument: str | None, status: int) -> Response:
@@ -371,22 +384,22 @@ def _query(request: Request) -> dict[str, list[str]]:
     return {key: request.query_params.getlist(key) for key in request.query_params}
 
 
-async def refused(request: Request, error: Exception) -> Response:
-    """A sentence about what was asked, in the language of whoever asks."""
-    assert isinstance(error, Refused)
+async def handle_request_error(request: Request, error: Exception) -> Response:
+    """The refusal as a sentence in the language of the request."""
+    assert isinstance(error, RequestError)
     return _error(told(error, p.language(_query(request))), error.argument, error.status)
 
 
-async def not_there(request: Request, error: Exception) -> Response:
-    """An address or a method that there is not."""
+async def handle_http_error(request: Request, error: Exception) -> Response:
+    """An unknown address, or a method that it does not take."""
     assert isinstance(error, HTTPException)
     status, t = error.status_code, translator(p.language(_query(request)))
-    message = replies.not_there(t, status) if status in (404, 405) else str(error.detail)
-    made = _error(message, None, status)
-    made.headers.update(error.headers or {})
-    return made
+    message = replies.describe_status(t, status) if status in (404, 405) else str(error.detail)
+    response = _error(message, None, status)
+    response.headers.update(error.headers or {})
+    return response
 
 
-async def failed(request: Request, _: Exception) -> Response:
-    """Our own fault: said without its traceback, which goes to the log."""
+async def handle_failure(request: Request, _: Exception) -> Response:
+    """An error of ours, without its traceback, which is logged."""
     return _error(translator(p.language(_query(request)))(replies.FAILED), None, 500)

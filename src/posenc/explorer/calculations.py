@@ -1,6 +1,6 @@
-"""Worked calculations: of one number of an encoding, and of the whole of it."""
+"""Worked calculations of a single number and of a whole encoding."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -8,9 +8,9 @@ from posenc.core.mechanisms import Bias, Encoding, Rotary
 from posenc.explanation.cell import DualPrecisionParams, convention
 from posenc.explanation.cell import cell as worked
 from posenc.explorer import limits
-from posenc.explorer.answers import WRONG, check_head, check_view
-from posenc.explorer.asked import Asked, check_size
-from posenc.explorer.parameters import Refused
+from posenc.explorer.answers import LIBRARY_ERRORS, check_head, check_view
+from posenc.explorer.parameters import RequestError
+from posenc.explorer.requests import ViewRequest, check_size
 from posenc.i18n import Translate, translator
 from posenc.names.expressions import spelling
 from posenc.temperatures import Tempered
@@ -21,84 +21,95 @@ from posenc.views.kinds.maps import point
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 
-Drawn = tuple[Encoding, DualPrecisionParams]
+
+class Prepared(NamedTuple):
+    """An encoding as pictures show it, without temperatures, and its parameters."""
+
+    encoding: Encoding
+    params: DualPrecisionParams
 
 
-def drawn(asked: Asked) -> Drawn:
-    """The first encoding as pictures show it, without a temperature, and its parameters."""
-    encoding = limits.acting(asked.encodings[0])
+def prepare(request: ViewRequest) -> Prepared:
+    """The first encoding of a request at its length, with parameters drawn by its seed."""
+    encoding = limits.unwrap(request.encodings[0])
     try:
         if isinstance(encoding, Rotary) and not encoding.fits_any_length:
-            encoding = encoding.at(asked.length)
-        return encoding, DualPrecisionParams(encoding.init(np.random.default_rng(asked.seed)))
-    except WRONG as error:
-        raise Refused(error, "e") from error
+            encoding = encoding.at(request.length)
+        return Prepared(
+            encoding, DualPrecisionParams(encoding.init(np.random.default_rng(request.seed)))
+        )
+    except LIBRARY_ERRORS as error:
+        raise RequestError(error, "e") from error
 
 
-def cell(
-    asked: Asked,
+def explain_cell(
+    request: ViewRequest,
     place: int,
     other: int,
     beside: int = 0,
     *,
     view: str | None = None,
-    of: Drawn | None = None,
+    prepared: Prepared | None = None,
 ) -> dict[str, Any]:
     """The worked calculation of one number of the first encoding.
 
-    place, other  a position and a dimension or a key; in a view that has numbers of its own, such
-                  as similarity, the row and the column of its picture
-    beside        over a map, the column; `place` is then the row
-    view          the kind of view; of a rotation, some show the angle, not its cosine
-    of            the encoding and its parameters, drawn once for many cells
+    place     a position; in a picture, a row
+    other     a dimension or a key
+    beside    in a picture, the column
+    view      the kind of view that shows the number; one with numbers of its own, such as
+              similarity, has its row in `place` and its column in `other`, and some show the
+              angle of a rotation, not its cosine
+    prepared  what `prepare` returns, for callers that ask for many cells
     """
-    encoding, params = drawn(asked) if of is None else of
+    encoding, params = prepared or prepare(request)
     try:
         kind = None if view is None else KINDS[view]
         if kind is not None and kind.working is not None and encoding.axes in (None, 1):
-            told = _of_view(asked, kind, encoding, params.given, place, other)
+            answer = _explain_in_view(request, kind, encoding, params.given, place, other)
         else:
-            where = _where(encoding, place, other, beside)
+            position = _place_of(encoding, place, other, beside)
             angle = isinstance(encoding, Rotary) and kind is not None and kind.angles
-            told = worked(
-                encoding, *where, params, head=_head(asked), angle=angle, lang=asked.lang
+            answer = worked(
+                encoding, *position, params, head=_head(request), angle=angle, lang=request.lang
             ).to_json()
-    except WRONG as error:
-        raise Refused(error, "p") from error
-    t = translator(asked.lang)
-    told["steps"] += _temperatures(asked.encodings[0], t)
+    except LIBRARY_ERRORS as error:
+        raise RequestError(error, "p") from error
+    t = translator(request.lang)
+    answer["steps"] += _temperatures(request.encodings[0], t)
     first = {t("first position"): 0, "dtype": "float32"}
-    named = convention(limits.acting(asked.encodings[0])) | first
-    return told | {"convention": [{"name": name, "value": value} for name, value in named.items()]}
+    named = convention(limits.unwrap(request.encodings[0])) | first
+    return answer | {
+        "convention": [{"name": name, "value": value} for name, value in named.items()]
+    }
 
 
-def _head(asked: Asked) -> int:
-    """The head of the number; what has no heads has one."""
-    check_head(asked)
-    heads = int(getattr(limits.acting(asked.encodings[0]), "heads", None) or 1)
-    return 0 if asked.head is None or heads == 1 else asked.head
+def _head(request: ViewRequest) -> int:
+    """The head that the number belongs to; 0 where there is only one."""
+    check_head(request)
+    heads = limits.count_heads(request.encodings[0])
+    return 0 if request.head is None or heads == 1 else request.head
 
 
-def _of_view(
-    asked: Asked, kind: Kind, encoding: Encoding, params: Any, place: int, other: int
+def _explain_in_view(
+    request: ViewRequest, kind: Kind, encoding: Encoding, params: Any, place: int, other: int
 ) -> dict[str, Any]:
-    """A number that a view makes of an encoding: it is made in float64 only."""
+    """A number that a view computes from an encoding, in float64 only."""
     assert kind.working is not None
-    check_view(asked, kind.name)
-    tempered = kind.name == "attention"  # whose weights come after the temperature
-    subject = Subject(asked.encodings[0] if tempered else encoding, params)
-    labels = asked.labels
+    check_view(request, kind.name)
+    tempered = kind.name == "attention"  # its weights come after the temperature
+    subject = Subject(request.encodings[0] if tempered else encoding, params)
+    labels = request.labels
     words = None if labels is None else tuple(labels)
     scene = Scene(
-        (subject,), translator(asked.lang), words, asked.length if words is None else None,
-        None, asked.seed, head=asked.head, causal=asked.causal,
+        (subject,), translator(request.lang), words, request.length if words is None else None,
+        None, request.seed, head=request.head, causal=request.causal,
     )  # fmt: skip
-    told = kind.working(scene, place, other).to_json()
-    return told | {"value": told["truth"], "truth": None, "ulps": None}
+    answer = kind.working(scene, place, other).to_json()
+    return answer | {"value": answer["truth"], "truth": None, "ulps": None}
 
 
 def _temperatures(encoding: Encoding, t: Translate) -> list[dict[str, Any]]:
-    """What is done to the logits afterwards, the inner temperature first."""
+    """Steps about what happens to the logits afterwards, the inner temperature first."""
     if not isinstance(encoding, Tempered):
         return []
     words = t(
@@ -115,12 +126,12 @@ def _step(name: str, words: str) -> dict[str, Any]:
     return Step(name, words).to_json()
 
 
-def _where(encoding: Encoding, place: int, other: int, beside: int) -> tuple[Any, Any]:
-    """What `worked.cell` takes for the cell of a picture: positions are points in some of them."""
+def _place_of(encoding: Encoding, place: int, other: int, beside: int) -> tuple[Any, Any]:
+    """The position and dimension (or query and key) of a cell; on a grid, positions are points."""
     axes = encoding.axes
     if axes is None:
         return place, other
-    if isinstance(encoding, Bias):  # keys around a query in the middle of the map
+    if isinstance(encoding, Bias):  # keys around a query at the centre of the map
         middle = reach(encoding)
         return (middle,) * axes, (place, beside)
     if axes == 1:
@@ -128,16 +139,16 @@ def _where(encoding: Encoding, place: int, other: int, beside: int) -> tuple[Any
     return tuple(point(encoding, place, beside).tolist()), other
 
 
-def explanation(asked: Asked, position: int) -> dict[str, Any]:
-    """The whole worked calculation of the first encoding."""
+def explain_encoding(request: ViewRequest, position: int) -> dict[str, Any]:
+    """The worked calculation of the whole first encoding."""
     from posenc.explanation import explain
 
-    encoding, labels = asked.encodings[0], asked.labels
-    shown = min(asked.length, limits.EXPLAINED)
+    encoding, labels = request.encodings[0], request.labels
+    shown = min(request.length, limits.EXPLAINED)
     tokens = labels[:shown] if labels else None
     dim = limits.width(encoding)
-    if dim > limits.EXPLAINED and not isinstance(encoding, Rotary):  # which has no matrices
-        raise Refused(
+    if dim > limits.EXPLAINED and not isinstance(encoding, Rotary):  # which shows no matrices
+        raise RequestError(
             "dim of a worked calculation must be at most {most}; got {dim}",
             "e",
             413,
@@ -151,16 +162,16 @@ def explanation(asked: Asked, position: int) -> dict[str, Any]:
             position=position,
             tokens=tokens,
             length=None if tokens else shown,
-            lang=asked.lang,
-            seed=asked.seed,
+            lang=request.lang,
+            seed=request.seed,
         ).to_json()
-    except WRONG as error:
-        raise Refused(error, "p") from error
-    if shown < asked.length:
-        t = translator(asked.lang)
+    except LIBRARY_ERRORS as error:
+        raise RequestError(error, "p") from error
+    if shown < request.length:
+        t = translator(request.lang)
         words = t(
             "Only the first {shown:,} of {count:,} positions are worked out here.",
-            count=asked.length,
+            count=request.length,
             shown=shown,
         )
         explained["steps"].insert(0, _step("first", words))

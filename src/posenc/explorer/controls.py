@@ -1,4 +1,4 @@
-"""An encoding as the page offers it: the call that makes it, and its parameters as controls."""
+"""An encoding as controls of the page: the call that makes it, and its arguments as fields."""
 
 import typing
 from functools import cache
@@ -7,8 +7,8 @@ from typing import Any
 
 from posenc.core.mechanisms import Encoding
 from posenc.explorer import limits
-from posenc.explorer.answers import WRONG
-from posenc.explorer.parameters import Refused
+from posenc.explorer.answers import LIBRARY_ERRORS
+from posenc.explorer.parameters import RequestError
 from posenc.i18n import later
 from posenc.i18n.arguments import argument_help
 from posenc.names.expressions import Call, called, class_call, presets, spelling
@@ -18,20 +18,20 @@ from posenc.temperatures import Llama4Temperature, LogN, MinistralTemperature, S
 
 EVEN = ("dim", "rotary_dim", "buckets", "features")
 STEPS = (2, 4, 6, 8)
-"""Steps of dim: each axis has channels in pairs."""
+"""Steps of dim that are tried: each axis needs channels in pairs."""
 MIDDLES = {"factor": 4.0, "share": 0.25}
-"""Where the slider of a number stands that has no default: it goes a hundred times either way."""
+"""The middle of the slider of a number without a default: it spans a factor of 100 either way."""
 
 
 _hints = cache(typing.get_type_hints)
 
 
 @cache
-def parts() -> dict[type, list[dict[str, str]]]:
-    """What a parameter that is a call of its own can be, in typical size."""
-    made = [getattr(make(64), "scaling", None) for make in VARIANTS.values()]
+def part_choices() -> dict[type, list[dict[str, str]]]:
+    """The choices for an argument that is itself a call, such as a scaling, in typical size."""
+    scalings = [getattr(make(64), "scaling", None) for make in VARIANTS.values()]
     values: dict[type, list[Any]] = {
-        Scaling: [each for each in made if each is not None],
+        Scaling: [each for each in scalings if each is not None],
         Temperature: [Llama4Temperature(), MinistralTemperature(8192), LogN(512), SSMax()],
     }
     return {
@@ -40,58 +40,58 @@ def parts() -> dict[type, list[dict[str, str]]]:
     }
 
 
-def read(expression: str) -> Call:
+def parse(expression: str) -> Call:
     """The call that an expression is."""
     try:
         return called(expression)
-    except WRONG as error:
-        raise Refused(error, "e") from error
+    except LIBRARY_ERRORS as error:
+        raise RequestError(error, "e") from error
 
 
-def make(call: Call, argument: str = "e") -> Any:
-    """What a call makes; what is too large or wrong is refused."""
+def evaluate(call: Call, argument: str = "e") -> Any:
+    """The value of a call; one that is too large or invalid is refused."""
     try:
         return call.make(limits.check_arguments)
     except RecursionError as error:
-        raise Refused("expression must not be nested so deeply", argument) from error
-    except WRONG as error:
-        raise Refused(error, argument) from error
+        raise RequestError("expression must not be nested so deeply", argument) from error
+    except LIBRARY_ERRORS as error:
+        raise RequestError(error, argument) from error
 
 
-def encoding(call: Call) -> Encoding:
-    """The encoding that a call makes; a scaling or a temperature alone is refused."""
+def evaluate_encoding(call: Call) -> Encoding:
+    """The encoding that a call makes; a bare scaling or temperature is refused."""
     try:
-        return encoding_value(make(call))
+        return encoding_value(evaluate(call))
     except TypeError as error:
-        raise Refused(error, "e") from error
+        raise RequestError(error, "e") from error
 
 
 def fields(call: Call) -> list[dict[str, Any]]:
-    """The parameters of a call that a page can offer as controls, with their present values.
+    """The arguments of a call that the page can offer as controls, with their present values.
 
     `help` says in English what each does; the page, which has all messages, translates it.
     """
-    told = _rows(call)
-    for row in told:
+    rows = _rows(call)
+    for row in rows:
         if row["name"] == "dim" and type(row["value"]) is int:
-            row["step"] = row["least"] = _step(call, row["value"])
-    return told
+            row["step"] = row["least"] = _smallest_step(call, row["value"])
+    return rows
 
 
 def _rows(call: Call) -> list[dict[str, Any]]:
     hints = _hints(call.function)
-    told: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for name, parameter in call.parameters.items():
         default = None if parameter.default is parameter.empty else parameter.default
         hint, now = hints.get(name), call.arguments.get(name, default)
-        row = _typed(name, hint, now, default)
+        row = _control(name, hint, now, default)
         if row:
             about = {"optional": _optional(hint), "help": argument_help(call.kind, name)}
-            told.append({"name": name, "value": now} | about | row)
-    return told
+            rows.append({"name": name, "value": now} | about | row)
+    return rows
 
 
-def _typed(name: str, hint: Any, now: Any, default: Any) -> dict[str, Any] | None:
+def _control(name: str, hint: Any, now: Any, default: Any) -> dict[str, Any] | None:
     kind = _without_none(hint)
     if typing.get_origin(kind) is typing.Literal:
         return {"type": "choice", "choices": list(typing.get_args(kind))}
@@ -101,7 +101,7 @@ def _typed(name: str, hint: Any, now: Any, default: Any) -> dict[str, Any] | Non
         return {"type": "bool"}
     if kind in (int, float):
         return _number(name, kind, default)
-    return _part(kind, now) if isinstance(now, Call) or kind in parts() else None
+    return _part(kind, now) if isinstance(now, Call) or kind in part_choices() else None
 
 
 def _number(name: str, kind: type, default: Any) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def _number(name: str, kind: type, default: Any) -> dict[str, Any]:
 
 
 def _part(kind: Any, now: Any) -> dict[str, Any]:
-    choices = [*parts().get(kind, [])]
+    choices = [*part_choices().get(kind, [])]
     if not isinstance(now, Call):
         return {"type": "part", "choices": choices, "value": None, "maker": "", "fields": []}
     if choices and now.maker not in [row["name"] for row in choices]:
@@ -134,47 +134,48 @@ def _without_none(hint: Any) -> Any:
     return next((each for each in typing.get_args(hint) if each is not NoneType), None)
 
 
-def _step(call: Call, dim: int) -> int:
-    """How far dim moves at least: two channels, or as many as a pair for each axis has."""
+def _smallest_step(call: Call, dim: int) -> int:
+    """The smallest valid step of dim: two channels, or a pair for each axis."""
     for step in STEPS:
         other = dim + step if dim + step <= limits.SIZES["dim"] else dim - step
-        if _can_be(_follow(call.given(dim=other), call, "dim")):
+        if _is_valid(_follow(call.given(dim=other), call, "dim")):
             return step
     return STEPS[0]
 
 
-def changed(call: Call, name: str, text: str) -> tuple[Call, Any]:
-    """The call with one argument changed, and what it makes.
+def change_argument(call: Call, name: str, text: str) -> tuple[Call, Any]:
+    """The call with one argument changed, and its value.
 
-    scaling.factor is an argument of its argument.
+    name  of the argument; scaling.factor is an argument of the argument scaling
+    text  its new value as typed
     """
     outer, _, inner = name.partition(".")
     rows = {row["name"]: row for row in _rows(call)}
     part = call.arguments.get(outer)
     if outer not in rows or (inner and not isinstance(part, Call)):
-        raise Refused("{name!r} is no field of {kind}", "e", name=name[:80], kind=call.maker)
+        raise RequestError("{name!r} is no field of {kind}", "e", name=name[:80], kind=call.maker)
     if inner:
-        value: Any = _inner(typing.cast(Call, part), outer, inner, text)
+        value: Any = _change_inner(typing.cast(Call, part), outer, inner, text)
     else:
         hint = _hints(call.function)[name]
-        value = _value(rows[name], text, hint)
+        value = _parse_value(rows[name], text, hint)
     other = _follow(call.given(**{outer: value}), call, outer)
-    return other, make(other, name)
+    return other, evaluate(other, name)
 
 
-def _inner(part: Call, outer: str, inner: str, text: str) -> Call:
+def _change_inner(part: Call, outer: str, inner: str, text: str) -> Call:
     try:
-        return changed(part, inner, text)[0]
-    except Refused as error:
-        raise Refused(error, f"{outer}.{error.argument}", error.status) from error
+        return change_argument(part, inner, text)[0]
+    except RequestError as error:
+        raise RequestError(error, f"{outer}.{error.argument}", error.status) from error
 
 
-def _value(row: dict[str, Any], text: str, hint: Any) -> Any:
+def _parse_value(row: dict[str, Any], text: str, hint: Any) -> Any:
     name, kind, text = row["name"], row["type"], text.strip()
     if row["optional"] and not text:
         return None
     if kind == "bool":
-        return _flag(name, text)
+        return _parse_flag(name, text)
     if kind == "choice":
         return text
     try:
@@ -185,21 +186,21 @@ def _value(row: dict[str, Any], text: str, hint: Any) -> Any:
             return tuple(number(each) for each in text.strip("()[], ").split(","))
         return int(text) if kind == "int" else float(text)
     except TypeError as error:
-        raise Refused(
+        raise RequestError(
             "{name} must be an expression; got {value!r}", name, name=name, value=text[:80]
         ) from error
     except (ValueError, OverflowError) as error:
         if kind == "part":
-            raise Refused(error, name) from error
+            raise RequestError(error, name) from error
         template = later("{name} must be a number; got {value!r}")
         if kind == "numbers":
             template = later("{name} must be numbers with commas between; got {value!r}")
-        raise Refused(template, name, name=name, value=text[:80]) from error
+        raise RequestError(template, name, name=name, value=text[:80]) from error
 
 
-def _flag(name: str, text: str) -> bool:
+def _parse_flag(name: str, text: str) -> bool:
     if text not in ("true", "false"):
-        raise Refused(
+        raise RequestError(
             "{name} must be one of {choices}; got {value!r}",
             name,
             name=name,
@@ -210,10 +211,10 @@ def _flag(name: str, text: str) -> bool:
 
 
 def _follow(call: Call, before: Call, name: str) -> Call:
-    """The call with what goes along with the argument that was changed.
+    """The call with the arguments adapted that depend on the one that was changed.
 
-    Pairs that are shared out are so in the same proportions; of another number of axes, there are
-    others to be put in order, and dim is a multiple of what they need.
+    Pairs stay shared out in the same proportions. With another number of axes their order and
+    shares are the default, and dim becomes a multiple of what they need.
     """
     given = call.arguments
     if name in ("dim", "rotary_dim"):
@@ -221,12 +222,12 @@ def _follow(call: Call, before: Call, name: str) -> Call:
             old = given.get(shares)
             if old and sum(old) == _pairs(before):
                 call = call.given(**{shares: shared(_pairs(call), old)})
-    elif name == "interleaved" and not _can_be(call):  # too much of one to take turns
+    elif name == "interleaved" and not _is_valid(call):  # one section is too long to take turns
         call = call.given(sections=shared(_pairs(call), (1,) * len(given["sections"])))
     elif name == "axes" and type(axes := given["axes"]) is int and axes > 0:
         kept = {key: value for key, value in given.items() if key not in ("order", "shares")}
         call = Call(call.kind, call.preset, kept)
-        if not _can_be(call):
+        if not _is_valid(call):
             call = call.given(dim=-(-given["dim"] // (2 * axes)) * 2 * axes)
     return call
 
@@ -235,16 +236,16 @@ def _pairs(call: Call) -> int:
     return (call.arguments.get("rotary_dim") or call.arguments["dim"]) // 2
 
 
-def _can_be(call: Call) -> bool:
+def _is_valid(call: Call) -> bool:
     try:
         call.make(limits.check_arguments)
-    except WRONG:
+    except LIBRARY_ERRORS:
         return False
     return True
 
 
-def ways(call: Call) -> list[str]:
-    """The class, unless it takes what nobody would type, and its presets."""
+def makers(call: Call) -> list[str]:
+    """The names of what can make this encoding: its class, if a user can call it, and presets."""
     plain = Call(call.kind, None, {})
     required = [name for name, each in plain.parameters.items() if each.default is each.empty]
     simple = not call.preset or all(name in TYPICAL for name in required)
@@ -252,14 +253,14 @@ def ways(call: Call) -> list[str]:
     return [plain.maker, *named] if simple else named
 
 
-def remade(call: Call, value: Encoding, maker: str) -> tuple[Call, Encoding]:
-    """The encoding made in another way: as its class the same, as a preset with what both take."""
-    if maker not in ways(call):
-        raise Refused(
+def rebuild(call: Call, value: Encoding, maker: str) -> tuple[Call, Encoding]:
+    """The encoding made by another of its makers: the class, or a preset with shared arguments."""
+    if maker not in makers(call):
+        raise RequestError(
             "{name} must be one of {choices}; got {value!r}",
             "as",
             name="as",
-            choices=", ".join(ways(call)),
+            choices=", ".join(makers(call)),
             value=maker[:80],
         )
     preset = maker.partition(".")[2]
@@ -275,7 +276,7 @@ def remade(call: Call, value: Encoding, maker: str) -> tuple[Call, Encoding]:
     rounded = needed | ({"dim": max(4, dim // 4 * 4)} if "dim" in needed else {})
     for arguments in (needed | same, needed, rounded):
         try:
-            return other.given(**arguments), make(other.given(**arguments), "as")
-        except Refused as error:
+            return other.given(**arguments), evaluate(other.given(**arguments), "as")
+        except RequestError as error:
             wrong = error
     raise wrong

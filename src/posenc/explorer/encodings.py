@@ -1,4 +1,4 @@
-"""What there is to choose from, and what the page must know of an encoding to show it."""
+"""The catalogue of encodings, and the facts about one that the page needs to show it."""
 
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 from posenc.core.mechanisms import Additive, Bias, Encoding, Rotary, Scores
 from posenc.encodings import catalogue
 from posenc.explorer import controls, limits
-from posenc.explorer.answers import number_of_channels
-from posenc.explorer.parameters import Refused
+from posenc.explorer.answers import count_channels
+from posenc.explorer.parameters import RequestError
 from posenc.i18n import translator
 from posenc.names.expressions import Call, called, spelling
 from posenc.names.resolve import VARIANTS, example, found, spelled
@@ -20,8 +20,10 @@ from posenc.views.kinds.maps import SIDE
 MECHANISMS = {"additive": Additive, "rotary": Rotary, "bias": Bias, "scores": Scores}
 
 
-def encodings(lang: str, loaded: dict[str, Encoding], *, tokenizer: bool = False) -> dict[str, Any]:
-    """Every encoding with its parameters, by where it acts; and the views that suit each."""
+def list_encodings(
+    lang: str, loaded: dict[str, Encoding], *, tokenizer: bool = False
+) -> dict[str, Any]:
+    """Every encoding with its parameters and views, by where it acts; and the limits."""
     t = translator(lang)
     titles = {
         "additive": t("added to the embeddings"),
@@ -29,8 +31,8 @@ def encodings(lang: str, loaded: dict[str, Encoding], *, tokenizer: bool = False
         "bias": t("added to the logits"),
         "scores": t("makes the logits"),
     }
-    listed = [row for row in _listed() if row["name"] not in loaded]
-    listed += [told(name, loaded) | {"title": name} for name in loaded]
+    listed = [row for row in _builtin() if row["name"] not in loaded]
+    listed += [describe_encoding(name, loaded) | {"title": name} for name in loaded]
     return {
         "groups": [
             {
@@ -51,35 +53,40 @@ def encodings(lang: str, loaded: dict[str, Encoding], *, tokenizer: bool = False
 
 
 @cache
-def _listed() -> tuple[dict[str, Any], ...]:
+def _builtin() -> tuple[dict[str, Any], ...]:
     examples = {name: (kind.__name__, example(kind)) for name, kind in catalogue().items()}
     examples |= {name: (name, make(64)) for name, make in VARIANTS.items()}
     return tuple(
-        told(spelling(value), {}) | {"name": name, "title": title}
+        describe_encoding(spelling(value), {}) | {"name": name, "title": title}
         for name, (title, value) in examples.items()
     )
 
 
-def told(
+def describe_encoding(
     expression: str,
     loaded: dict[str, Encoding],
     changes: dict[str, str] | None = None,
     maker: str | None = None,
 ) -> dict[str, Any]:
-    """What the page must know of an encoding, some of its arguments changed, or made otherwise."""
+    """The facts about an encoding that the page needs.
+
+    changes  arguments to change first, as typed, by name
+    maker    a preset or class to make it with first
+    """
     if expression in loaded:
         if changes or maker is not None:
-            raise Refused("{name!r} was loaded and cannot be changed", "e", name=expression)
+            raise RequestError("{name!r} was loaded and cannot be changed", "e", name=expression)
         own = {"expression": expression, "name": expression, "maker": expression, "makers": []}
-        return own | {"fields": [], "loaded": True} | _seen(loaded[expression])
-    call = controls.read(expression)
-    value = controls.encoding(call)
+        return own | {"fields": [], "loaded": True} | _facts(loaded[expression])
+    call = controls.parse(expression)
+    value = controls.evaluate_encoding(call)
     if maker is not None:
-        call, value = controls.remade(call, value, maker)
+        call, value = controls.rebuild(call, value, maker)
     for name, text in (changes or {}).items():
-        call, value = controls.changed(call, name, text)
-    made = {"maker": call.maker, "makers": controls.ways(call), "fields": controls.fields(call)}
-    return {"expression": str(call), "name": name_of(call), "loaded": False} | made | _seen(value)
+        call, value = controls.change_argument(call, name, text)
+    fields = {"maker": call.maker, "makers": controls.makers(call), "fields": controls.fields(call)}
+    named = {"expression": str(call), "name": catalogue_name(call), "loaded": False}
+    return named | fields | _facts(value)
 
 
 def page_query(
@@ -89,9 +96,10 @@ def page_query(
     text: str | None = None,
     lang: str | None = None,
 ) -> str:
-    """The query of the page that shows these encodings: values, names, expressions or configs.
+    """The query string of the page that shows these encodings.
 
-    What no expression makes is put into `own`, by the name that the page has for it.
+    given  encodings, names, expressions or configs
+    own    receives, by its name on the page, each encoding that no expression makes
 
     >>> page_query(["rope", "ALiBi(4)"], {}, text="dog bites man")
     '?v=1&e=RoPE%2864%29&e=ALiBi%284%29&text=dog+bites+man'
@@ -104,12 +112,12 @@ def page_query(
 
 
 def _page_names(given: Encoding | str, own: dict[str, Encoding]) -> Iterator[str]:
-    """What the page calls each encoding: its expression, or the name of one of your own."""
+    """The name of each encoding on the page: its expression, or that of a user's own."""
     if isinstance(given, str) and given in own:
         yield given
         return
     for name, value in ({"": given} if isinstance(given, Encoding) else found(given)).items():
-        # what was typed as an expression stays as it was typed
+        # an expression stays as it was typed
         text = name if name == given and "(" in name else spelling(value)
         try:
             known = spelled(text) == value
@@ -120,20 +128,20 @@ def _page_names(given: Encoding | str, own: dict[str, Encoding]) -> Iterator[str
         yield text
 
 
-def _seen(value: Encoding) -> dict[str, Any]:
-    acting = limits.acting(value)  # what pictures show, where a temperature is put upon it
-    columns = number_of_channels(acting)
+def _facts(value: Encoding) -> dict[str, Any]:
+    acting = limits.unwrap(value)  # what pictures show
+    columns = count_channels(acting)
     pairs = isinstance(acting, Rotary)
-    unturned = int(getattr(acting, "dim", 0)) - 2 * columns
+    passed = int(getattr(acting, "dim", 0)) - 2 * columns
     trailing = pairs and getattr(acting, "rotated", "leading") == "trailing"
     neighbours = pairs and getattr(acting, "pairing", "interleaved") == "interleaved"
     return {
         "acts": next(acts for acts, kind in MECHANISMS.items() if isinstance(acting, kind)),
         "views": kinds_for(value),
         "columns": columns or None,
-        "first": unturned if trailing else 0,  # the channel of the first column
-        "stride": 2 if neighbours else 1,  # and how far it is to that of the next
-        "heads": int(getattr(acting, "heads", None) or 1),
+        "first": passed if trailing else 0,  # channel of the first column
+        "stride": 2 if neighbours else 1,  # distance to the channel of the next column
+        "heads": limits.count_heads(acting),
         "side": _side(acting),
         "costly": limits.is_costly(value),
         "causal_only": value.causal_only,
@@ -141,28 +149,31 @@ def _seen(value: Encoding) -> dict[str, Any]:
 
 
 def _side(value: Encoding) -> int | None:
-    """Rows and columns of the maps of what has positions in a picture."""
+    """Rows and columns of its maps, where positions are places in a picture."""
     if (value.axes or 1) == 1:
         return None
     return 2 * reach(value) + 1 if isinstance(value, Bias) else SIDE
 
 
-def name_of(call: Call) -> str | None:
-    """The name in the list that is nearest: that of a variant of RoPE, else of the class.
+def catalogue_name(call: Call) -> str | None:
+    """The nearest name in the catalogue: that of a variant of RoPE, else of the class.
 
-    >>> name_of(called("RoPE(8, scaling=YaRN(2.0, 64))")), name_of(called("RoPE(8)"))
+    >>> yarn, rope = called("RoPE(8, scaling=YaRN(2.0, 64))"), called("RoPE(8)")
+    >>> catalogue_name(yarn), catalogue_name(rope)
     ('yarn', 'rope')
     """
     names = _names()
-    return names.get(_sort(call)) or names.get(call.kind)
+    return names.get(_variant_key(call)) or names.get(call.kind)
 
 
-@cache  # to look through all installed packages takes longer than the rest of what is told
+@cache  # searching all installed packages takes longer than everything else here
 def _names() -> dict[Any, str]:
     classes: dict[Any, str] = {kind: name for name, kind in catalogue().items()}
-    return classes | {_sort(called(spelling(make(64)))): name for name, make in VARIANTS.items()}
+    return classes | {
+        _variant_key(called(spelling(make(64)))): name for name, make in VARIANTS.items()
+    }
 
 
-def _sort(call: Call) -> tuple[str, str]:
+def _variant_key(call: Call) -> tuple[str, str]:
     scaling = None if call.preset else call.arguments.get("scaling")
     return call.maker, scaling.maker if isinstance(scaling, Call) else ""

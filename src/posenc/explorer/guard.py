@@ -1,4 +1,4 @@
-"""Who may ask, and what every answer carries: hosts, origins, the content security policy."""
+"""Access control: allowed hosts and origins, and the security headers of every response."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -24,21 +24,21 @@ HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
 )
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
-WATCHED = (b"host", b"origin", b"sec-fetch-site")
+CHECKED_HEADERS = (b"host", b"origin", b"sec-fetch-site")
 
 
 class Guard:
-    """Refuses foreign hosts and origins (a page elsewhere cannot ask in our name).
+    """ASGI middleware that refuses foreign hosts and origins, so no other site can use the server.
 
-    A host is foreign if it is neither one of `hosts` nor the very address that was connected to: a
-    name that someone else lets point here (DNS rebinding) is neither.
+    A host is foreign if it is neither one of `hosts` nor the address that was connected to: with
+    DNS rebinding, a name that an attacker points here is neither.
     """
 
     def __init__(self, app: App, *, hosts: tuple[str, ...] = LOCAL) -> None:
         self.app, self.hosts = app, tuple(host.lower() for host in hosts)
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        """Answer, or refuse."""
+        """Pass the request on, or refuse it."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -46,14 +46,14 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
 
-        async def carrying(message: MutableMapping[str, Any]) -> None:
+        async def send_with_headers(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", []), *HEADERS]
             await send(message)
 
         refusal = self._refusal(scope)
         if refusal is None:
-            await self.app(scope, receive, carrying)
+            await self.app(scope, receive, send_with_headers)
             return
         query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
         body = replies.error(told(refusal, language(query)))
@@ -61,47 +61,47 @@ class Guard:
             (b"content-type", b"application/json"),
             (b"content-length", str(len(body)).encode()),
         ]
-        await carrying({"type": "http.response.start", "status": 403, "headers": headers})
+        await send_with_headers({"type": "http.response.start", "status": 403, "headers": headers})
         body = b"" if scope["method"] == "HEAD" else body
         await send({"type": "http.response.body", "body": body})
 
     def _refusal(self, scope: Scope) -> Phrase | None:
-        found: dict[bytes, str] = {}
+        headers: dict[bytes, str] = {}
         for name, value in scope["headers"]:
-            if name in WATCHED:
-                if name in found:
+            if name in CHECKED_HEADERS:
+                if name in headers:
                     return phrase("the header {name} must be given once", name=name.decode())
-                found[name] = value.decode("latin-1")
-        host = found.get(b"host", "")
-        if not self._ours(_name(host), scope):
+                headers[name] = value.decode("latin-1")
+        host = headers.get(b"host", "")
+        if not self._is_allowed(_host_name(host), scope):
             return phrase(
                 "the explorer answers to {hosts}; got host {host!r}",
                 hosts=", ".join(self.hosts),
                 host=host[:80],
             )
-        origin = found.get(b"origin")
+        origin = headers.get(b"origin")
         if origin is not None and origin.lower() != f"{scope['scheme']}://{host}".lower():
             return phrase(
                 "the explorer answers its own page only; got origin {origin!r}", origin=origin[:80]
             )
-        elsewhere = found.get(b"sec-fetch-site", "none").lower() in ("cross-site", "same-site")
-        if elsewhere and scope["path"] != "/":  # a link to the page may stand anywhere
+        elsewhere = headers.get(b"sec-fetch-site", "none").lower() in ("cross-site", "same-site")
+        if elsewhere and scope["path"] != "/":  # any site may link to the page
             return phrase("the explorer answers its own page only; another one asked")
         return None
 
-    def _ours(self, name: str | None, scope: Scope) -> bool:
+    def _is_allowed(self, name: str | None, scope: Scope) -> bool:
         address = (scope.get("server") or ("",))[0]
         address = f"[{address}]" if ":" in address else address
         return bool(name) and (name in self.hosts or name == address)
 
 
-def _name(host: str) -> str | None:
-    """The host without its port, in small letters; None if the port is none.
+def _host_name(host: str) -> str | None:
+    """The host without its port, in lower case; None if the port is invalid.
 
-    >>> _name("LocalHost:8765"), _name("[::1]:80"), _name("localhost"), _name("localhost:8765x")
-    ('localhost', '[::1]', 'localhost', None)
+    >>> _host_name("LocalHost:8765"), _host_name("[::1]:80"), _host_name("localhost:8765x")
+    ('localhost', '[::1]', None)
     """
     name, bracket, rest = host.rpartition("]") if host.startswith("[") else ("", "", host)
-    begin, colon, port = rest.partition(":")
-    good = port.isascii() and port.isdigit() and int(port[:6]) < 65_536 and len(port) < 6
-    return (name + bracket + begin).lower() if good or not colon else None
+    start, colon, port = rest.partition(":")
+    valid = port.isascii() and port.isdigit() and int(port[:6]) < 65_536 and len(port) < 6
+    return (name + bracket + start).lower() if valid or not colon else None

@@ -1,4 +1,4 @@
-"""What the explorer accepts at most. Each is checked before memory or time is spent on it."""
+"""Limits of the explorer, each checked before memory or time is spent."""
 
 from collections.abc import Iterable
 from functools import reduce
@@ -12,15 +12,15 @@ from posenc.temperatures import Tempered
 TEXT = 2_000
 POSITIONS = 8_192
 CELLS = 2**22
-"""Of the images of a view, and of an encoding's parameters."""
+"""Numbers in the images of a view, or in an encoding's parameters."""
 TABLE = 2**20
-"""Cells of a table of text, each of which is a line: a spreadsheet has so many."""
+"""Cells of a CSV table, a line each: as many as a spreadsheet has rows."""
 LARGE = 2**17
-"""Numbers from which on a view takes so long that others must not wait for it."""
+"""Numbers beyond which a view takes so long that others must not wait for it."""
 EXPLAINED = 512
-"""Positions and dimensions of a worked calculation, every number of which is written out."""
+"""Positions and dimensions of a worked calculation, which writes out every number."""
 MOST = {"attention": 2**24, "bias": 2**24}
-"""Numbers made on the way to a view, where those are more than its cells: a matrix of each head."""
+"""Numbers computed for a view, where they exceed its cells: a matrix for each head."""
 ENCODINGS = 4
 EXPRESSION = 2_000
 CONFIG = 256 * 1024
@@ -40,11 +40,11 @@ SIZES = {
     "axis_of_pair": 2_048,
     "frequencies": 2_048,
 }
-"""Largest values of sizes by the name of their field; of tuples, largest entries and lengths."""
+"""Largest value of each size, by the name of its field; of a tuple, its largest entry."""
 
 
 def check_arguments(kind: str, arguments: dict[str, Any]) -> None:
-    """Say which argument of an encoding is too large, before one is made of it."""
+    """Raise if an argument of an encoding is too large, before the encoding is made."""
     for name, value in arguments.items():
         most = SIZES.get(name)
         many = value if isinstance(value, tuple) else (value,)
@@ -65,7 +65,7 @@ def check_arguments(kind: str, arguments: dict[str, Any]) -> None:
                     most=most,
                     entry=entry,
                 )
-    sizes = parameters(kind, arguments)
+    sizes = largest_parameter(kind, arguments)
     if prod(sizes) > CELLS:
         raise said(
             ValueError,
@@ -73,14 +73,14 @@ def check_arguments(kind: str, arguments: dict[str, Any]) -> None:
             "got {sizes}",
             kind=kind,
             most=CELLS,
-            sizes=times(f"{size:,}" for size in sizes),
+            sizes=join_times(f"{size:,}" for size in sizes),
         )
 
 
-def parameters(kind: str, arguments: dict[str, Any]) -> tuple[int, ...]:
-    """The shape of the largest parameter of those encodings that can have a large one.
+def largest_parameter(kind: str, arguments: dict[str, Any]) -> tuple[int, ...]:
+    """The shape of the largest parameter, for encodings that can have a large one.
 
-    >>> parameters("Learned", {"length": 512, "dim": 64})
+    >>> largest_parameter("Learned", {"length": 512, "dim": 64})
     (512, 64)
     """
 
@@ -100,52 +100,57 @@ def parameters(kind: str, arguments: dict[str, Any]) -> tuple[int, ...]:
             return ()
 
 
-def acting(encoding: Encoding) -> Encoding:
-    """The encoding itself, where a temperature is put upon it."""
+def unwrap(encoding: Encoding) -> Encoding:
+    """The encoding inside temperatures."""
     while isinstance(encoding, Tempered):
         encoding = encoding.encoding
     return encoding
 
 
+def count_heads(encoding: Encoding) -> int:
+    """The heads of an encoding; one if it treats all heads alike."""
+    return int(getattr(unwrap(encoding), "heads", None) or 1)
+
+
 def width(encoding: Encoding) -> int:
     """Channels of a query or an embedding."""
-    dim = getattr(acting(encoding), "dim", None)
+    dim = getattr(unwrap(encoding), "dim", None)
     return dim if isinstance(dim, int) else 64
 
 
 CHECKED = 2**21
-"""Numbers of 4,096 positions up to which a page has an encoding checked unasked: 512 channels."""
+"""Numbers at 4,096 positions up to which a page checks an encoding unasked: 512 channels."""
 
 
 def is_costly(encoding: Encoding) -> bool:
-    """Whether checks of an encoding take so long that they should be asked for.
+    """Whether checking an encoding takes so long that a page should wait to be asked.
 
     >>> from posenc import ALiBi, Sinusoidal
     >>> is_costly(Sinusoidal(512)), is_costly(Sinusoidal(1024)), is_costly(ALiBi(64))
     (False, True, False)
     """
-    given = acting(encoding)
+    given = unwrap(encoding)
     wide = int(getattr(given, "dim", None) or 1) * int(getattr(given, "heads", None) or 1)
     reach = 2 * int(getattr(given, "reach", None) or 0) + 1
     projected = wide if isinstance(given, Scores) and wide > 64 else 1
     return 4_096 * max(wide * projected, reach) > CHECKED
 
 
-def taken(kind: str, encoding: Encoding, length: int) -> dict[str, int]:
-    """The sizes whose product a view of so many positions takes, by name."""
-    given = acting(encoding)
+def view_sizes(kind: str, encoding: Encoding, length: int) -> dict[str, int]:
+    """The sizes, by name, whose product is how many numbers a view of `length` positions takes."""
+    given = unwrap(encoding)
     sizes = {name: int(getattr(given, name, None) or 0) for name in ("heads", "features", "hidden")}
     dim, heads = width(encoding), max(1, sizes["heads"], sizes["hidden"])
     positions, again = {"positions": length}, {"positions again": length}
     flat = positions | {"dimensions": dim}
-    if (given.axes or 1) > 1:  # on a grid of its own size
+    if (given.axes or 1) > 1:  # on a grid whose size does not depend on the request
         return {}
     logits = {
         "heads": heads,
         "positions or dimensions": max(length, dim),
         "the same again": max(length, 2 * dim + sizes["features"]),
     }
-    rows = isinstance(encoding, Additive | Rotary)  # a temperature's are logits
+    rows = isinstance(encoding, Additive | Rotary)  # under a temperature: logits
     return {
         "similarity": positions | again,
         "products": positions | again,
@@ -158,23 +163,23 @@ def taken(kind: str, encoding: Encoding, length: int) -> dict[str, int]:
     }.get(kind, flat)
 
 
-def numbers(kind: str, encodings: Iterable[Encoding], length: int) -> int:
-    """About how many numbers a view of these takes, those on grids of their own size too.
+def count_numbers(kind: str, encodings: Iterable[Encoding], length: int) -> int:
+    """Approximately how many numbers a view of these encodings takes.
 
     >>> from posenc import ALiBi, Sinusoidal
-    >>> numbers("heatmap", [Sinusoidal(64)], 8), numbers("bias", [ALiBi(8)], 64)
+    >>> count_numbers("heatmap", [Sinusoidal(64)], 8), count_numbers("bias", [ALiBi(8)], 64)
     (512, 32768)
     """
 
-    def of(encoding: Encoding) -> int:
-        sizes = taken(kind, encoding, length)
+    def count(encoding: Encoding) -> int:
+        sizes = view_sizes(kind, encoding, length)
         return prod(sizes.values()) if sizes else width(encoding) * GRID
 
-    return sum(map(of, encodings))
+    return sum(map(count, encodings))
 
 
 GRID = 2**8
-"""Positions of a picture of what has several axes."""
+"""Positions in a picture of an encoding with several axes."""
 NAMES = (
     later("positions"),
     later("positions again"),
@@ -184,14 +189,14 @@ NAMES = (
     later("heads"),
     later("images"),
 )
-"""What `taken` calls sizes."""
+"""The names of sizes in `view_sizes`, which errors quote."""
 
 
-def times(parts: Iterable[Any]) -> Any:
-    """These with times between them."""
+def join_times(parts: Iterable[Any]) -> Any:
+    """The product of these as a phrase: a x b x c."""
     return reduce(lambda one, other: phrase("{one} x {other}", one=one, other=other), parts)
 
 
-def plus(parts: Iterable[Any]) -> Any:
-    """These with plus between them."""
+def join_plus(parts: Iterable[Any]) -> Any:
+    """The sum of these as a phrase: a + b + c."""
     return reduce(lambda one, other: phrase("{one} + {other}", one=one, other=other), parts)

@@ -1,17 +1,17 @@
-"""The description of the explorer's addresses, out of their declarations."""
+"""The OpenAPI description of the explorer, generated from the declarations of its endpoints."""
 
 import re
 from importlib.metadata import version
 from typing import Any
 
 from posenc.explorer.parameters import LANG
-from posenc.explorer.schemas import FORMS, named
+from posenc.explorer.schemas import SCHEMAS, ref
 
 REFUSALS = ("400", "403", "404", "413", "503")
 
 
-def described(endpoints: tuple[Any, ...]) -> dict[str, Any]:
-    """OpenAPI 3.1 of all endpoints, and of POST /api/v1/config."""
+def describe_api(endpoints: tuple[Any, ...]) -> dict[str, Any]:
+    """The OpenAPI 3.1 document of all endpoints and of POST /api/v1/config."""
     paths: dict[str, Any] = {each.path: {"get": _operation(each)} for each in endpoints}
     paths["/api/v1/config"] = {
         "post": {
@@ -28,7 +28,7 @@ def described(endpoints: tuple[Any, ...]) -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {"title": "posenc explorer", "version": version("posenc")},
         "paths": paths,
-        "components": {"schemas": FORMS},
+        "components": {"schemas": SCHEMAS},
     }
 
 
@@ -38,22 +38,22 @@ def _operation(endpoint: Any) -> dict[str, Any]:
             "name": name,
             "in": "path",
             "required": True,
-            "schema": named("ViewKind"),
+            "schema": ref("ViewKind"),
         }
         for name in re.findall(r"{(\w+)}", endpoint.path)
     ]
     return {
         "summary": endpoint.about,
         "parameters": in_path + [each.schema() for each in endpoint.parameters],
-        "responses": _responses(endpoint.media, endpoint.form),
+        "responses": _responses(endpoint.media, endpoint.schema),
     }
 
 
-def _responses(media: str, form: str | None) -> dict[str, Any]:
-    refusal = {"application/json": {"schema": named("Refusal")}}
+def _responses(media: str, schema: str | None) -> dict[str, Any]:
+    refusal = {"application/json": {"schema": ref("Refusal")}}
     refused = {"description": "refused", "content": refusal}
     answered = {
         "description": "answered",
-        "content": {media: {"schema": named(form)} if form else {}},
+        "content": {media: {"schema": ref(schema)} if schema else {}},
     }
     return {"200": answered} | dict.fromkeys(REFUSALS, refused)

@@ -1,4 +1,4 @@
-"""The built page, and arrays as it reads them."""
+"""The built page, and arrays in the form that it reads."""
 
 import io
 from pathlib import Path
@@ -15,7 +15,7 @@ MISSING = later(
 
 
 def npy(array: np.ndarray) -> memoryview:
-    """The array as the bytes of a .npy file; they may be many, and are not copied."""
+    """The array as the bytes of a .npy file, without a copy of them."""
     buffer = io.BytesIO()
     np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
     return buffer.getbuffer()

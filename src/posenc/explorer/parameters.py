@@ -1,4 +1,4 @@
-"""The parameters of the explorer's addresses: declared once, for reading and for OpenAPI."""
+"""Query parameters of the explorer's endpoints: declared once, for parsing and for OpenAPI."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,11 +8,11 @@ from posenc.explorer import limits
 from posenc.i18n import LANGUAGES, Phrase
 
 
-class Refused(Exception):  # noqa: N818 (a refusal is no error of ours)
-    """What was asked for is not accepted: a sentence, the argument, and the status.
+class RequestError(Exception):
+    """A request is refused: a message, the argument that it is about, and the HTTP status.
 
-    The sentence is a message with its values, or what an error of the library says; `told` says it
-    in the reader's language.
+    The message is a template with its values, or an error of the library; `posenc.i18n.told`
+    translates it.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class Refused(Exception):  # noqa: N818 (a refusal is no error of ours)
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter in the query: a whole number with bounds, one of some words, or text."""
+    """A query parameter: an integer with bounds, one of some choices, or text."""
 
     name: str
     about: str
@@ -43,23 +43,23 @@ class Parameter:
     example: Any = field(default=None, compare=False)
 
     def read(self, given: list[str]) -> Any:
-        """Its value, or the default where it is not given."""
+        """Its value, or the default if it is not given."""
         if not given:
             return self.default
         if self.repeated:
-            return tuple(self._one(value) for value in given)
+            return tuple(self._read_one(value) for value in given)
         if len(given) > 1:
-            raise Refused(
+            raise RequestError(
                 "{name} must be given once; got it {count} times",
                 self.name,
                 name=self.name,
                 count=len(given),
             )
-        return self._one(given[0])
+        return self._read_one(given[0])
 
-    def _one(self, value: str) -> Any:
+    def _read_one(self, value: str) -> Any:
         if len(value) > self.longest:
-            raise Refused(
+            raise RequestError(
                 "{name} must have at most {most:,} characters; got {count:,}",
                 self.name,
                 413,
@@ -68,28 +68,28 @@ class Parameter:
                 count=len(value),
             )
         if self.choices and value not in self.choices:
-            raise Refused(
+            raise RequestError(
                 "{name} must be one of {choices}; got {value!r}",
                 self.name,
                 name=self.name,
                 choices=", ".join(self.choices),
                 value=value[:80],
             )
-        return value if self.least is None else self._whole(value)
+        return value if self.least is None else self._read_integer(value)
 
-    def _whole(self, value: str) -> int:
+    def _read_integer(self, value: str) -> int:
         assert self.least is not None
         most = 2**24 if self.most is None else self.most
         digits = value.removeprefix("-")
         if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
-            raise Refused(
+            raise RequestError(
                 "{name} must be a whole number; got {value!r}",
                 self.name,
                 name=self.name,
                 value=value[:80],
             )
         if not self.least <= int(value) <= most:
-            raise Refused(
+            raise RequestError(
                 "{name} must be {least:,} .. {most:,}; got {value:,}",
                 self.name,
                 name=self.name,
@@ -121,18 +121,18 @@ class Parameter:
 
 
 def read(parameters: tuple[Parameter, ...], query: Mapping[str, list[str]]) -> dict[str, Any]:
-    """The values of all parameters; a wrong one is refused. What has another name is ignored."""
+    """The values of all parameters. An invalid one is refused, an unknown one ignored."""
     return {each.name: each.read(query.get(each.name, [])) for each in parameters}
 
 
 def language(query: Mapping[str, list[str]]) -> str:
-    """The language that an answer is to be in, be it a refusal: English if it is not known."""
+    """The language of the answer, also of an error: English if the one given is unknown."""
     lang = next(iter(query.get("lang", [])), "en")
     return lang if lang in LANGUAGES else "en"
 
 
-def changes(query: Mapping[str, list[str]]) -> dict[str, str]:
-    """What follows `set.`: fields of an encoding to be changed, each once."""
+def read_changes(query: Mapping[str, list[str]]) -> dict[str, str]:
+    """The fields of an encoding to change: VALUE by NAME for each set.NAME=VALUE."""
     return {
         name.removeprefix("set."): str(Parameter(name[:80], "").read(given))
         for name, given in query.items()
@@ -143,7 +143,7 @@ def changes(query: Mapping[str, list[str]]) -> dict[str, str]:
 TEXT = Parameter("text", "The sentence.", "", longest=limits.TEXT, example="我 爱 学习 AI")
 BY = Parameter(
     "by",
-    "How the sentence becomes tokens.",
+    "How the sentence is split into tokens.",
     "spaces",
     choices=("words", "spaces", "characters", "bytes", "bpe", "tokenizer"),
 )
@@ -154,25 +154,35 @@ ENCODINGS = Parameter(
     repeated=True,
     example=["RoPE(64, scaling=YaRN(4.0, 4096))"],
 )
-AS = Parameter("as", "Another way to make it: a preset of its class.", example="AxialRoPE.split")
-LENGTH = Parameter("n", "Positions, if not as many as tokens.", 0, least=0, most=limits.POSITIONS)
-SEED = Parameter("seed", "For parameters that are drawn.", 0, least=0)
-LANG = Parameter("lang", "The language of words.", "en", choices=LANGUAGES)
+AS = Parameter("as", "A preset of its class to make it with instead.", example="AxialRoPE.split")
+LENGTH = Parameter(
+    "n", "How many positions, if more than tokens.", 0, least=0, most=limits.POSITIONS
+)
+SEED = Parameter("seed", "Seed of randomly drawn parameters.", 0, least=0)
+LANG = Parameter("lang", "The language of messages.", "en", choices=LANGUAGES)
 POSITION = Parameter("p", "A position.", 0, least=0, most=2**24 - 64)
 DIMENSION = Parameter("d", "A dimension.", 0, least=0, most=limits.SIZES["dim"] - 1)
-COLUMN = Parameter("k", "A column, where positions are those of a picture.", 0, least=0, most=8_192)
+COLUMN = Parameter(
+    "k", "A column, where positions are places in a picture.", 0, least=0, most=8_192
+)
 HEAD = Parameter("h", "The head to look at, from 1.", None, least=1, most=limits.SIZES["heads"])
 CAUSAL = Parameter(
     "causal",
-    "Whether attention sees no keys ahead; as the encodings are meant if not given.",
+    "Whether attention masks the keys ahead; by default as the encodings are meant.",
     choices=("yes", "no"),
 )
-ACTIVE = Parameter("a", "Which of the encodings is chosen.", 0, least=0, most=limits.ENCODINGS - 1)
-HIDE = Parameter("hide", "Parts of the page that are hidden, with commas.", longest=120)
+ACTIVE = Parameter(
+    "a", "Which of the encodings is active, from 0.", 0, least=0, most=limits.ENCODINGS - 1
+)
+HIDE = Parameter("hide", "Parts of the page to hide, separated by commas.", longest=120)
 THEME = Parameter("theme", "Light or dark.", "light", choices=("light", "dark"))
-ROWS = Parameter("rows", "Rows of cells at most; 0 for all.", 600, least=0, most=8_192)
-COLUMNS = Parameter("columns", "Columns of cells at most; 0 for all.", 1_024, least=0, most=8_192)
-CHANNELS = Parameter("channels", "Dimensions or pairs whose waves are shown.", longest=64)
+ROWS = Parameter("rows", "Most rows of cells to average to; 0 for all.", 600, least=0, most=8_192)
+COLUMNS = Parameter(
+    "columns", "Most columns of cells to average to; 0 for all.", 1_024, least=0, most=8_192
+)
+CHANNELS = Parameter(
+    "channels", "Dimensions or pairs whose waves are shown, separated by commas.", longest=64
+)
 PANEL = Parameter("panel", "Which panel of the view, from 0.", 0, least=0, most=64)
 WINDOW = tuple(
     Parameter(name, f"The {name} of the window to cut out, in cells.", 0, least=0, most=8_192)

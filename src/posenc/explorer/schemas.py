@@ -1,6 +1,6 @@
-"""The forms of the explorer's answers, as JSON schemas by name; web/src/contract.ts has the same.
+"""JSON schemas of the explorer's answers by name; web/src/contract.ts has the same types.
 
-A form lists every field that an answer has. Numbers that JSON does not have come as null.
+A schema lists every field of an answer. Numbers that are not finite come as null.
 """
 
 from typing import Any
@@ -10,8 +10,8 @@ from posenc.views.kinds import KINDS
 Schema = dict[str, Any]
 
 
-def form(optional: Schema | None = None, /, **fields: Schema) -> Schema:
-    """An object with these fields and no others; those of `optional` may be left out."""
+def object_of(optional: Schema | None = None, /, **fields: Schema) -> Schema:
+    """An object with exactly these fields; those in `optional` may be missing."""
     return {
         "type": "object",
         "required": list(fields),
@@ -20,28 +20,28 @@ def form(optional: Schema | None = None, /, **fields: Schema) -> Schema:
     }
 
 
-def named(name: str) -> Schema:
-    """The form of this name."""
+def ref(name: str) -> Schema:
+    """A reference to the schema of this name."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def many(items: Schema) -> Schema:
-    """A list of so many."""
+def array_of(items: Schema) -> Schema:
+    """An array of any length."""
     return {"type": "array", "items": items}
 
 
-def exactly(*items: Schema) -> Schema:
-    """A list of just these."""
+def tuple_of(*items: Schema) -> Schema:
+    """An array of exactly these items."""
     return {"type": "array", "prefixItems": list(items), "items": False, "minItems": len(items)}
 
 
-def either(*forms: Schema) -> Schema:
-    """One of these."""
-    return {"anyOf": list(forms)}
+def any_of(*schemas: Schema) -> Schema:
+    """One of these schemas."""
+    return {"anyOf": list(schemas)}
 
 
-def words(*choices: str) -> Schema:
-    """One of these words."""
+def one_of(*choices: str) -> Schema:
+    """One of these strings."""
     return {"type": "string", "enum": list(choices)}
 
 
@@ -50,8 +50,8 @@ NUMBER: Schema = {"type": "number"}
 WHOLE: Schema = {"type": "integer"}
 BOOLEAN: Schema = {"type": "boolean"}
 NOTHING: Schema = {"type": "null"}
-PAIR = exactly(WHOLE, WHOLE)
-NUMBER_OR_NOTHING = either(NUMBER, NOTHING)
+PAIR = tuple_of(WHOLE, WHOLE)
+NUMBER_OR_NOTHING = any_of(NUMBER, NOTHING)
 
 VERDICTS = (  # as posenc.checks has them, which takes long to import
     "holds",
@@ -63,161 +63,172 @@ VERDICTS = (  # as posenc.checks has them, which takes long to import
 TOLD = {
     "expression": TEXT,
     "name": TEXT,
-    "acts": named("Acts"),
+    "acts": ref("Acts"),
     "maker": TEXT,
-    "makers": many(TEXT),
-    "fields": many(named("Field")),
+    "makers": array_of(TEXT),
+    "fields": array_of(ref("Field")),
     "loaded": BOOLEAN,
-    "views": many(named("ViewKind")),
-    "columns": either(WHOLE, NOTHING),
+    "views": array_of(ref("ViewKind")),
+    "columns": any_of(WHOLE, NOTHING),
     "first": WHOLE,
     "stride": WHOLE,
     "heads": WHOLE,
-    "side": either(WHOLE, NOTHING),
+    "side": any_of(WHOLE, NOTHING),
     "costly": BOOLEAN,
     "causal_only": BOOLEAN,
 }
-FORMS: dict[str, Schema] = {
-    "ViewKind": words(*KINDS),
-    "Acts": words("additive", "rotary", "bias", "scores"),
-    "NumberParameter": form(
+SCHEMAS: dict[str, Schema] = {
+    "ViewKind": one_of(*KINDS),
+    "Acts": one_of("additive", "rotary", "bias", "scores"),
+    "NumberParameter": object_of(
         {"step": WHOLE},
         name=TEXT,
         optional=BOOLEAN,
         help=TEXT,
-        type=words("int", "float"),
+        type=one_of("int", "float"),
         value=NUMBER_OR_NOTHING,
         least=NUMBER,
         most=NUMBER,
     ),
-    "Flag": form(name=TEXT, optional=BOOLEAN, help=TEXT, type=words("bool"), value=BOOLEAN),
-    "Choice": form(
-        name=TEXT, optional=BOOLEAN, help=TEXT, type=words("choice"), value=TEXT, choices=many(TEXT)
-    ),
-    "Numbers": form(name=TEXT, optional=BOOLEAN, help=TEXT, type=words("numbers"), value=TEXT),
-    "PartChoice": form(name=TEXT, expression=TEXT),
-    "Part": form(
+    "Flag": object_of(name=TEXT, optional=BOOLEAN, help=TEXT, type=one_of("bool"), value=BOOLEAN),
+    "Choice": object_of(
         name=TEXT,
         optional=BOOLEAN,
         help=TEXT,
-        type=words("part"),
-        value=either(TEXT, NOTHING),
+        type=one_of("choice"),
+        value=TEXT,
+        choices=array_of(TEXT),
+    ),
+    "Numbers": object_of(
+        name=TEXT, optional=BOOLEAN, help=TEXT, type=one_of("numbers"), value=TEXT
+    ),
+    "PartChoice": object_of(name=TEXT, expression=TEXT),
+    "Part": object_of(
+        name=TEXT,
+        optional=BOOLEAN,
+        help=TEXT,
+        type=one_of("part"),
+        value=any_of(TEXT, NOTHING),
         maker=TEXT,
-        choices=many(named("PartChoice")),
-        fields=many(named("Field")),
+        choices=array_of(ref("PartChoice")),
+        fields=array_of(ref("Field")),
     ),
-    "Field": either(*map(named, ("NumberParameter", "Flag", "Choice", "Numbers", "Part"))),
-    "Told": form(**TOLD | {"name": either(TEXT, NOTHING)}),
-    "Kind": form(**TOLD, title=TEXT),
-    "Group": form(acts=named("Acts"), title=TEXT, encodings=many(named("Kind"))),
-    "Limits": form(text=WHOLE, positions=WHOLE, cells=WHOLE, encodings=WHOLE, tokenizer=BOOLEAN),
-    "Catalogue": form(groups=many(named("Group")), limits=named("Limits")),
-    "Token": form(
-        label=TEXT, text=TEXT, start=WHOLE, end=WHOLE, bytes=TEXT, part=either(PAIR, NOTHING)
+    "Field": any_of(*map(ref, ("NumberParameter", "Flag", "Choice", "Numbers", "Part"))),
+    "Told": object_of(**TOLD | {"name": any_of(TEXT, NOTHING)}),
+    "Kind": object_of(**TOLD, title=TEXT),
+    "Group": object_of(acts=ref("Acts"), title=TEXT, encodings=array_of(ref("Kind"))),
+    "Limits": object_of(
+        text=WHOLE, positions=WHOLE, cells=WHOLE, encodings=WHOLE, tokenizer=BOOLEAN
     ),
-    "Tokens": form(tokens=many(named("Token"))),
-    "Axis": form(name=TEXT, labels=either(many(TEXT), NOTHING), log=BOOLEAN),
-    "Image": form(
-        panel=words("image"),
+    "Catalogue": object_of(groups=array_of(ref("Group")), limits=ref("Limits")),
+    "Token": object_of(
+        label=TEXT, text=TEXT, start=WHOLE, end=WHOLE, bytes=TEXT, part=any_of(PAIR, NOTHING)
+    ),
+    "Tokens": object_of(tokens=array_of(ref("Token"))),
+    "Axis": object_of(name=TEXT, labels=any_of(array_of(TEXT), NOTHING), log=BOOLEAN),
+    "Image": object_of(
+        panel=one_of("image"),
         title=TEXT,
-        values=either(many(many(NUMBER_OR_NOTHING)), NOTHING),
+        values=any_of(array_of(array_of(NUMBER_OR_NOTHING)), NOTHING),
         shape=PAIR,
         whole=PAIR,
-        rows=named("Axis"),
-        columns=named("Axis"),
+        rows=ref("Axis"),
+        columns=ref("Axis"),
         limit=NUMBER,
-        colours=words("diverging", "cyclic", "sequential"),
+        colours=one_of("diverging", "cyclic", "sequential"),
         unit=TEXT,
         square=BOOLEAN,
         ratio=PAIR,
-        channel=either(WHOLE, NOTHING),
-        of=either(WHOLE, NOTHING),
+        channel=any_of(WHOLE, NOTHING),
+        of=any_of(WHOLE, NOTHING),
     ),
-    "Line": form(
+    "Line": object_of(
         name=TEXT,
-        y=many(NUMBER_OR_NOTHING),
+        y=array_of(NUMBER_OR_NOTHING),
         colour=WHOLE,
-        low=either(many(NUMBER_OR_NOTHING), NOTHING),
-        high=either(many(NUMBER_OR_NOTHING), NOTHING),
+        low=any_of(array_of(NUMBER_OR_NOTHING), NOTHING),
+        high=any_of(array_of(NUMBER_OR_NOTHING), NOTHING),
     ),
-    "Mark": form(name=TEXT, x=NUMBER_OR_NOTHING, y=NUMBER_OR_NOTHING),
-    "Lines": form(
-        panel=words("lines"),
+    "Mark": object_of(name=TEXT, x=NUMBER_OR_NOTHING, y=NUMBER_OR_NOTHING),
+    "Lines": object_of(
+        panel=one_of("lines"),
         title=TEXT,
-        x=many(NUMBER),
-        lines=many(named("Line")),
-        x_axis=named("Axis"),
-        y_axis=named("Axis"),
-        marks=many(named("Mark")),
+        x=array_of(NUMBER),
+        lines=array_of(ref("Line")),
+        x_axis=ref("Axis"),
+        y_axis=ref("Axis"),
+        marks=array_of(ref("Mark")),
         steps=BOOLEAN,
         ratio=WHOLE,
-        of=either(WHOLE, NOTHING),
+        of=any_of(WHOLE, NOTHING),
     ),
-    "Dials": form(
-        panel=words("dials"),
+    "Dials": object_of(
+        panel=one_of("dials"),
         title=TEXT,
-        hands=many(many(exactly(NUMBER, NUMBER))),
-        names=many(TEXT),
-        labels=many(TEXT),
-        of=either(WHOLE, NOTHING),
+        hands=array_of(array_of(tuple_of(NUMBER, NUMBER))),
+        names=array_of(TEXT),
+        labels=array_of(TEXT),
+        of=any_of(WHOLE, NOTHING),
     ),
-    "Panel": either(named("Image"), named("Lines"), named("Dials")),
-    "View": form(
-        kind=named("ViewKind"),
+    "Panel": any_of(ref("Image"), ref("Lines"), ref("Dials")),
+    "View": object_of(
+        kind=ref("ViewKind"),
         title=TEXT,
         columns=WHOLE,
-        notes=many(TEXT),
-        panels=many(named("Panel")),
+        notes=array_of(TEXT),
+        panels=array_of(ref("Panel")),
     ),
-    "Formula": either(
+    "Formula": any_of(
         TEXT,
         NUMBER,
         NOTHING,
-        {"type": "array", "prefixItems": [TEXT], "items": named("Formula"), "minItems": 1},
+        {"type": "array", "prefixItems": [TEXT], "items": ref("Formula"), "minItems": 1},
     ),
-    "Table": form(columns=many(TEXT), rows=many(many(either(TEXT, NUMBER, NOTHING)))),
-    "Step": form(
+    "Table": object_of(
+        columns=array_of(TEXT), rows=array_of(array_of(any_of(TEXT, NUMBER, NOTHING)))
+    ),
+    "Step": object_of(
         name=TEXT,
         words=TEXT,
-        formulas=many(named("Formula")),
-        table=either(named("Table"), NOTHING),
+        formulas=array_of(ref("Formula")),
+        table=any_of(ref("Table"), NOTHING),
     ),
-    "Convention": form(name=TEXT, value=either(TEXT, NUMBER, BOOLEAN)),
-    "CellAnswer": form(
-        steps=many(named("Step")),
+    "Convention": object_of(name=TEXT, value=any_of(TEXT, NUMBER, BOOLEAN)),
+    "CellAnswer": object_of(
+        steps=array_of(ref("Step")),
         value=NUMBER_OR_NOTHING,
         truth=NUMBER_OR_NOTHING,
         ulps=NUMBER_OR_NOTHING,
-        convention=many(named("Convention")),
+        convention=array_of(ref("Convention")),
     ),
-    "Explanation": form(title=TEXT, lang=TEXT, steps=many(named("Step"))),
-    "Property": form(
+    "Explanation": object_of(title=TEXT, lang=TEXT, steps=array_of(ref("Step"))),
+    "Property": object_of(
         name=TEXT,
         title=TEXT,
         what=TEXT,
         why=TEXT,
-        verdict=words(*VERDICTS),
+        verdict=one_of(*VERDICTS),
         measured=NUMBER_OR_NOTHING,
-        bound=either(TEXT, NOTHING),
+        bound=any_of(TEXT, NOTHING),
         detail=TEXT,
         seconds=NUMBER,
     ),
-    "Report": form(subject=TEXT, ok=BOOLEAN, rows=many(named("Property"))),
-    "Messages": form(lang=TEXT, messages={"type": "object", "additionalProperties": TEXT}),
-    "RGB": exactly(WHOLE, WHOLE, WHOLE),
-    "Colours": form(
-        diverging=many(named("RGB")),
-        cyclic=many(named("RGB")),
-        sequential=many(named("RGB")),
-        lines=many(TEXT),
-        tokens=many(TEXT),
+    "Report": object_of(subject=TEXT, ok=BOOLEAN, rows=array_of(ref("Property"))),
+    "Messages": object_of(lang=TEXT, messages={"type": "object", "additionalProperties": TEXT}),
+    "RGB": tuple_of(WHOLE, WHOLE, WHOLE),
+    "Colours": object_of(
+        diverging=array_of(ref("RGB")),
+        cyclic=array_of(ref("RGB")),
+        sequential=array_of(ref("RGB")),
+        lines=array_of(TEXT),
+        tokens=array_of(TEXT),
     ),
-    "Config": form(
+    "Config": object_of(
         model_type=TEXT,
-        expressions=many(TEXT),
-        parts=many(either(TEXT, NOTHING)),
-        notes=many(TEXT),
+        expressions=array_of(TEXT),
+        parts=array_of(any_of(TEXT, NOTHING)),
+        notes=array_of(TEXT),
     ),
-    "Failure": form(message=TEXT, argument=either(TEXT, NOTHING)),
-    "Refusal": form(error=named("Failure")),
+    "Failure": object_of(message=TEXT, argument=any_of(TEXT, NOTHING)),
+    "Refusal": object_of(error=ref("Failure")),
 }

@@ -1,4 +1,4 @@
-"""What the checks find of an encoding, in the reader's language."""
+"""Check reports of an encoding, in the language of the request."""
 
 import json
 import subprocess
@@ -8,37 +8,36 @@ from importlib import import_module
 from typing import Any
 
 from posenc.core.mechanisms import Encoding
-from posenc.explorer import checking
-from posenc.explorer.answers import key_of
-from posenc.explorer.asked import Asked
-from posenc.explorer.once import Once
-from posenc.explorer.parameters import Refused
+from posenc.explorer import check_process
+from posenc.explorer.answers import cache_key
+from posenc.explorer.cache import SharedCache
+from posenc.explorer.parameters import RequestError
+from posenc.explorer.requests import ViewRequest
 from posenc.i18n import Translate, translator
 
 CHECK_SECONDS = 55.0
 
-CHECKED = Once(128, seconds=CHECK_SECONDS)
-"""The last verdicts: the same value and seed have the same."""
+REPORTS = SharedCache(128, seconds=CHECK_SECONDS)
+"""The last reports: an encoding and a seed determine one."""
 
 
-def checked(
-    asked: Asked, loaded: dict[str, Encoding], *, seconds: float = CHECK_SECONDS
+def check_encoding(
+    request: ViewRequest, loaded: dict[str, Encoding], *, seconds: float = CHECK_SECONDS
 ) -> dict[str, Any]:
-    """The verdicts on the first encoding, their words in the reader's language."""
-    t, name, encoding = translator(asked.lang), asked.names[0], asked.encodings[0]
+    """The report on the first encoding, translated."""
+    t, name, encoding = translator(request.lang), request.names[0], request.encodings[0]
 
-    def make() -> dict[str, Any]:
-        # one of the reader's own is known in this process only
-        return (
-            _here(encoding, asked.seed) if name in loaded else _elsewhere(name, asked.seed, seconds)
-        )
+    def compute() -> dict[str, Any]:
+        if name in loaded:  # the user's own encoding is known in this process only
+            return _check_here(encoding, request.seed)
+        return _check_in_process(name, request.seed, seconds)
 
-    report = CHECKED.get((key_of(encoding), asked.seed), make, seconds=seconds)
-    return report | {"rows": [row | _said(row, t) for row in report["rows"]]}
+    report = REPORTS.get((cache_key(encoding), request.seed), compute, seconds=seconds)
+    return report | {"rows": [row | _translate_row(row, t) for row in report["rows"]]}
 
 
-def _said(row: dict[str, Any], t: Translate) -> dict[str, Any]:
-    """What a row of the report says, translated; details are numbers with few words."""
+def _translate_row(row: dict[str, Any], t: Translate) -> dict[str, Any]:
+    """The words of a row of the report; its detail is numbers with few words, and stays."""
     bound = row["bound"]
     side, _, number = (bound or "").rpartition(" ")
     if side == "at most":
@@ -49,29 +48,31 @@ def _said(row: dict[str, Any], t: Translate) -> dict[str, Any]:
     return {"title": title, "what": t(row["what"]), "why": t(row["why"]), "bound": bound}
 
 
-def _here(encoding: Encoding, seed: int) -> dict[str, Any]:
+def _check_here(encoding: Encoding, seed: int) -> dict[str, Any]:
     from posenc.checks import check
 
     with suppress(ImportError):
-        import_module("torch")  # now: a check has seconds, which importing it may take
+        import_module("torch")  # now: importing it may take the seconds that a check has
     return check(encoding, seed=seed).to_json()
 
 
-def _elsewhere(name: str, seed: int, seconds: float) -> dict[str, Any]:
-    """The report by a process of its own: it takes seconds, imports PyTorch, and can be ended."""
-    command = [sys.executable, "-m", "posenc.explorer.checking", name, str(seed)]
+def _check_in_process(name: str, seed: int, seconds: float) -> dict[str, Any]:
+    """The report of a separate process: it takes seconds, imports PyTorch, and can be killed."""
+    command = [sys.executable, "-m", "posenc.explorer.check_process", name, str(seed)]
     try:
         done = subprocess.run(command, capture_output=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired as error:
-        raise Refused("the checks take too long; ask for a smaller encoding", "e", 503) from error
-    ran_out = b"Memory allocation" in done.stderr  # what OpenBLAS says before it ends us
-    if done.returncode == checking.TOO_LARGE or (done.returncode and ran_out):
-        raise Refused(
+        raise RequestError(
+            "the checks take too long; ask for a smaller encoding", "e", 503
+        ) from error
+    ran_out = b"Memory allocation" in done.stderr  # what OpenBLAS prints before it exits
+    if done.returncode == check_process.TOO_LARGE or (done.returncode and ran_out):
+        raise RequestError(
             "the checks take more than {most} MiB of memory; ask for a smaller encoding",
             "e",
             503,
-            most=checking.MOST // 2**20,
+            most=check_process.MOST // 2**20,
         )
     if done.returncode != 0:
-        raise Refused("the checks ended without a report", "e", 503)
+        raise RequestError("the checks ended without a report", "e", 503)
     return json.loads(done.stdout)

@@ -1,4 +1,4 @@
-"""The explorer in a cell of a notebook, through anywidget: the same page, no port to open."""
+"""The explorer as a notebook widget, through anywidget: the same page, without a port."""
 
 import logging
 import re
@@ -7,21 +7,24 @@ from urllib.parse import parse_qs, urlsplit
 
 from posenc.core.hints import hinted
 from posenc.core.mechanisms import Encoding
-from posenc.explorer import replies
-from posenc.explorer.answers import config
-from posenc.explorer.app import ENDPOINTS, answered, read
+from posenc.explorer import app, replies
+from posenc.explorer.configs import describe_config
 from posenc.explorer.encodings import page_query
 from posenc.explorer.exports import File
 from posenc.explorer.page import MISSING, STATIC
-from posenc.explorer.parameters import Refused, language
+from posenc.explorer.parameters import RequestError, language
 from posenc.i18n import told, translator
 
 
 @hinted("explore")
 def explore(*encodings: Encoding | str, text: str | None = None, lang: str | None = None) -> Any:
-    """The explorer as a widget of a notebook, showing these; `posenc explore` is the page.
+    """The explorer as a notebook widget; `posenc explore` opens the same page in a browser.
 
-    An encoding is a value (also one of your own), a name or an expression. Needs anywidget.
+    encodings  what to show: each a value (also of your own class), a name or an expression
+    text       the sentence
+    lang       the language of the page; by default that of the browser
+
+    Needs anywidget.
     """
     try:
         import anywidget
@@ -39,7 +42,7 @@ def explore(*encodings: Encoding | str, text: str | None = None, lang: str | Non
     query = page_query(encodings, own, text=text, lang=lang)
 
     class Widget(anywidget.AnyWidget):
-        """The page; what it asks comes as messages and is answered by this kernel."""
+        """The page, whose requests come as messages that this kernel answers."""
 
         _esm = scripts[0].read_text(encoding="utf-8")
         _css = styles[0].read_text(encoding="utf-8")
@@ -47,41 +50,41 @@ def explore(*encodings: Encoding | str, text: str | None = None, lang: str | Non
 
     widget = Widget()
 
-    def hear(_: Any, content: Any, __: Any) -> None:
+    def receive(_: Any, content: Any, __: Any) -> None:
         status, kind, body = answer(str(content.get("path", "")), content.get("body"), own)
         widget.send({"id": content.get("id"), "status": status, "type": kind}, buffers=[body])
 
-    widget.on_msg(hear)
+    widget.on_msg(receive)
     return widget
 
 
 def answer(path: str, body: str | None, own: dict[str, Encoding]) -> tuple[int, str, bytes]:
-    """Status, media type and bytes of what the page asks, as the server would answer."""
+    """Status, media type and body of the response that the server would give to this path."""
     parts = urlsplit(path)
     query = parse_qs(parts.query, keep_blank_values=True)
     lang = language(query)
     try:
-        return _answered(parts.path.removeprefix("/api/v1/"), query, body, own)
-    except Refused as error:
+        return _answer(parts.path.removeprefix("/api/v1/"), query, body, own)
+    except RequestError as error:
         return error.status, replies.JSON, replies.error(told(error, lang), error.argument)
-    except Exception:  # the page waits for an answer; a notebook shows the log of its kernel
+    except Exception:  # the page waits for an answer; the notebook shows the kernel's log
         logging.getLogger(__name__).exception("%s failed", path)
         return 500, replies.JSON, replies.error(translator(lang)(replies.FAILED))
 
 
-def _answered(
+def _answer(
     place: str, query: dict[str, list[str]], body: str | None, own: dict[str, Encoding]
 ) -> tuple[int, str, bytes]:
     if place == "config":
         given = (body or "").encode(errors="surrogatepass")
         replies.check_config(len(given))
-        return 200, replies.JSON, replies.as_json(config(given, language(query)))
-    for endpoint in ENDPOINTS:
+        return 200, replies.JSON, replies.as_json(describe_config(given, language(query)))
+    for endpoint in app.ENDPOINTS:
         pattern = re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", endpoint.path.removeprefix("/api/v1/"))
         if match := re.fullmatch(pattern, place):
-            made = answered(endpoint, read(endpoint, query, match.groupdict()), own)
-            if isinstance(made, File):
-                return 200, made.media, made.whole()
-            data = bytes(made) if isinstance(made, memoryview) else replies.as_json(made)
-            return 200, endpoint.media, data
-    return 404, replies.JSON, replies.error(replies.not_there(translator(language(query))))
+            data = app.answer(endpoint, app.read_values(endpoint, query, match.groupdict()), own)
+            if isinstance(data, File):
+                return 200, data.media, data.whole()
+            content = bytes(data) if isinstance(data, memoryview) else replies.as_json(data)
+            return 200, endpoint.media, content
+    return 404, replies.JSON, replies.error(replies.describe_status(translator(language(query))))

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from posenc.explorer import sending
+from posenc.explorer import delivery
 from tests.explorer.asking import Client
 from tests.explorer.clock import clock
 
@@ -17,15 +17,15 @@ EXPLAINED = b"e=Sinusoidal(128)&n=512"
 @pytest.fixture
 def client(monkeypatch):
     """One of whose large answers two can be sent: the third has 31 MiB, and they ask for 32."""
-    monkeypatch.setattr(sending, "ROOM", sending.LARGEST + 3 * 2**20)
-    one, changed = Client(), sending.Room.changed
+    monkeypatch.setattr(delivery, "ANSWERS", delivery.LARGEST + 3 * 2**20)
+    one, changed = Client(), delivery.ByteBudget.wait
     one.waiting = asyncio.Event()
 
     def wait(room):
         one.waiting.set()
         return changed(room)
 
-    monkeypatch.setattr(sending.Room, "changed", wait)
+    monkeypatch.setattr(delivery.ByteBudget, "wait", wait)
     yield one
     one.close()
 
@@ -60,13 +60,13 @@ def test_a_large_answer_waits_for_room_and_is_told_in_the_end(client):
 
 
 def test_who_waits_too_long_for_room_is_told(client, monkeypatch):
-    monkeypatch.setattr(sending, "SECONDS", 2 * sending.PATIENCE)
+    monkeypatch.setattr(delivery, "SEND_SECONDS", 2 * delivery.RESERVE_SECONDS)
 
     async def crowd():
         slow, stop = await stalled(client, 2, b"/api/v1/export/npy", LARGE)
         third = asyncio.create_task(npy(client))
         await client.waiting.wait()
-        await clock().forward(sending.PATIENCE)
+        await clock().forward(delivery.RESERVE_SECONDS)
         stop.set()
         await asyncio.gather(*slow)
         return await third
@@ -78,13 +78,13 @@ def test_who_waits_too_long_for_room_is_told(client, monkeypatch):
 
 def test_slow_readers_lock_nobody_out(client):
     """Each piece had 10 s: four readers kept all others from large views for 21 minutes."""
-    assert sending.SECONDS < sending.PATIENCE
+    assert delivery.SEND_SECONDS < delivery.RESERVE_SECONDS
 
     async def crowd():
         slow, _ = await stalled(client, 2, b"/api/v1/export/npy", LARGE)
         third = asyncio.create_task(npy(client))
         await client.waiting.wait()
-        await clock().forward(sending.SECONDS)
+        await clock().forward(delivery.SEND_SECONDS)
         answer = await third
         ended = await asyncio.gather(*slow)  # though nobody reads on
         return answer, ended
@@ -96,14 +96,14 @@ def test_slow_readers_lock_nobody_out(client):
 
 def test_what_the_usual_crew_makes_counts_by_its_bytes(client, monkeypatch):
     """240 readers of 5 MiB each held 1.2 GB."""
-    monkeypatch.setattr(sending, "ROOM", 3 * 2**20)
+    monkeypatch.setattr(delivery, "ANSWERS", 3 * 2**20)
     client = Client()
     client.waiting = asyncio.Event()
 
     async def crowd():
         one = await client.asked("GET", b"/api/v1/explain", EXPLAINED)
         fit = 3 * 2**20 // len(one.body)
-        assert len(one.body) > sending.PIECE
+        assert len(one.body) > delivery.CHUNK
         slow, stop = await stalled(client, fit, b"/api/v1/explain", EXPLAINED)
         refused = await client.asked("GET", b"/api/v1/explain", EXPLAINED)
         small = await client.asked("GET", b"/api/v1/tokens", b"text=a+b")

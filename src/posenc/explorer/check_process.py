@@ -1,6 +1,6 @@
-"""The checks in a process of their own, whose memory is bounded.
+"""Checks in a separate process with bounded memory.
 
-`python -m posenc.explorer.checking EXPRESSION SEED` prints the report as JSON, or ends with
+`python -m posenc.explorer.check_process EXPRESSION SEED` prints the report as JSON, or exits with
 `TOO_LARGE`.
 """
 
@@ -11,16 +11,16 @@ from importlib import import_module
 from pathlib import Path
 
 MOST = 512 * 2**20
-"""Bytes beside those of PyTorch and of posenc itself: a last guard, as no check comes near it."""
+"""Bytes beyond those of PyTorch and posenc itself. No check comes near this last guard."""
 TOO_LARGE = 3
-"""The exit code when memory ran out."""
+"""The exit code when memory runs out."""
 RAN_OUT = ("MemoryError", "_ArrayMemoryError", "can't allocate memory", "can't start new thread")
 
 
 def bound_memory(most: int) -> bool:
-    """Let this process take so much more memory and no more; False where that cannot be.
+    """Let this process allocate at most `most` more bytes; False where that is not supported.
 
-    Linux has limits for a process; elsewhere only the sizes of what is asked for are bounded.
+    Only Linux can do that. Elsewhere the limits on sizes of requests are the only bound.
     """
     try:
         import resource
@@ -41,7 +41,7 @@ def main(expression: str, seed: str, most: str = str(MOST)) -> int:
     from posenc.names.resolve import spelled
 
     with suppress(ImportError):
-        import_module("torch")  # before the bound: what it takes is not the check's
+        import_module("torch")  # before the bound: its memory is not the check's
     bound_memory(int(most))
     try:
         with redirect_stdout(sys.stderr):
@@ -51,7 +51,7 @@ def main(expression: str, seed: str, most: str = str(MOST)) -> int:
             raise
         return TOO_LARGE
     if any(word in row["detail"] for row in report["rows"] for word in RAN_OUT):
-        return TOO_LARGE  # a check that could not be made says nothing about the encoding
+        return TOO_LARGE  # a check that could not run says nothing about the encoding
     print(json.dumps(report))
     return 0
 

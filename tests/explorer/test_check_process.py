@@ -12,7 +12,7 @@ import posenc as pe
 from posenc.checks.properties import ALL
 from posenc.checks.properties.samples import MOST_NUMBERS, first_points, in_blocks
 from posenc.checks.subject import Subject
-from posenc.explorer import checking
+from posenc.explorer import check_process
 
 WIDE = {
     "Sinusoidal(4096)": pe.Sinusoidal(4096),
@@ -59,7 +59,7 @@ def test_a_fault_at_the_end_of_a_wide_encoding_is_found(name):
 
 
 def checked(expression, *most):
-    command = [sys.executable, "-m", "posenc.explorer.checking", expression, "0", *most]
+    command = [sys.executable, "-m", "posenc.explorer.check_process", expression, "0", *most]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -73,4 +73,4 @@ def test_the_report_is_that_of_the_checks():
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="a bound of Linux")
 def test_what_takes_more_memory_than_it_may_is_told_apart():
     done = checked("Sinusoidal(512)", str(2**20))  # no room for a thread
-    assert done.returncode == checking.TOO_LARGE, done.stderr
+    assert done.returncode == check_process.TOO_LARGE, done.stderr

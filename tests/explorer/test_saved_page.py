@@ -7,8 +7,8 @@ from urllib.parse import parse_qs, urlencode
 import pytest
 
 import posenc as pe
-from posenc.explorer import answers, page, saved, verdicts
-from posenc.explorer.parameters import Refused
+from posenc.explorer import answers, page, saved_page, verdicts
+from posenc.explorer.parameters import RequestError
 from posenc.i18n import LANGUAGES
 from posenc.names.expressions import spelling
 from posenc.names.resolve import VARIANTS, example
@@ -34,7 +34,7 @@ EVERY = [
     "Tempered(AxialRoPE.split(16), LogN(512))",
     "Tempered(Tempered(RoPE(8), LogN(4)), SSMax())",
 ]
-ALL_CELLS = saved.CELLS
+ALL_CELLS = saved_page.CELLS
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def built(tmp_path, no_verdicts, monkeypatch):
         (tmp_path / "assets" / name).write_text("")
     parts = '<script src="./assets/page.js"></script><link href="./assets/page.css">'
     (tmp_path / "index.html").write_text(parts)
-    monkeypatch.setattr(saved, "STATIC", tmp_path)
+    monkeypatch.setattr(saved_page, "STATIC", tmp_path)
     # half a megabyte, the same in every page
     monkeypatch.setattr(answers, "messages", lambda lang: {"lang": lang})
 
@@ -67,7 +67,7 @@ def responses(answer):
 @pytest.mark.parametrize("most", [64, *slow(ALL_CELLS)])
 def test_a_saved_page_has_the_cells_that_the_page_asks_for(client, monkeypatch, expression, most):
     """Those of the first row, by dimension, by the first dimension of a pair, or by key."""
-    monkeypatch.setattr(saved, "CELLS", most)
+    monkeypatch.setattr(saved_page, "CELLS", most)
     kept = responses(client.get("/api/v1/export/html", e=expression, n=4))
     told = kept["spell?" + urlencode({"e": expression})]
     assert {f"view/{kind}" for kind in told["views"]} <= set(kept)
@@ -96,17 +96,17 @@ def test_a_saved_page_keeps_what_was_chosen_and_hidden(client):
 
 @pytest.mark.usefixtures("built")
 def test_a_saved_page_draws_parameters_once(client, monkeypatch):
-    monkeypatch.setattr(saved, "CELLS", 512)
+    monkeypatch.setattr(saved_page, "CELLS", 512)
     drawn = []
     init = pe.Learned.init
     monkeypatch.setattr(pe.Learned, "init", lambda self, rng: drawn.append(1) or init(self, rng))
     kept = responses(client.get("/api/v1/export/html", e="Learned(64, 32)", seed=1))
-    assert sum(name.startswith("cell?") for name in kept) == saved.CELLS
+    assert sum(name.startswith("cell?") for name in kept) == saved_page.CELLS
     assert len(drawn) < 100  # of each view, and once of all cells
 
 
 def test_a_page_that_was_not_built_cannot_be_saved(client, tmp_path, monkeypatch):
-    monkeypatch.setattr(saved, "STATIC", tmp_path)
+    monkeypatch.setattr(saved_page, "STATIC", tmp_path)
     answers = [client.get("/api/v1/export/html", lang=lang) for lang in LANGUAGES]
     assert {answer.status for answer in answers} == {503}
     assert answers[0].message == page.MISSING
@@ -114,7 +114,7 @@ def test_a_page_that_was_not_built_cannot_be_saved(client, tmp_path, monkeypatch
 
 
 def test_what_is_too_large_to_be_shown_is_refused_before_the_work(client, monkeypatch):
-    monkeypatch.setattr(verdicts, "checked", lambda *_, **__: pytest.fail("the work began"))
+    monkeypatch.setattr(verdicts, "check_encoding", lambda *_, **__: pytest.fail("the work began"))
     answer = client.get("/api/v1/export/html", e="Sinusoidal(8)", n=4_096, view="similarity")
     assert answer.status == 413
     assert "must be at most 4,194,304" in answer.message
@@ -122,10 +122,10 @@ def test_what_is_too_large_to_be_shown_is_refused_before_the_work(client, monkey
 
 def test_a_view_or_a_check_that_is_refused_is_left_out(client, monkeypatch):
     def refused(*_, **__):
-        raise Refused("the checks take too long; ask for a smaller encoding", "e", 503)
+        raise RequestError("the checks take too long; ask for a smaller encoding", "e", 503)
 
-    monkeypatch.setattr(verdicts, "checked", refused)
-    monkeypatch.setattr(saved, "CELLS", 64)  # which are not looked at
+    monkeypatch.setattr(verdicts, "check_encoding", refused)
+    monkeypatch.setattr(saved_page, "CELLS", 64)  # which are not looked at
     answer = client.get("/api/v1/export/html", e="Sinusoidal(2)", n=2_049, view="heatmap")
     assert answer.status == 200
     text = answer.body.decode()
@@ -136,7 +136,7 @@ def test_a_view_or_a_check_that_is_refused_is_left_out(client, monkeypatch):
 @pytest.mark.usefixtures("built")
 def test_images_of_all_views_have_a_total(client, monkeypatch):
     """Four encodings of 682 dimensions made a page of 64.6 MiB; the view that is shown stays."""
-    monkeypatch.setattr(saved, "IMAGES", 2 * 64 * 8)
+    monkeypatch.setattr(saved_page, "IMAGES", 2 * 64 * 8)
     kept = responses(client.get("/api/v1/export/html", e="Sinusoidal(8)", n=64, view="similarity"))
     views = {name.removeprefix("view/") for name in kept if name.startswith("view/")}
     assert {"similarity", "waves"} <= views  # the one that is shown is larger than the total
@@ -152,17 +152,17 @@ def test_all_checks_of_a_page_have_one_end(client, monkeypatch):
         nonlocal now
         given.append(seconds)
         now += min(seconds, 40.0)
-        raise Refused("the checks take too long; ask for a smaller encoding", "e", 503)
+        raise RequestError("the checks take too long; ask for a smaller encoding", "e", 503)
 
-    monkeypatch.setattr(saved, "monotonic", lambda: now)
-    monkeypatch.setattr(verdicts, "checked", slow)
+    monkeypatch.setattr(saved_page, "monotonic", lambda: now)
+    monkeypatch.setattr(verdicts, "check_encoding", slow)
     names = ["Sinusoidal(2)", "Sinusoidal(4)", "Sinusoidal(6)"]
     assert client.get("/api/v1/export/html", e=names, n=2).status == 200
     assert given == [55.0, 15.0, 0.0]
 
 
 def test_a_page_is_sent_answer_by_answer(client):
-    parts = list(saved._page("en", "?v=1", {"a</script>": {"b": "<"}, "c": ["</script>"]}))
+    parts = list(saved_page._page("en", "?v=1", {"a</script>": {"b": "<"}, "c": ["</script>"]}))
     assert b"</script>" not in b"".join(parts[1:-1])
     (data,) = re.findall(r'posenc-data">(.*?)</script>', b"".join(parts).decode(), re.DOTALL)
     whole = json.loads(data)

@@ -1,4 +1,4 @@
-"""Starting the explorer: a free port, its address, and a stop that is at once."""
+"""The explorer as a server process: a free port, its address, an immediate shutdown."""
 
 import errno
 import logging
@@ -12,55 +12,53 @@ import uvicorn
 
 from posenc.core.mechanisms import Encoding
 from posenc.explorer import app
-from posenc.explorer.asked import Tokenizer
 from posenc.explorer.connections import Connection
 from posenc.explorer.guard import LOCAL
+from posenc.explorer.requests import Tokenizer
 
 TRIES = 50
-"""How many ports after the wanted one are tried."""
+"""Ports that are tried, beginning with the given one."""
+IN_USE = (errno.EADDRINUSE, 10048)  # 10048 on Windows
 
 
-IN_USE = (errno.EADDRINUSE, 10048)  # of Windows
-
-
-def listening(host: str, port: int) -> tuple[socket.socket, int]:
-    """A socket on the port, or on the next one that is free; port 0 is any free one."""
+def bind_socket(host: str, port: int) -> tuple[socket.socket, int]:
+    """A listening socket on `port` or the next free one, and its port; port 0 is any free one."""
     if not host:
         raise ValueError("host must be an address, such as 127.0.0.1; got host=''")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for candidate in [port] if port == 0 else range(port, min(port + TRIES, 65_536)):
-        made = socket.socket(family, socket.SOCK_STREAM)
-        if os.name != "nt":  # where it would take the port from whoever has it
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        if os.name != "nt":  # where it would share a port in use
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            made.bind((host, candidate))
-            made.listen(512)
+            listener.bind((host, candidate))
+            listener.listen(512)
         except OSError as error:
-            made.close()
+            listener.close()
             if error.errno not in IN_USE:
                 raise ValueError(
                     f"cannot listen on {host}:{candidate}: {error.strerror}"
                 ) from error
-        except (TypeError, ValueError) as error:  # no name of a host can be made of it
-            made.close()
+        except (TypeError, ValueError) as error:  # not a valid host name
+            listener.close()
             raise ValueError(f"host must be an address or a name; got {host!r}") from error
         else:
-            return made, int(made.getsockname()[1])
+            return listener, int(listener.getsockname()[1])
     raise ValueError(f"port must be free, or one of the next {TRIES}; got {port}")
 
 
 class Server(uvicorn.Server):
-    """uvicorn's, which tells those who still wait that it stops instead of waiting for them."""
+    """uvicorn's server, which on shutdown refuses pending requests instead of awaiting them."""
 
     def __init__(self, config: uvicorn.Config, crew: app.Crew) -> None:
         super().__init__(config)
         self._crew = crew
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop."""
+        """Refuse pending requests, then shut down."""
         for workers in self._crew:
             workers.close()
-        # who sends half a request is cut off, and that is nothing to report
+        # connections cut off in the middle of a request need no report
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         await super().shutdown(sockets)
 
@@ -78,13 +76,13 @@ def serve(
     """Serve the explorer until it is stopped."""
     if not (app.STATIC / "index.html").exists():
         raise ValueError(app.MISSING)
-    made, taken = listening(host, port)
+    listener, taken = bind_socket(host, port)
     if port not in (0, taken):
         say(f"port {port} is in use; taking {taken}")
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{taken}/{query}"
-    hosts = LOCAL if host in ("127.0.0.1", "::1", "localhost") else (*LOCAL, shown, _own_name())
-    crew = app.crew_of()
+    hosts = LOCAL if host in ("127.0.0.1", "::1", "localhost") else (*LOCAL, shown, _host_name())
+    crew = app.make_crew()
     config = uvicorn.Config(
         app.application(loaded=loaded, tokenizer=tokenizer, hosts=hosts, crew=crew),
         log_level="warning",
@@ -97,15 +95,15 @@ def serve(
         ws="none",
     )
     say(f"posenc explorer: {address}")
-    if open_page:  # some browsers keep who opens them waiting
+    if open_page:  # some browsers block until they are closed
         Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     try:
-        Server(config, crew).run(sockets=[made])
+        Server(config, crew).run(sockets=[listener])
     except KeyboardInterrupt:
         pass
     finally:
-        made.close()
+        listener.close()
 
 
-def _own_name() -> str:
+def _host_name() -> str:
     return socket.gethostname()

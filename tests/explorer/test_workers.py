@@ -11,9 +11,9 @@ import pytest
 import posenc as pe
 from posenc import checks
 from posenc.explorer import exports, verdicts
-from posenc.explorer.once import Once
-from posenc.explorer.parameters import Refused
-from posenc.explorer.work import Workers
+from posenc.explorer.cache import SharedCache
+from posenc.explorer.parameters import RequestError
+from posenc.explorer.workers import Workers
 from tests.explorer.asking import Client, small_crew
 from tests.explorer.clock import clock, run
 
@@ -60,7 +60,7 @@ def test_no_more_threads_than_allowed_and_none_is_left(begun):
 
     async def many():
         workers = Workers(3, waiting=99, seconds=60.0)
-        made = await asyncio.gather(*(workers.do(work) for _ in range(99)))
+        made = await asyncio.gather(*(workers.run(work) for _ in range(99)))
         assert begun() == 3
         workers.close()
         return made
@@ -73,14 +73,14 @@ def test_no_more_threads_than_allowed_and_none_is_left(begun):
 def test_who_comes_behind_too_many_is_told(release):
     async def many():
         workers = Workers(1, waiting=2, seconds=5.0)
-        first = [asyncio.create_task(workers.do(release.wait)) for _ in range(3)]
+        first = [asyncio.create_task(workers.run(release.wait)) for _ in range(3)]
         await asyncio.sleep(0.05)
-        with pytest.raises(Refused, match="busy") as refusal:
-            await workers.do(lambda: 1)
+        with pytest.raises(RequestError, match="busy") as refusal:
+            await workers.run(lambda: 1)
         assert refusal.value.status == 503
         release.set()
         await asyncio.gather(*first)
-        assert await workers.do(lambda: 2) == 2
+        assert await workers.run(lambda: 2) == 2
         workers.close()
 
     asyncio.run(many())
@@ -89,21 +89,21 @@ def test_who_comes_behind_too_many_is_told(release):
 def test_what_takes_too_long_is_refused_and_others_go_on(release, begun):
     async def slow():
         workers = Workers(1, waiting=8, seconds=0.5)
-        with pytest.raises(Refused, match=r"takes longer than 0\.5 seconds") as refusal:
-            await workers.do(release.wait)
+        with pytest.raises(RequestError, match=r"takes longer than 0\.5 seconds") as refusal:
+            await workers.run(release.wait)
         assert refusal.value.status == 503
-        assert await workers.do(lambda: "still here") == "still here"
+        assert await workers.run(lambda: "still here") == "still here"
         with pytest.raises(
-            Refused, match="longer"
+            RequestError, match="longer"
         ):  # no more threads are left behind than there are
-            await workers.do(release.wait)
+            await workers.run(release.wait)
         assert begun() <= 2
-        with pytest.raises(Refused, match="busy"):
-            await workers.do(lambda: 1)
+        with pytest.raises(RequestError, match="busy"):
+            await workers.run(lambda: 1)
         release.set()
         while begun() > 1:  # those that were given up have yet to end
             await asyncio.sleep(0.01)
-        assert await workers.do(lambda: "again") == "again"
+        assert await workers.run(lambda: "again") == "again"
         workers.close()
 
     asyncio.run(slow())
@@ -119,7 +119,7 @@ def test_the_time_in_the_queue_is_not_that_of_the_work():
 
     async def many():
         workers = Workers(1, waiting=5, seconds=1_000.0)
-        jobs = [asyncio.create_task(workers.do(partial(work, each))) for each in range(3)]
+        jobs = [asyncio.create_task(workers.run(partial(work, each))) for each in range(3)]
         for job, began, release in zip(jobs, begun, released, strict=True):
             while not began.is_set():
                 await asyncio.sleep(0.001)
@@ -136,13 +136,13 @@ def test_the_time_in_the_queue_is_not_that_of_the_work():
 def test_closing_tells_those_who_wait(release):
     async def stop():
         workers = Workers(1, waiting=5, seconds=30.0)
-        tasks = [asyncio.create_task(workers.do(release.wait)) for _ in range(3)]
+        tasks = [asyncio.create_task(workers.run(release.wait)) for _ in range(3)]
         await asyncio.sleep(0.05)
         workers.close()
         told = await asyncio.gather(*tasks, return_exceptions=True)
         assert [str(error) for error in told] == ["the explorer is stopping"] * 3
-        with pytest.raises(Refused, match="stopping"):
-            await workers.do(lambda: 1)
+        with pytest.raises(RequestError, match="stopping"):
+            await workers.run(lambda: 1)
 
     asyncio.run(stop())
 
@@ -155,10 +155,10 @@ def test_whatever_is_raised_arrives_and_the_thread_lives(error):
     async def fail():
         workers = Workers(1, waiting=1, seconds=5.0)
         with pytest.raises((ValueError, RuntimeError)):
-            await workers.do(work)
+            await workers.run(work)
         with pytest.raises(RuntimeError, match="SystemExit"):
-            await workers.do(sys.exit)
-        assert await workers.do(lambda: 3) == 3
+            await workers.run(sys.exit)
+        assert await workers.run(lambda: 3) == 3
         workers.close()
 
     asyncio.run(fail())
@@ -170,8 +170,8 @@ def test_memory_that_there_is_not_is_a_sentence():
 
     async def fail():
         workers = Workers(1, waiting=1, seconds=5.0)
-        with pytest.raises(Refused, match="memory"):
-            await workers.do(work)
+        with pytest.raises(RequestError, match="memory"):
+            await workers.run(work)
         workers.close()
 
     asyncio.run(fail())
@@ -218,8 +218,10 @@ def test_a_page_to_save_does_not_wait_for_checks(release, monkeypatch):
     checking, check = threading.Event(), checks.check
     # A check is given up after 20 s, which a page to save may take on a busy machine.
     monkeypatch.setattr(checks, "check", lambda *of, seed: check(*of, seed=seed, limit=600.0))
-    monkeypatch.setattr(verdicts, "_elsewhere", lambda *_: {"rows": []})  # those of the page
-    monkeypatch.setattr(verdicts, "CHECKED", Once(1))  # or other tests would be given these rows
+    monkeypatch.setattr(verdicts, "_check_in_process", lambda *_: {"rows": []})  # those of the page
+    monkeypatch.setattr(
+        verdicts, "REPORTS", SharedCache(1)
+    )  # or other tests would be given these rows
 
     def wait():
         checking.set()
@@ -345,14 +347,14 @@ def test_loaded_encodings_are_listed_by_name_and_only_by_name():
 
 
 def test_once_makes_once_though_many_ask():
-    made, once = [], Once(4)
+    made, cache = [], SharedCache(4)
 
     def make():
         time.sleep(0.02)
         made.append(1)
         return 1
 
-    threads = [threading.Thread(target=lambda: once.get("a", make)) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: cache.get("a", make)) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -361,27 +363,27 @@ def test_once_makes_once_though_many_ask():
 
 
 def test_once_keeps_the_last_within_its_room():
-    once = Once(3, size=len, room=10)
+    cache = SharedCache(3, size=len, room=10)
     for key in "abc":
-        once.get(key, lambda: "xxxx")
-    assert once.get("c", lambda: "new") == "xxxx"
-    assert once.get("a", lambda: "new") == "new"  # there was no room for three
-    assert once.get("large", lambda: "x" * 11) == "x" * 11
-    assert once.get("large", lambda: "made anew") == "made anew"
+        cache.get(key, lambda: "xxxx")
+    assert cache.get("c", lambda: "new") == "xxxx"
+    assert cache.get("a", lambda: "new") == "new"  # there was no room for three
+    assert cache.get("large", lambda: "x" * 11) == "x" * 11
+    assert cache.get("large", lambda: "made anew") == "made anew"
 
 
 def test_once_keeps_no_failure():
-    once = Once(3)
+    cache = SharedCache(3)
     with pytest.raises(ZeroDivisionError):
-        once.get("a", lambda: 1 / 0)
-    assert once.get("a", lambda: 2) == 2
+        cache.get("a", lambda: 1 / 0)
+    assert cache.get("a", lambda: 2) == 2
 
 
-def asked_at_once(once, make, count=3):
+def asked_at_once(cache, make, count=3):
     """What so many threads get that ask for the same while the first makes it."""
     got, waiting, begun, release = [], [], threading.Event(), threading.Event()
-    wait = once._waited
-    once._waited = lambda *of: waiting.append(of) or wait(*of)
+    wait = cache._wait_for
+    cache._wait_for = lambda *of: waiting.append(of) or wait(*of)
 
     def first():
         begun.set()
@@ -390,7 +392,7 @@ def asked_at_once(once, make, count=3):
 
     def ask(make):
         try:
-            got.append(once.get("key", make))
+            got.append(cache.get("key", make))
         except Exception as error:
             got.append(error)
 
@@ -408,39 +410,39 @@ def asked_at_once(once, make, count=3):
 
 
 def test_who_waits_has_the_error_of_the_maker_and_the_next_tries_again():
-    made, once = [], Once(4)
+    made, cache = [], SharedCache(4)
 
     def fail():
         made.append(1)
         raise ValueError("no")
 
-    assert [str(error) for error in asked_at_once(once, fail)] == ["no"] * 3
+    assert [str(error) for error in asked_at_once(cache, fail)] == ["no"] * 3
     assert len(made) == 1
-    assert once.get("key", lambda: "now") == "now"
+    assert cache.get("key", lambda: "now") == "now"
 
 
 def test_who_waits_has_what_is_too_large_to_be_kept():
-    made, once = [], Once(4, size=len, room=2)
-    assert asked_at_once(once, lambda: made.append(1) or "large") == ["large"] * 3
+    made, cache = [], SharedCache(4, size=len, room=2)
+    assert asked_at_once(cache, lambda: made.append(1) or "large") == ["large"] * 3
     assert len(made) == 1
 
 
 def test_what_hangs_keeps_nobody_else_waiting():
-    once, begun, release = Once(4, seconds=0.1), threading.Event(), threading.Event()
+    cache, begun, release = SharedCache(4, seconds=0.1), threading.Event(), threading.Event()
 
     def hang():
         begun.set()
         release.wait()
         return "late"
 
-    thread = threading.Thread(target=once.get, args=("key", hang))
+    thread = threading.Thread(target=cache.get, args=("key", hang))
     thread.start()
     begun.wait()
     for _ in range(3):  # also those who come after the time was up
-        with pytest.raises(Refused, match=r"this takes longer than 0.1 seconds") as refused:
-            once.get("key", lambda: pytest.fail("it is not made twice"))
+        with pytest.raises(RequestError, match=r"this takes longer than 0.1 seconds") as refused:
+            cache.get("key", lambda: pytest.fail("it is not made twice"))
         assert refused.value.status == 503
-    assert once.get("another", lambda: 1) == 1
+    assert cache.get("another", lambda: 1) == 1
     release.set()
     thread.join()
-    assert once.get("key", lambda: "anew") == "late"
+    assert cache.get("key", lambda: "anew") == "late"

@@ -1,0 +1,109 @@
+"""A cache for request handlers: results are shared while they are computed, then kept."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from threading import Event, Lock
+from time import monotonic
+from typing import Any
+
+from posenc.explorer.parameters import RequestError
+
+
+class Computation:
+    """A result under way: other callers wait for its value or its exception."""
+
+    def __init__(self) -> None:
+        self.since, self.finished = monotonic(), Event()
+        self.value: Any = None
+        self.error: BaseException | None = None
+
+
+class SharedCache:
+    """An LRU cache whose concurrent callers share one computation.
+
+    entries  how many results are kept at most
+    size     the cost of a result, such as its bytes
+    room     what the kept results may cost together; a larger result is returned but not kept
+    seconds  how long after its start a computation is waited for: it may never finish
+    """
+
+    def __init__(
+        self,
+        entries: int,
+        *,
+        size: Callable[[Any], int] = lambda _: 0,
+        room: int = 0,
+        seconds: float = 25.0,
+    ) -> None:
+        self._entries, self._size, self._room, self._lock = entries, size, room, Lock()
+        self._seconds = seconds
+        self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._running: dict[Hashable, Computation] = {}
+
+    def get(
+        self,
+        key: Hashable,
+        compute: Callable[[], Any],
+        *,
+        keep: bool = True,
+        seconds: float | None = None,
+    ) -> Any:
+        """Return the cached value for `key`, computing it if needed.
+
+        Concurrent callers wait for the first one and receive its result or its exception;
+        `seconds` bounds how long this caller waits. Exceptions are not cached.
+
+        >>> cache = SharedCache(2)
+        >>> cache.get("a", lambda: 1), cache.get("a", lambda: 2)
+        (1, 1)
+        """
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key][0]
+            other = self._running.get(key)
+            mine = self._running.setdefault(key, Computation())
+        if other is not None:
+            return self._wait_for(other, seconds)
+        return self._compute(key, mine, compute, keep)
+
+    def _compute(
+        self, key: Hashable, mine: Computation, compute: Callable[[], Any], keep: bool
+    ) -> Any:
+        try:
+            mine.value = compute()
+            if keep:
+                with self._lock:
+                    self._keep(key, mine.value)
+        except BaseException as error:
+            mine.error = error
+            raise
+        finally:
+            with self._lock:
+                del self._running[key]
+            mine.finished.set()
+        return mine.value
+
+    def _wait_for(self, other: Computation, seconds: float | None) -> Any:
+        left = other.since + self._seconds - monotonic()
+        left = left if seconds is None else min(left, seconds)
+        if not other.finished.wait(max(0.0, left)):
+            raise RequestError(
+                "this takes longer than {seconds:g} seconds; ask for less",
+                status=503,
+                seconds=self._seconds,
+            )
+        if other.error is not None:
+            raise other.error
+        return other.value
+
+    def _keep(self, key: Hashable, value: Any) -> None:
+        size = self._size(value)
+        if size > self._room:
+            return
+        self._kept[key] = value, size
+        while len(self._kept) > self._entries or self._total() > self._room:
+            self._kept.popitem(last=False)
+
+    def _total(self) -> int:
+        return sum(size for _, size in self._kept.values())
