@@ -55,7 +55,7 @@ def test_a_config_says_that_positions_start_at_2(client, name):
         "max_position_embeddings": 514,
     }
     told = client.post("/api/v1/config", config).json
-    assert "the first token has position 2: add that to positions" in told["notes"]
+    assert "the first token has position 2: add 2 to positions" in told["notes"]
     assert told["parts"] == [None]
 
 
