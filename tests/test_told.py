@@ -14,6 +14,11 @@ from posenc.text import tokenise
 
 TRANSLATED = LANGUAGES[1:]
 HAN = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+PYTHONS = re.compile(
+    r"missing a required argument: '\w+'|too many positional arguments|invalid syntax|"
+    r"multiple values for argument '\w+'|'\(' was never closed"
+)
+"""Python's own words, which our sentences quote as they are."""
 LLAMA = {"model_type": "llama", "num_hidden_layers": 2}
 
 
@@ -75,7 +80,7 @@ def test_a_refusal_is_said_in_the_readers_language(call, lang):
     error = error_of(call)
     words = told(error, lang)
     assert HAN.search(words)
-    assert not re.search("must|argument|missing|syntax|closed", words)
+    assert not re.search("must|argument|missing|syntax|closed", PYTHONS.sub("", words))
     assert told(error, "en") == str(error)
 
 
@@ -87,12 +92,10 @@ def test_an_error_keeps_its_kind_and_its_english():
 
 
 def test_an_error_within_an_error_is_told_too():
-    inner = said(TypeError, "too many positional arguments")
+    inner = said(TypeError, "multiple values for argument {name}", name="'dim'")
     outer = said(ValueError, "expression must be one that can be made; got {error}", error=inner)
-    assert (
-        str(outer) == "expression must be one that can be made; got too many positional arguments"
-    )
-    assert told(outer, "zh-Hans") == "无法按这个表达式生成：参数过多"
+    assert str(outer).endswith("can be made; got multiple values for argument 'dim'")
+    assert told(outer, "zh-Hans") == "无法按这个表达式生成：参数 'dim' 给了多个值"
 
 
 def test_an_error_of_someone_else_is_said_as_it_is():

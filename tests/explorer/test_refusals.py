@@ -18,7 +18,8 @@ HAN = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 ENGLISH = re.compile(r"must|cannot|expect|at most|missing|argument\b|syntax", re.IGNORECASE)
 PYTHONS = re.compile(
     r"Expecting value|Expecting property name enclosed in double quotes|"
-    r"Illegal trailing comma before end of object|Expecting '[,:]' delimiter"
+    r"Illegal trailing comma before end of object|Expecting '[,:]' delimiter|"
+    r"missing a required argument: 'dim'"
 )
 """Python's own words, which our sentences quote as they are."""
 

@@ -232,7 +232,7 @@ def _parsed(expression: str) -> Any:
             ValueError,
             "expression must be Python; got {expression!r}: {why}",
             expression=expression,
-            why=_of_python(error.msg),
+            why=error.msg,
         ) from error
     except (RecursionError, MemoryError) as error:
         raise said(ValueError, "expression must not be nested so deeply") from error
@@ -307,7 +307,7 @@ def _bound(node: ast.Call, call: Call) -> Call:
                 "expression must be one that can be made; got {maker}: {error}; "
                 "did you mean {hint}?"
             )
-        given = {"maker": call.maker, "error": _of_python(error), "hint": (*hints, None)[0]}
+        given = {"maker": call.maker, "error": error, "hint": (*hints, None)[0]}
         raise said(ValueError, template, **given) from error
     return call.given(**bound.arguments)
 
@@ -348,27 +348,3 @@ def _made(value: Any, check: Check | None) -> Any:
     if isinstance(value, Call):
         return value.make(check)
     return tuple(_made(item, check) for item in value) if isinstance(value, tuple) else value
-
-
-PYTHONS = (
-    later("missing a required argument: {name}"),
-    later("got an unexpected keyword argument {name}"),
-    later("multiple values for argument {name}"),
-    later("too many positional arguments"),
-    later("invalid syntax"),
-    later("invalid syntax. Perhaps you forgot a comma?"),
-    later("'(' was never closed"),
-    later("unmatched ')'"),
-)
-"""What Python says most often of an expression; the rest is quoted as it is."""
-
-
-def _of_python(words: Any) -> Any:
-    """Python's own words, translatable where they are known."""
-    for template in PYTHONS:
-        start, named, _ = template.partition("{name}")
-        if named and str(words).startswith(start):
-            return phrase(template, name=str(words).removeprefix(start))
-        if str(words) == template:
-            return phrase(template)
-    return words
