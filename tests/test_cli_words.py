@@ -59,7 +59,7 @@ COMMAND = re.compile(
 def wrong_commands(text):
     """The commands in a text that are not there, and options that the command has not."""
     for name, rest in COMMAND.findall(text):
-        if name in ("explorer", "was"):  # the page's name, and prose at the start of a line
+        if name == "explorer":  # the name of the page
             continue
         if name not in COMMANDS:
             yield f"posenc {name}"
