@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import posenc as pe
-from posenc.explanation import Step, explain_with, of
+from posenc.explanation import Step, explain_with, maths, of
 from posenc.explanation.cell import cell
 from posenc.explanation.question import Question
+from posenc.i18n import LANGUAGES
 from tests.explanation.reading import matrix
 
 
@@ -27,6 +28,41 @@ def test_an_encoding_of_ones_own_is_worked_too():
     explained = pe.explain(Clock(), length=4)
     assert matrix(explained["encodings"])[3] == pytest.approx([1, 0])
     assert matrix(explained["addition"])[3] == pytest.approx([1.4, 0.5])
+
+
+@dataclass(frozen=True)
+class Turn(pe.Rotary):
+    def cos_sin(self, positions, *, dtype=None):
+        angle = np.asarray(positions)[..., None] * np.ones(2)
+        return np.cos(angle), np.sin(angle)
+
+
+@dataclass(frozen=True)
+class Recency(pe.Bias):
+    def bias(self, q_pos, k_pos, params=None):
+        return -abs(q_pos[..., None, :, None] - k_pos[..., None, None, :])
+
+
+@dataclass(frozen=True)
+class Unpositioned(pe.Scores):
+    def scores(self, q, k, q_pos, k_pos, params=None):
+        return q @ k.mT / np.sqrt(q.shape[-1])
+
+
+FORMULAS = [
+    (Clock(), "z_p = x_p + PE_p"),
+    (Turn(), "x′_p = R_p x_p"),
+    (Recency(), "s_(h, i, j) = (q_i · k_j)/√d + b_(h, i, j)"),
+    (Unpositioned(), "s_(i, j) = f(q_i, k_j, i, j)"),
+]
+
+
+@pytest.mark.parametrize(("encoding", "formula"), FORMULAS, ids=str)
+def test_without_a_formula_that_of_the_mechanism_is_shown(encoding, formula):
+    first, *_ = pe.explain(encoding).steps
+    assert [maths.text(each) for each in first.formulas] == [formula]
+    for lang in LANGUAGES[1:]:
+        assert pe.explain(encoding, lang=lang).steps[0].words != first.words
 
 
 def test_steps_of_ones_own_can_be_registered():

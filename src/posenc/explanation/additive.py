@@ -4,8 +4,16 @@ from collections.abc import Iterator
 
 from posenc.core.mechanisms import Additive
 from posenc.explanation.explanation import Step
-from posenc.explanation.maths import Maths, equation, row
+from posenc.explanation.maths import Maths, equation, index, row
 from posenc.explanation.question import Question, example_embeddings, matrix_table
+
+
+def additive_formula(_encoding: Additive, question: Question) -> Step:
+    """x + e(p) in letters."""
+    t = question.t
+    words = t("The encoding of position p is added to the embedding x of the token there.")
+    total = row(index("x", "p"), " + ", index("PE", "p"))
+    return Step("formula", words, (equation(index("z", "p"), total),))
 
 
 def additive_steps(encoding: Additive, question: Question) -> Iterator[Step]:

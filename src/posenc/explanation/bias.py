@@ -9,7 +9,7 @@ import numpy as np
 
 from posenc.core.mechanisms import Bias
 from posenc.explanation.explanation import Step
-from posenc.explanation.maths import Maths, equation, index, row
+from posenc.explanation.maths import Maths, equation, frac, index, root, row
 from posenc.explanation.place import Place, substitution
 from posenc.explanation.question import Question, matrix_table
 
@@ -17,6 +17,15 @@ BIAS = index("b", "h", "i", "j")
 """The bias in letters: head h, query i, key j."""
 DISTANCE = row("|", "i", " − ", "j", "|")
 """The distance in letters."""
+
+
+def bias_formula(encoding: Bias, question: Question) -> Step:
+    """The logit plus b in letters."""
+    t = question.t
+    words = t("A bias b is added to the logit of query i and key j in each head h.")
+    product = row(index("q", "i"), " · ", index("k", "j"))
+    logit = frac(product, root("d")) if encoding.scaled else product
+    return Step("formula", words, (equation(index("s", "h", "i", "j"), row(logit, " + ", BIAS)),))
 
 
 def bias_steps(encoding: Bias, question: Question) -> Iterator[Step]:
@@ -53,8 +62,8 @@ def table_formula(question: Question, letter: str) -> Step:
     """The formula of a bias that is looked up in a table, by the row's letter."""
     t = question.t
     words = t(
-        "The bias of a head is a learned number in row {row} of a table; the distance i − j says "
-        "which row.",
+        "The bias of a head is a learned number in row {row} of a table; the distance i − j "
+        "selects the row.",
         row=letter,
     )
     return Step("formula", words, (equation(*_table_entry(letter)),))

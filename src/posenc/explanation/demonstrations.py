@@ -56,14 +56,14 @@ def permutation(t: Translate, lang: str) -> Explanation:
         steps += [
             Step(
                 f"{name}-plain",
-                t("{title}: who looks at whom (each row sums to 1).", title=title),
+                t("{title}: which word attends to which (each row sums to 1).", title=title),
                 table=matrix_table("", words, plain, words),
             ),
             Step(
                 f"{name}-shuffled",
                 t(
-                    "{title}, in the order {order}, its rows and columns put back: the largest "
-                    "difference is {difference}.",
+                    "{title}, in the order {order}, with rows and columns put back in place: "
+                    "the largest difference is {difference}.",
                     title=title,
                     order=between.join(words[i] for i in order),
                     difference=f"{np.abs(plain - shuffled).max():.2g}",
@@ -106,7 +106,7 @@ def addition(t: Translate, lang: str) -> Explanation:
     explained = explain(Sinusoidal(8), tokens=words, lang=lang)
     embeddings = Step(
         "embeddings",
-        t("The embeddings of the words, as the tutorial makes them up."),
+        t("The embeddings of the words, made up as in the tutorial."),
         table=matrix_table("", words, example_embeddings(len(words), 8)),
     )
     steps = (embeddings, explained["encodings"], explained["addition"])

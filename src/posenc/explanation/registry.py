@@ -30,13 +30,13 @@ from typing import Any
 import numpy as np
 
 from posenc.core.mechanisms import Additive, Bias, Encoding, EncodingT, Rotary
-from posenc.explanation.additive import additive_steps
-from posenc.explanation.bias import bias_steps
+from posenc.explanation.additive import additive_formula, additive_steps
+from posenc.explanation.bias import bias_formula, bias_steps
 from posenc.explanation.explanation import Step
 from posenc.explanation.place import Place
 from posenc.explanation.question import Question
-from posenc.explanation.rotary import rotary_steps
-from posenc.explanation.scores import score_steps
+from posenc.explanation.rotary import rotary_formula, rotary_steps
+from posenc.explanation.scores import score_formula, score_steps
 from posenc.explanation.values import value_at
 
 
@@ -49,6 +49,13 @@ class Explainer:
 
 
 _EXPLAINERS: dict[type[Encoding], Explainer] = {}
+_MECHANISMS: dict[type[Encoding], tuple[Callable[..., Step], Callable[..., Iterator[Step]]]] = {
+    Additive: (additive_formula, additive_steps),
+    Rotary: (rotary_formula, rotary_steps),
+    Bias: (bias_formula, bias_steps),
+    Encoding: (score_formula, score_steps),
+}
+"""The formula of each mechanism, and its steps."""
 
 
 def explain_with(
@@ -72,11 +79,12 @@ def explain_number(encoding: Encoding, at: Place) -> list[Step]:
         if explainer.number is not None:
             return explainer.number(encoding, at)
     t = at.t
-    return [Step("value", t("The number that the encoding gives here."), (at.truth,))]
+    return [Step("value", t("The value of the encoding here."), (at.truth,))]
 
 
 def explain_steps(encoding: Encoding, question: Question) -> Iterator[Step]:
     """The steps of the whole explanation."""
+    formula, steps = next(own for kind, own in _MECHANISMS.items() if isinstance(encoding, kind))
     for explainer in _explainers(encoding):
         if explainer.steps is not None:
             yield from explainer.steps(encoding, question)
@@ -84,24 +92,14 @@ def explain_steps(encoding: Encoding, question: Question) -> Iterator[Step]:
         if explainer.number is not None:
             yield from explainer.number(encoding, _example_place(encoding, question))
             break
-    yield from _mechanism_steps(encoding, question)
+    else:
+        yield formula(encoding, question)
+    yield from steps(encoding, question)
 
 
 def _explainers(encoding: Encoding) -> Iterator[Explainer]:
     """The explainers of its class and of the classes that it derives from, nearest first."""
     return (_EXPLAINERS[kind] for kind in type(encoding).__mro__ if kind in _EXPLAINERS)
-
-
-def _mechanism_steps(encoding: Encoding, question: Question) -> Iterator[Step]:
-    match encoding:
-        case Additive():
-            return additive_steps(encoding, question)
-        case Rotary():
-            return rotary_steps(encoding, question)
-        case Bias():
-            return bias_steps(encoding, question)
-        case _:
-            return score_steps(encoding, question)
 
 
 def _example_place(encoding: Encoding, question: Question) -> Place:

@@ -23,6 +23,17 @@ WORKED_PAIRS = 4
 """How many pairs have their formulas written out; the tables have all of them."""
 
 
+def rotary_formula(_encoding: Rotary, question: Question) -> Step:
+    """R(p) x in letters."""
+    t = question.t
+    words = t(
+        "A query or a key x at position p is multiplied by a matrix R that rotates its pairs of "
+        "channels."
+    )
+    product = row(index("R", "p"), " ", index("x", "p"))
+    return Step("formula", words, (equation(index("x′", "p"), product),))
+
+
 def rotary_steps(
     encoding: Rotary, question: Question, angles: np.ndarray | None = None
 ) -> Iterator[Step]:
@@ -52,9 +63,9 @@ def rotary_steps(
     yield _angles_step(encoding, question, cos, sin, angles)
     yield Step(
         "rotation",
-        t("Each pair is turned by its angle.")
+        t("Each pair is rotated by its angle.")
         if encoding.traits.norm_preserving
-        else t("Each pair is turned by its angle and multiplied by a factor."),
+        else t("Each pair is rotated by its angle and multiplied by a factor."),
         tuple(map(_rotation, cos[:WORKED_PAIRS], sin[:WORKED_PAIRS], before, after)),
         table(
             ("i", "x", "y", "x′", "y′"),
@@ -63,7 +74,7 @@ def rotary_steps(
     )
     yield Step(
         "flattened",
-        t("The pairs make a vector again."),
+        t("The pairs are flattened into a vector again."),
         table=matrix_table("", [t("before"), t("after")], np.concatenate([q, rotated])),
     )
     yield Step(
@@ -131,7 +142,7 @@ def _relative_step(encoding: Rotary, question: Question, q: np.ndarray, k: np.nd
             t("The product of a query at m and a key at n depends on m − n only.")
             if encoding.traits.relative
             else t("The products of a query at m and a key at n."),
-            t("In the last column the key's vector stands at m and the query's at n."),
+            t("In the last column the vectors are swapped: the key's is at m, the query's at n."),
             *(
                 [t("On several axes m stands for the point (m, m + 1, …).")]
                 if encoding.axes

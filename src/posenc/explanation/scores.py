@@ -6,10 +6,19 @@ import numpy as np
 
 from posenc.core.mechanisms import Encoding, logits
 from posenc.explanation.explanation import Step
+from posenc.explanation.maths import equation, index, row
 from posenc.explanation.question import Question, matrix_table
 
 DIM = 8
 """Channels of queries and keys where the encoding takes any number."""
+
+
+def score_formula(_encoding: Encoding, question: Question) -> Step:
+    """The logit in letters: a function of anything."""
+    t = question.t
+    words = t("The logit of query i and key j is computed from both vectors and both positions.")
+    function = row("f", "(", index("q", "i"), ", ", index("k", "j"), ", ", "i", ", ", "j", ")")
+    return Step("formula", words, (equation(index("s", "i", "j"), function),))
 
 
 def score_steps(encoding: Encoding, question: Question) -> Iterator[Step]:
@@ -26,7 +35,7 @@ def score_steps(encoding: Encoding, question: Question) -> Iterator[Step]:
             t("The logits of queries (rows) and keys (columns) without positions."),
             products,
         ),
-        ("logits", t("The logits that the encoding makes of them."), scores),
-        ("difference", t("What the positions changed."), scores - products),
+        ("logits", t("The logits with positions."), scores),
+        ("difference", t("The difference that the positions make."), scores - products),
     ):
         yield Step(name, words, table=matrix_table("", names, np.asarray(values)[0], names))

@@ -16,7 +16,10 @@ def alibi_steps(encoding: ALiBi, question: Question) -> Iterator[Step]:
     t, slopes = question.t, encoding.head_slopes()
     yield Step(
         "formula",
-        t("The logit of a key is lowered by its distance, with a slope of its own in each head."),
+        t(
+            "The logit of a key is lowered in proportion to its distance, with a slope of its "
+            "own in each head."
+        ),
         (equation(BIAS, row("−", index("m", "h"), " · ", DISTANCE)),),
     )
     own = _slope(encoding, "h")
@@ -29,7 +32,7 @@ def alibi_steps(encoding: ALiBi, question: Question) -> Iterator[Step]:
     if encoding.future == "offset":
         yield Step(
             "offset",
-            t("Keys behind their query get half a slope on top, so that the two sides differ."),
+            t("Keys behind their query have half a slope added, so that the two sides differ."),
         )
     yield from bias_steps(encoding, question)
 

@@ -33,7 +33,7 @@ def axial_steps(encoding: AxialRoPE, question: Question) -> Iterator[Step]:
     )
     yield Step(
         "sections",
-        t("Which axis each pair follows, and with which frequency."),
+        t("The axis that each pair follows, and its frequency."),
         table=table(
             ("i", t("axis"), t("frequency")),
             *[
@@ -63,7 +63,8 @@ def axial_number(encoding: AxialRoPE, at: Place) -> list[Step]:
     pair, wave = pair_of_channel(encoding, at.column)
     axis = encoding.axis_of_pair[pair]
     words = t(
-        "The angle of pair i = {pair}, which follows axis {axis}, at {position} there.",
+        "The angle of pair i = {pair}, which follows axis {axis}, where the position is "
+        "{position}.",
         pair=pair,
         axis=axis,
         position=at.row[axis],

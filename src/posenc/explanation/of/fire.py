@@ -22,13 +22,13 @@ def fire_number(encoding: FIRE, at: Place) -> list[Step]:
     ratio = _ratio("i", "j", "c", "L", "ε")
     numbers = _ratio(at.row, at.column, bracket(c), longest, encoding.eps)
     words = t(
-        "The distance, relative to how long the text is so far, goes through a small network of "
-        "{hidden} hidden units.",
+        "The distance, relative to the length of the text so far, goes through a small network "
+        "of {hidden} hidden units.",
         hidden=encoding.hidden,
     )
     table = summands_step(
         "hidden",
-        t("What each hidden unit adds."),
+        t("The contribution of each hidden unit."),
         ("h", "max(0, w x + b)", "W", "max(0, w x + b) · W"),
         hidden, column, hidden * column,
     )  # fmt: skip
@@ -37,7 +37,7 @@ def fire_number(encoding: FIRE, at: Place) -> list[Step]:
         Step("formula", words, (equation("x", ratio),)),
         Step("ratio", t("Substituting the numbers:"), (equation("x", numbers, x),)),
         table,
-        Step("numbers", t("Their sum, and what the head adds."), (equation(*total),)),
+        Step("numbers", t("Their sum, plus a term of the head's own."), (equation(*total),)),
     ]
 
 

@@ -28,7 +28,7 @@ def fourier_number(encoding: FourierFeatures, at: Place) -> list[Step]:
         direction=column,
     )
     if encoding.centred:
-        words = join_sentences(words, t("v is the point moved from 0 .. 1 to −1 .. 1."))
+        words = join_sentences(words, t("v is the point mapped from 0 .. 1 to −1 .. 1."))
     general = (
         index("PE", "v", at.column),
         row(wave, "(", 2, "π", " v", " · ", index("g", column), ")"),
@@ -52,7 +52,7 @@ def learned_fourier_number(encoding: LearnedFourier, at: Place) -> list[Step]:
     column, b = weights["w_2"][:, at.column], float(weights["b_2"][at.column])
     words = t(
         "Waves of the point along {features} learned directions go through a small network; "
-        "dimension {dimension} adds up what its {hidden} hidden units give.",
+        "dimension {dimension} is the sum of what its {hidden} hidden units contribute.",
         features=encoding.features // 2,
         dimension=at.column,
         hidden=encoding.hidden,
@@ -61,7 +61,7 @@ def learned_fourier_number(encoding: LearnedFourier, at: Place) -> list[Step]:
     general = index("PE", "v", at.column), row("Σ", " ", unit, " + ", index("b", at.column))
     table = summands_step(
         "hidden",
-        t("What each hidden unit adds."),
+        t("The contribution of each hidden unit."),
         ("h", "x", "GELU(x)", "W", "GELU(x) · W"),
         x, units, column, units * column,
     )  # fmt: skip

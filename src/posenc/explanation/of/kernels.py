@@ -33,7 +33,7 @@ def sandwich_number(encoding: Sandwich, at: Place) -> list[Step]:
     w = encoding.frequencies()
     cosines = np.cos((at.row - at.column) * w)
     words = t(
-        "The cosines of the distance at {count} frequencies, added up; head h of H divides the sum "
+        "The sum of the cosines of the distance at {count} frequencies; head h of H divides it "
         "by 8h/H.",
         count=len(w),
     )

@@ -17,8 +17,8 @@ def learned_steps(encoding: Learned, question: Question) -> Iterator[Step]:
     yield Step(
         "formula",
         t(
-            "Each position has a row of its own in a table of {length} × {dim} numbers that "
-            "training finds. Here the rows are random, as before training.",
+            "Each position has a row of its own in a table of {length} × {dim} learned "
+            "numbers. Here the rows are random, as before training.",
             length=encoding.length,
             dim=encoding.dim,
         ),
@@ -34,7 +34,7 @@ def learned_steps(encoding: Learned, question: Question) -> Iterator[Step]:
     yield Step(
         "beyond",
         t(
-            "Position {position} has no row: there is no encoding of it, and asking is an error.",
+            "Position {position} has no row: it has no encoding, and asking for one is an error.",
             position=max(p, encoding.length),
         ),
     )

@@ -16,7 +16,7 @@ def nope_steps(encoding: NoPE, question: Question) -> Iterator[Step]:
     t = question.t
     yield Step(
         "formula",
-        t("Nothing is added: only a causal mask, which hides later keys, tells the order."),
+        t("Nothing is added: only a causal mask, which hides later keys, reveals the order."),
         (equation(BIAS, 0),),
     )
     yield from bias_steps(encoding, question)

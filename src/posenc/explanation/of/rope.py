@@ -27,7 +27,7 @@ def rope_steps(encoding: RoPE, question: Question) -> Iterator[Step]:
     angle = row("p", " · ", own if encoding.scaling is None else index("w′", "i"))
     yield Step(
         "formula",
-        t("Pair i of a query or a key at position p turns by an angle; nothing is added."),
+        t("Pair i of a query or a key at position p is rotated by an angle; nothing is added."),
         (
             equation(index("θ", "p", "i"), angle),
             equation(
@@ -43,7 +43,10 @@ def rope_steps(encoding: RoPE, question: Question) -> Iterator[Step]:
         w = encoding.frequencies()
         yield Step(
             "frequencies",
-            t("Each pair has a frequency, and a wavelength: the positions that a turn takes."),
+            t(
+                "Each pair has a frequency, and a wavelength: the number of positions in a full "
+                "turn."
+            ),
             table=table(
                 ("i", t("frequency"), t("wavelength")),
                 *zip(range(len(w)), w, encoding.wavelengths(), strict=True),
@@ -81,8 +84,8 @@ def xpos_number(encoding: XPos, at: Place) -> list[Step]:
         general = index("θ", "p", "i"), row("p", " · ", index("w", "i"))
         return substitution(words, general, *angle_numbers(pair, p, w, at), at=at)
     words = t(
-        "The angle of pair i = {pair} at position {position}, and a decay that a query and a key "
-        "share by their distance.",
+        "The angle of pair i = {pair} at position {position}, and this position's share of the "
+        "decay with distance.",
         pair=pair,
         position=p,
     )

@@ -16,8 +16,8 @@ def shaw_number(encoding: Shaw, at: Place) -> list[Step]:
     line = int(encoding.rows_of(np.array(at.column - at.row)))
     a = at.weights["key_table"][line]
     words = t(
-        "A learned vector a is added to the key: row {row} of the table, for j − i = {distance}. "
-        "q and k are one vector, drawn at random.",
+        "A learned vector a is added to the key: row {row} of the table, for j − i = "
+        "{distance}. q and k are the same vector, drawn at random.",
         row=line,
         distance=at.column - at.row,
     )

@@ -34,7 +34,10 @@ def sinusoidal_steps(encoding: Sinusoidal, question: Question) -> Iterator[Step]
     )
     yield Step(
         "frequencies",
-        t("The exponent of each pair gives its divisor, and how many positions a turn takes."),
+        t(
+            "The exponent of each pair gives its divisor, and the number of positions in a full "
+            "turn."
+        ),
         table=table(
             ("i", t("exponent"), t("divisor"), t("frequency"), t("wavelength")),
             *zip(i, exponents, 1 / w, w, 2 * np.pi / w, strict=True),

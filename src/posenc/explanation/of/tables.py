@@ -28,7 +28,7 @@ def clipped_steps(encoding: ClippedBias, question: Question) -> Iterator[Step]:
     yield Step(
         "rows",
         t(
-            "Distances are cut off at ±{reach} and moved to the rows 0 … {last} of a table.",
+            "Distances are clipped to ±{reach} and shifted to the rows 0 … {last} of a table.",
             reach=reach,
             last=2 * reach,
         ),

@@ -17,9 +17,9 @@ def transformer_xl_number(encoding: TransformerXL, at: Place) -> list[Step]:
     away = np.array(at.row - at.column)
     waves = weights["projection"] @ encoding.sinusoids(away, dtype=np.float64)
     words = t(
-        "Two products: of the content, with a learned u added to the query, and of the distance, "
-        "with a learned v added and W R of the distance {distance} as its key. q and k are one "
-        "vector, drawn at random.",
+        "Two products: one of the content, with a learned u added to the query, and one of the "
+        "distance, with a learned v added to the query and W R of the distance {distance} as "
+        "the key. q and k are the same vector, drawn at random.",
         distance=at.row - at.column,
     )
     q = index("q", "i")

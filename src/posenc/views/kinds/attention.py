@@ -182,8 +182,8 @@ def work_out(scene: Scene, i: int, j: int) -> Cell:
     )
     value = float(softmax(logits)[j])
     words = t(
-        "The weight of key {key} for query {query}: e to the power of its logit, of the sum over "
-        "all keys.",
+        "The weight of key {key} for query {query}: e to the power of its logit, divided by "
+        "the sum over all keys.",
         key=j,
         query=i,
     )

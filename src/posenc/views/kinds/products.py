@@ -152,8 +152,8 @@ def work_out(scene: Scene, m: int, n: int) -> Cell:
         letters = row(index("e", "m"), " · ", index("e", "n"))
     else:
         words = t(
-            "One query and one key, drawn at random, rotated by their positions {m} and {n}: their "
-            "product.",
+            "The product of one query and one key, drawn at random and rotated to positions "
+            "{m} and {n}.",
             m=m,
             n=n,
         )

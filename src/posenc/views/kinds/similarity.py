@@ -113,8 +113,8 @@ def work_out(scene: Scene, m: int, n: int) -> Cell:
         numbers = frac(total, row(a, " · ", b))
     else:
         words = t(
-            "A query and an equal key, all ones, rotated by their positions {m} and {n}: their "
-            "product, divided by what it is without rotation.",
+            "The product of a query and an equal key, all ones, rotated to positions {m} and "
+            "{n}, divided by their product without rotation.",
             m=m,
             n=n,
         )
