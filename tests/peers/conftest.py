@@ -1,4 +1,4 @@
-"""Collect these where they are asked for: the environment of `make test` has no peers."""
+"""Collect the findings only if they are asked for: the environment of `make test` has no peers."""
 
 from pathlib import Path
 
@@ -6,5 +6,6 @@ import pytest
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    asked = config.getoption("markexpr") == "peers"
-    return None if asked and collection_path.name in ("peers", "test_findings.py") else True
+    findings = config.getoption("markexpr") == "peers"
+    collected = ("peers", "test_findings.py" if findings else "test_peers.py")
+    return None if collection_path.name in collected else True
