@@ -247,7 +247,7 @@ def test_a_language_is_understood_by_its_usual_tags(run, tag, lang):
         (("show", "a", "--channels", "x"), "must be whole numbers, such as 0,1,8; got x"),
         (("show", "a", "--size", "big"), "size must be inches as WIDTHxHEIGHT, such as 8x4.5"),
         (("show", "a", "--dpi", "1"), "dpi must be a finite number of at least 10"),
-        (("show", "a b", "--length", "3"), "length must be left out where there are tokens"),
+        (("show", "a b", "--length", "3"), "length must be left out if tokens are given"),
         (("show", "--load", "none.py"), "file must be a Python file that exists; got none.py"),
         (("shwo",), "no such command: shwo; did you mean show?"),
     ],

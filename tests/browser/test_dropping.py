@@ -61,7 +61,7 @@ def test_a_config_says_which_part_has_which_in_the_reader_s_language(
     visit.open()
     Hand(visit, config).does("dragEnter", "dragOver", "drop")
     note = visit.page.locator("p.note[role=status]")
-    note.get_by_text("layers 0-1 are the encoder's, 2-3 the decoder's").wait_for()
+    note.get_by_text("layers 0-1 are in the encoder, 2-3 in the decoder").wait_for()
     encoder, decoder = visit.state["e"]
     spaced = [name.replace(",", ", ") for name in (encoder, decoder)]
     lines = note.locator(".line").all_inner_texts()

@@ -113,7 +113,7 @@ def test_an_array_has_the_bytes_that_numpy_saves(client, expression, kind):
     whole = client.get(path, **ask, rows=0, columns=0)
     assert whole.body == saved(image.values)
     assert whole.headers["content-type"] == "application/octet-stream"
-    assert client.get(path, **ask, rows=70, columns=9).body == saved(image.averaged(70, 9).values)
+    assert client.get(path, **ask, rows=70, columns=9).body == saved(image.average(70, 9).values)
     window = client.get(path, **ask, top=290, left=3, height=50, width=4)
     assert window.body == saved(image.values[290:340, 3:7])
 

@@ -9,7 +9,7 @@ import pytest
 import posenc as pe
 from posenc.i18n import LANGUAGES, translator
 from posenc.views import KINDS, Image, Kind, Line, Lines, default_kind, kinds, kinds_for, view
-from posenc.views.kinds import suiting
+from posenc.views.kinds import first_encoding_for
 from posenc.views.panels import Axis
 
 EVERY = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
@@ -37,7 +37,7 @@ def test_a_view_has_as_many_columns_as_its_kind_says(kind, count):
     if kind.name in GRID:
         assert view([GRID[kind.name]] * count, kind.name).columns == on_grid
     if kind.name != "maps":
-        name = suiting(kind.name)
+        name = first_encoding_for(kind.name)
         assert view([name] * count, kind.name, length=4).columns == in_text
 
 
@@ -99,7 +99,7 @@ def test_what_a_page_is_told_of_a_kind():
 def draw_norms(scene):
     positions = scene.positions(8)
     lines = tuple(
-        Line(subject.name, np.linalg.norm(subject.encoded(positions), axis=-1))
+        Line(subject.name, np.linalg.norm(subject.encode(positions), axis=-1))
         for subject in scene.subjects
     )
     panel = Lines("norms", positions, lines, scene.position_axis(), Axis("norm"))

@@ -30,7 +30,7 @@ def test_a_config_keeps_its_notes_and_says_which_part_has_which(tmp_path):
     seen = view(path, "bias", length=4)
     assert "T5Bias(8, bidirectional=True, scaled=False): encoder" in seen.notes
     assert "T5Bias(8, scaled=False): decoder" in seen.notes
-    assert "layers 0-1 are the encoder's, 2-3 the decoder's" in seen.notes
+    assert "layers 0-1 are in the encoder, 2-3 in the decoder" in seen.notes
     assert len(set(seen.notes)) == len(seen.notes)
     told = view(path, "bias", length=4, lang="ja").notes
     assert "T5Bias(8, scaled=False)：デコーダー" in told

@@ -182,9 +182,9 @@ def _choose_subjects(
 ) -> tuple[list[Any], str]:
     """What to draw, by default the first encoding that suits `kind`; and a name for the file."""
     if not names:
-        from posenc.views.kinds import suiting
+        from posenc.views.kinds import first_encoding_for
 
-        names = ("sinusoidal" if kind is None else suiting(kind),)
+        names = ("sinusoidal" if kind is None else first_encoding_for(kind),)
     return [loaded.get(name, name) for name in names], "-".join(map(_to_file_name, names))[:80]
 
 

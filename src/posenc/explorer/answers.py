@@ -217,7 +217,7 @@ def view_json(shown: View, rows: int, columns: int) -> dict[str, Any]:
         if isinstance(panel, Image):
             panels.append(_image_json(panel, rows or UNLIMITED, columns or UNLIMITED))
         elif isinstance(panel, Lines):
-            panels.append(panel.averaged(max(columns, STEPS) if columns else UNLIMITED).to_json())
+            panels.append(panel.average(max(columns, STEPS) if columns else UNLIMITED).to_json())
         else:
             panels.append(panel.to_json())
     return {
@@ -234,7 +234,7 @@ def _image_json(image: Image, rows: int, columns: int) -> dict[str, Any]:
     shape = [-(-size // step) for size, step in zip(whole, ratio, strict=True)]
     sizes = {"shape": shape, "whole": list(whole)}
     if shape[0] * shape[1] <= INLINE:
-        return image.averaged(rows, columns).to_json() | sizes
+        return image.average(rows, columns).to_json() | sizes
     empty = dataclasses.replace(image, values=np.zeros((0, 0)), ratio=ratio)
     return empty.to_json() | sizes | {"values": None}
 
@@ -249,7 +249,7 @@ def panel_values(shown: View, values: dict[str, Any]) -> np.ndarray:
     if values["height"] and values["width"]:
         top, left = values["top"], values["left"]
         return panel.values[top : top + values["height"], left : left + values["width"]]
-    return panel.averaged(values["rows"] or UNLIMITED, values["columns"] or UNLIMITED).values
+    return panel.average(values["rows"] or UNLIMITED, values["columns"] or UNLIMITED).values
 
 
 def _panel(shown: View, number: int) -> Any:

@@ -89,7 +89,7 @@ def responses(request: ViewRequest, first: str, loaded: dict[str, Encoding]) -> 
         except RequestError:  # a text short enough for a heatmap may be too long for similarities
             continue
         images = {
-            number: panel.averaged(ROWS, COLUMNS).values.astype(np.float32)
+            number: panel.average(ROWS, COLUMNS).values.astype(np.float32)
             for number, panel in enumerate(shown.panels)
             if isinstance(panel, Image)
         }

@@ -37,7 +37,7 @@ def place(axes: Axes, image: Image, letters: Lettering, room: tuple[float, float
 def fill(axes: Axes, image: Image, letters: Lettering, t: Translate, *, dark: bool) -> None:
     """The cells, averaged where they are more than pixels; then the axes' names say so."""
     box = axes.get_window_extent()
-    shown = image.averaged(max(1, int(box.height)), max(1, int(box.width)))
+    shown = image.average(max(1, int(box.height)), max(1, int(box.width)))
     norm, cmap = scale_of(image, dark=dark)
     high, wide = (n * r for n, r in zip(shown.values.shape, shown.ratio, strict=True))
     axes.imshow(

@@ -34,7 +34,7 @@ def draw_lines(
 
     Lines of more steps than fit are averaged, with a band from the least to the largest value.
     """
-    panel = panel.averaged(max(1, int(STEPS * room[0])))
+    panel = panel.average(max(1, int(STEPS * room[0])))
     for number, line in enumerate(panel.lines):
         _draw_line(axes, panel, line, number, letters, dark=dark)
     ink = PAPER["dark" if dark else "light"][1]

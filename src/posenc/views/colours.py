@@ -1,8 +1,8 @@
-"""Colours of pictures: maps that colour-blind readers can read too, of lines and of tokens.
+"""Colours of values, lines and tokens, chosen so that colour-blind readers can tell them apart.
 
-A map is made by straight lines in OKLab between a few anchors, so equal steps of value are about
-equal steps to the eye, and lightness alone already tells the distance from zero. OKLab is Björn
-Ottosson's (2020), "A perceptual color space for image processing".
+A colour map interpolates linearly in OKLab between a few anchors, so that equal steps of value look
+about equal, and lightness alone shows the distance from zero. OKLab: Björn Ottosson (2020), "A
+perceptual color space for image processing".
 """
 
 from functools import cache
@@ -14,8 +14,8 @@ from posenc.core import rules
 MAPS = ("diverging", "cyclic", "sequential")
 SIZE = 256
 
-# Anchors (lightness, green-red, blue-yellow), evenly spaced. Blue against orange and red is the
-# pair that people who see no difference between red and green still tell apart.
+# Evenly spaced anchors (lightness, green-red, blue-yellow). Readers who cannot tell red from green
+# can tell blue from orange and red.
 LIGHT: dict[str, tuple[tuple[float, float, float], ...]] = {
     "diverging": (
         (0.42, -0.02, -0.165),
@@ -39,7 +39,7 @@ LIGHT: dict[str, tuple[tuple[float, float, float], ...]] = {
     ),
 }
 DARK: dict[str, tuple[tuple[float, float, float], ...]] = {
-    "cyclic": (  # the light and the dark ends change places: an angle of 0 has the page's colour
+    "cyclic": (  # light and dark are swapped, so that an angle of 0 has the colour of the page
         (0.94, 0.0, 0.0),
         (0.62, -0.03, -0.135),
         (0.30, 0.02, -0.02),
@@ -70,9 +70,9 @@ VIOLETS = {
 }
 """The first and the last shade of lines, in OKLab."""
 SHADES = 5
-"""Shades of lines: more than these are told apart by their strokes."""
+"""Shades of lines; more lines than that are told apart by their strokes."""
 STROKES = 4
-"""Strokes that a line can have: solid, dashed, dotted, and both in turn."""
+"""Strokes of lines: solid, dashed, dotted, dash-dotted."""
 
 # OKLab to cone responses, and those to linear sRGB.
 TO_CONES = np.array(
@@ -93,17 +93,17 @@ TO_RGB = np.array(
 
 @cache
 def table(name: str, *, dark: bool = False) -> tuple[tuple[int, int, int], ...]:
-    """The 256 colours of a map, as red, green and blue from 0 to 255.
+    """Return the 256 colours of a map, as red, green and blue from 0 to 255.
 
-    Diverging: zero is in the middle, where the colour is that of the page. Cyclic: the last
-    colour leads back to the first. Sequential: zero is the first.
+    Diverging: zero is in the middle, in the colour of the page. Cyclic: the last colour leads back
+    to the first. Sequential: zero is the first.
 
     >>> table("diverging")[0], table("diverging")[127]
     ((23, 67, 166), (244, 244, 245))
     """
     rules.one_of("name", name, MAPS)
     anchors = np.array((DARK if dark else LIGHT)[name])
-    # a cyclic map leaves out its end, which is its beginning
+    # the end of a cyclic map is its beginning, so it is left out
     at = np.linspace(0, 1, SIZE, endpoint=name != "cyclic") * (len(anchors) - 1)
     lab = np.stack([np.interp(at, range(len(anchors)), part) for part in anchors.T], axis=-1)
     rgb = np.clip(np.rint(255 * from_oklab(lab)), 0, 255).astype(int)
@@ -111,7 +111,7 @@ def table(name: str, *, dark: bool = False) -> tuple[tuple[int, int, int], ...]:
 
 
 def from_oklab(lab: np.ndarray) -> np.ndarray:
-    """sRGB of OKLab colours (…, 3); outside 0 .. 1 where a screen has no such colour."""
+    """Convert OKLab colours (…, 3) to sRGB; outside 0 .. 1 where no screen can show them."""
     linear = (lab @ TO_CONES.T) ** 3 @ TO_RGB.T
     return np.where(
         linear <= 0.0031308,
@@ -121,10 +121,10 @@ def from_oklab(lab: np.ndarray) -> np.ndarray:
 
 
 def lines(*, dark: bool = False) -> tuple[str, ...]:
-    """Shades of one violet for lines, those that stand out most first.
+    """Return shades of violet for lines, those that stand out most first.
 
-    A token keeps its colour in all views; what is no token has none of those colours. Each shade
-    has a contrast of 3:1 or more with the page (WCAG 2.2, 1.4.11).
+    They differ from the colours of tokens, which keep theirs in all views. Each shade has a
+    contrast of at least 3:1 with the page (WCAG 2.2, 1.4.11).
 
     >>> lines()
     ('#2A115C', '#472976', '#664092', '#8857AD', '#AB6FC9')
@@ -137,7 +137,7 @@ def lines(*, dark: bool = False) -> tuple[str, ...]:
 
 
 def look(number: int) -> tuple[int, int]:
-    """The shade and the stroke of a line's number, so that neighbours differ in both.
+    """Return the shade and the stroke of line `number`; consecutive lines differ in both.
 
     >>> [look(number) for number in range(7)]
     [(0, 0), (1, 1), (2, 2), (3, 3), (4, 0), (0, 1), (1, 2)]
@@ -147,7 +147,7 @@ def look(number: int) -> tuple[int, int]:
 
 
 def tokens(*, dark: bool = False) -> tuple[str, ...]:
-    """Colours of tokens on a light or a dark page, those that stand out most first."""
+    """Return the colours of tokens on a light or a dark page, those that stand out most first."""
     if not dark:
         return OKABE_ITO
     blue, orange, green, pink, sky, red, _, yellow = OKABE_ITO

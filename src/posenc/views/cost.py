@@ -1,34 +1,32 @@
-"""How many numbers a view takes, told by the sizes that they are a product of."""
+"""Estimates of how many numbers a view takes, as named sizes to be multiplied."""
 
 from posenc.core.mechanisms import Encoding
 from posenc.i18n import later
+from posenc.views.subject import WIDTH
 
 POSITIONS, POSITIONS_AGAIN = later("positions"), later("positions again")
 DIMENSIONS, HEADS, IMAGES = later("dimensions"), later("heads"), later("images")
 POSITIONS_OR_DIMENSIONS, THE_SAME_AGAIN = later("positions or dimensions"), later("the same again")
 
-WIDTH = 64
-"""Channels of queries and keys where the encoding takes any number of them."""
-
 
 def width(encoding: Encoding) -> int:
-    """Channels of a query, a key or an embedding."""
+    """Return the channels of a query, a key or an embedding."""
     dim = getattr(encoding, "dim", None)
     return dim if isinstance(dim, int) else WIDTH
 
 
 def rows(encoding: Encoding, length: int) -> dict[str, int]:
-    """A value for each position and dimension."""
+    """Return the sizes of a value for each position and dimension."""
     return {POSITIONS: length, DIMENSIONS: width(encoding)}
 
 
 def pairs(_: Encoding, length: int) -> dict[str, int]:
-    """A value for each query and key."""
+    """Return the sizes of a value for each query and key."""
     return {POSITIONS: length, POSITIONS_AGAIN: length}
 
 
 def logits(encoding: Encoding, length: int) -> dict[str, int]:
-    """A matrix for each head, of queries and keys or of a projection."""
+    """Return the sizes of a matrix for each head: of queries and keys, or of a projection."""
     sizes = {name: int(getattr(encoding, name, None) or 0) for name in ("features", "hidden")}
     dim = width(encoding)
     return {
@@ -39,5 +37,5 @@ def logits(encoding: Encoding, length: int) -> dict[str, int]:
 
 
 def heads(encoding: Encoding) -> int:
-    """Heads that differ from each other."""
+    """Count the matrices that are computed at once: heads, or hidden units of a bias."""
     return max(1, *(int(getattr(encoding, name, None) or 0) for name in ("heads", "hidden")))

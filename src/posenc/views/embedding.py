@@ -1,4 +1,4 @@
-"""Stand-ins for learned embeddings: vectors made from the text of a token."""
+"""Stand-ins for learned embeddings: vectors derived from the text of a token."""
 
 import hashlib
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def embeddings(tokens: tuple[str, ...], dim: int) -> np.ndarray:
-    """A vector of N(0, 1) for each token, out of its text: the same token has the same vector.
+    """Draw a vector of N(0, 1) for each token, seeded by its text: equal tokens get equal vectors.
 
     >>> x = embeddings(("the", "dog", "the"), 4)
     >>> bool((x[0] == x[2]).all()), bool((x[0] == x[1]).any())

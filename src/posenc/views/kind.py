@@ -1,4 +1,4 @@
-"""What there is to know of a kind of view, in one value."""
+"""The description of a kind of view: everything that tools need to know, in one value."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,41 +7,63 @@ from typing import Any, Literal
 from posenc.core.mechanisms import Additive, Encoding, Rotary
 from posenc.i18n import Translate
 from posenc.views import cost
-from posenc.views.panels import Panel, View, coloured
+from posenc.views.panels import Panel, View, assign_colours
 from posenc.views.scene import Scene
-from posenc.views.subject import acting
+from posenc.views.subject import unwrap
 from posenc.views.working import Working
 
 Along = Literal["position", "channel", "offset", "distance"]
-"""What x is in a panel of lines: a position, a channel, query - key, or |query - key|."""
+"""The meaning of x in a panel of lines: a position, a channel, query - key, or |query - key|."""
 
 
 def is_plain(encoding: Encoding) -> bool:
-    """Whether a position is one number, such as the place of a token in a sentence."""
+    """Return whether a position is a single number, such as the place of a token in a text."""
     return encoding.axes in (None, 1)
 
 
 def has_rows(encoding: Encoding) -> bool:
-    """Whether each position has values of its own: what is added to it, or angles."""
+    """Return whether each position has values of its own: an encoding that is added, or angles."""
     return isinstance(encoding, Additive | Rotary)
 
 
 def has_text_rows(encoding: Encoding) -> bool:
-    """The same of an encoding of text."""
+    """Return whether each position of a text has values of its own."""
     return has_rows(encoding) and is_plain(encoding)
 
 
 def rotates_text(encoding: Encoding) -> bool:
-    """Whether it rotates queries and keys by plain positions."""
+    """Return whether it rotates queries and keys by their positions in a text."""
     return isinstance(encoding, Rotary) and is_plain(encoding)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """A kind of view, and everything that a tool must know to offer it.
+    """A kind of view, and everything that a tool needs to know to offer it.
 
-    Each module of `posenc.views.kinds` has one, KIND, and is the only place that knows the kind:
-    the command line, figures and the explorer read these fields.
+    Each module of `posenc.views.kinds` defines one as KIND; nothing else knows the kind by name.
+    The command line, figures and the explorer read these fields.
+
+    name          how the kind is requested; also the name of its module
+    title         one or two words for a tab, to be translated
+    summary       what it shows, in a sentence, to be translated
+    build         builds the view of a scene
+    suits         whether it can show an encoding; a temperature is taken off first
+    columns       columns of panels for so many encodings of text and so many of grids. A page can
+                  lay a view out before it arrives; `View.columns` is exact and may be larger
+    first_for     whether an encoding is shown this way by default; the first kind that says so wins
+    channels      whether the dimensions, pairs or heads to show can be chosen
+    head          whether the head to look at can be chosen
+    causal        whether a causal mask can be chosen
+    own_length    whether `length` can be given beside tokens, as it does not count them
+    max_tokens    the longest sentence, in tokens; None: no bound of its own
+    sizes         `cost` of an encoding of text
+    intermediate  whether `cost` counts mostly intermediate numbers, of every head
+    cells         cells of the images of an encoding of text, if known beforehand, else 0
+    pairwise      whether there is a cell for every pair of positions
+    angles        whether the cells of a rotary encoding are angles rather than cosines
+    working       works out a number of the picture; None: numbers are those of the encoding itself
+    along         the meaning of x in panels of lines that follow the reader's cursor, else None
+    compact       whether it can be drawn small, beside a large view
 
     >>> from posenc.views import KINDS
     >>> kind = KINDS["bias"]
@@ -50,49 +72,25 @@ class Kind:
     """
 
     name: str
-    """How it is asked for: that of its module."""
     title: str
-    """A word or two for a tab, to be translated."""
     summary: str
-    """What it shows, in a sentence, to be translated."""
     build: Callable[[Scene], View]
-    """Makes the view."""
     suits: Callable[[Encoding], bool]
-    """Which encodings it can show; an encoding inside a temperature is asked, not the outer one."""
     columns: Callable[[int, int], int]
-    """Columns of panels, for so many encodings of text and so many on a grid, one of them 0 or not.
-
-    A page can lay a view out before it has it. Where panels are of different sorts, as wavelengths
-    of pairs beside those of dimensions, `View.columns` may be more, and is what counts.
-    """
     first_for: Callable[[Encoding], bool] = lambda _: False
-    """Which encodings are shown so by default; of several kinds, the first in the list."""
     channels: bool = False
-    """Whether a reader may choose dimensions, pairs or heads to show."""
     head: bool = False
-    """Whether a reader may choose the head to look at."""
     causal: bool = False
-    """Whether a reader may choose if queries see keys ahead of them."""
     own_length: bool = False
-    """Whether `length` may be given beside tokens: it is then no number of tokens."""
     max_tokens: int | None = None
-    """Tokens of the longest sentence that it takes; None if there is no bound of its own."""
     sizes: Callable[[Encoding, int], Mapping[str, int]] = cost.rows
-    """What `cost` says of an encoding of text."""
     intermediate: bool = False
-    """Whether most numbers of `cost` are made on the way, for every head, and not kept."""
     cells: Callable[[Encoding, int], int] = lambda _, __: 0
-    """Cells of its images of an encoding of text, where they are known beforehand, else 0."""
     pairwise: bool = False
-    """Whether it has a cell for every pair of positions."""
     angles: bool = False
-    """Whether a cell of a rotary encoding is an angle, not its cosine."""
     working: Working | None = None
-    """Works out a number of its picture; None if those are the encoding's own numbers."""
     along: Along | None = None
-    """What x is in its panels of lines, where they follow the reader's cursor."""
     compact: bool = True
-    """Whether it can be drawn small, beside a large view."""
 
     def compose(
         self,
@@ -102,34 +100,35 @@ class Kind:
         *notes: str,
         columns: int | None = None,
     ) -> View:
-        """The view that these panels make; a name of a line has one colour in all of them.
+        """Assemble a view of this kind; lines of one name get one colour in all panels.
 
-        notes    what is to be said of the panels, before what is said of the scene
-        columns  of panels, where they are not `self.columns`
+        notes    come before the notes of the scene
+        columns  columns of panels, where they differ from `self.columns`
         """
-        gridded = sum(not is_plain(subject.acting) for subject in scene.subjects)
+        gridded = sum(not is_plain(subject.unwrapped) for subject in scene.subjects)
         usual = self.columns(len(scene.subjects) - gridded, gridded)
-        said = scene.notes(*notes)
-        return View(self.name, title, coloured(panels), said, columns=columns or usual)
+        notes = scene.notes(*notes)
+        return View(self.name, title, assign_colours(panels), notes, columns=columns or usual)
 
     def cost(self, encoding: Encoding, length: int) -> Mapping[str, int]:
-        """The sizes whose product is about how many numbers a view of `length` positions takes.
+        """Return named sizes whose product estimates the numbers that a view takes.
 
-        By name, the names to be translated; of an encoding on a grid, which has a size of its own,
-        there are none.
+        length  number of positions
+
+        The names are to be translated. Empty for an encoding of a grid, whose size is its own.
 
         >>> from posenc import ALiBi, Sinusoidal
         >>> from posenc.views import KINDS
         >>> KINDS["heatmap"].cost(Sinusoidal(64), 8), KINDS["bias"].cost(ALiBi(8), 8)
         ({'positions': 8, 'dimensions': 64}, {'heads': 8, 'positions': 8, 'positions again': 8})
         """
-        inner = acting(encoding)
+        inner = unwrap(encoding)
         return self.sizes(inner, length) if is_plain(inner) else {}
 
     def to_json(self, t: Translate, *, most: int = 4) -> dict[str, Any]:
-        """What a page must know of it as plain data, in the reader's language.
+        """Return what a page needs to know as plain data, in the language of `t`.
 
-        `columns` has two lists, for 1 to `most` encodings of text and on a grid.
+        `columns` has a list for 1 to `most` encodings of text, and one for encodings of grids.
         """
         counts = range(1, most + 1)
         return {

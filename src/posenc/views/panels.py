@@ -1,6 +1,6 @@
-"""What a view is made of: images, lines and dials, as frozen data that is drawn elsewhere.
+"""The panels of a view: images, lines and dials, as frozen data without any drawing.
 
-Figures and the explorer draw the same panels: `to_json` is what the page gets.
+`posenc.plot` and the explorer draw the same panels; the explorer's page receives `to_json`.
 """
 
 from collections.abc import Sequence
@@ -10,33 +10,37 @@ from typing import Any, Literal
 import numpy as np
 
 from posenc.core import rules
-from posenc.views.averaging import boxes, direction_means, ends, means
+from posenc.views.averaging import box_extremes, box_means, box_shape, direction_means
 
 Colours = Literal["diverging", "cyclic", "sequential"]
 
 
 @dataclass(frozen=True)
 class Axis:
-    """What runs along a side: its name, a label for each step (else 0, 1, …), or a log scale."""
+    """An axis: its name, a label for each step (None: 0, 1, …), and whether its scale is log."""
 
     name: str
     labels: tuple[str, ...] | None = None
     log: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """The axis as plain data."""
+        """Return the axis as plain data."""
         labels = None if self.labels is None else list(self.labels)
         return {"name": self.name, "labels": labels, "log": self.log}
 
 
 @dataclass(frozen=True)
 class Image:
-    """Values (rows, columns) as colours, from -limit to limit; sequential ones from 0.
+    """A matrix of values drawn as colours.
 
-    Cyclic values are angles, and limit is half a turn. NaN is drawn as nothing. `ratio` says how
-    many rows and columns of the axes one cell is the mean of; `square` that cells are squares;
-    `channel` which dimension, pair or head it is of, from 0, where it is of one. `of` is the number
-    of the encoding that it is of, from 0, where it is of one.
+    values   (rows, columns); NaN is not drawn
+    limit    end of the colour scale, which runs from -limit to limit, or from 0 if sequential;
+             pi for cyclic values, which are angles
+    unit     what the values are, beside the colour scale
+    square   whether cells are squares
+    ratio    rows and columns of the axes that one cell is the mean of
+    channel  the dimension, pair or head that is shown, from 0; None if not a single one
+    of       index of the encoding that is shown, from 0; None if not a single one
     """
 
     title: str
@@ -51,44 +55,44 @@ class Image:
     channel: int | None = None
     of: int | None = None
 
-    def averaged(self, rows: int, columns: int) -> "Image":
-        """This image with at most so many cells, each the mean of a box of them: never every n-th.
+    def average(self, rows: int, columns: int) -> "Image":
+        """Downsample to at most `rows` x `columns` cells, each the mean of a box of cells.
 
-        Angles are averaged as directions, NaN where they have none in common. Axes stay as they
-        are: cell (r, c) begins at row r * ratio[0] and column c * ratio[1] of them.
+        Angles are averaged as directions; NaN where they have none in common. The axes stay as they
+        are: cell (r, c) begins at their row r * ratio[0] and column c * ratio[1].
 
         >>> axis = Axis("position")
         >>> image = Image("", np.array([[0.0, 1.0, 2.0, 3.0, 8.0]]), axis, axis, 8.0)
-        >>> small = image.averaged(1, 3)
+        >>> small = image.average(1, 3)
         >>> small.values.tolist(), small.ratio
         ([[0.5, 2.5, 8.0]], (1, 2))
         """
         box = self.box(rows, columns)
         if box == (1, 1):
             return self
-        mean = direction_means if self.colours == "cyclic" else means
+        mean = direction_means if self.colours == "cyclic" else box_means
         together = self.ratio[0] * box[0], self.ratio[1] * box[1]
         return replace(self, values=mean(self.values, box), ratio=together)
 
     def box(self, rows: int, columns: int) -> tuple[int, int]:
-        """How many rows and columns of this image go into a cell of one with at most so many.
+        """Return the rows and columns of cells that `average` would merge into one.
 
-        Squares stay squares.
+        Square cells stay square.
 
         >>> Image("", np.zeros((64, 64)), Axis(""), Axis(""), 1.0, square=True).box(64, 16)
         (4, 4)
         """
         most = rules.whole("rows", rows, least=1), rules.whole("columns", columns, least=1)
-        down, across = boxes(self.values.shape, most)
+        down, across = box_shape(self.values.shape, most)
         side = max(down, across)
         return (side, side) if self.square else (down, across)
 
     def to_json(self) -> dict[str, Any]:
-        """The image as plain data; what is not finite is null."""
+        """Return the image as plain data; null where a value is not finite."""
         return {
             "panel": "image",
             "title": self.title,
-            "values": finite(self.values),
+            "values": to_lists(self.values),
             "rows": self.rows.to_json(),
             "columns": self.columns.to_json(),
             "limit": self.limit,
@@ -103,11 +107,12 @@ class Image:
 
 @dataclass(frozen=True)
 class Line:
-    """A line: its name and a y for each x of its panel.
+    """A line of a panel.
 
-    `colour` is a number, the same for what is the same in all panels of a view, from 0; where there
-    is none, lines have colours in turn. `low` and `high` are the least and the largest of what each
-    y is the mean of; None where y is every value itself.
+    y       (x,), a value for each x of the panel
+    colour  a number from 0 that stands for a colour in all panels of a view; None: assigned in turn
+    low     (x,), the minimum of the values that each y is the mean of; None if y is not a mean
+    high    (x,), the maximum of them
     """
 
     name: str
@@ -117,15 +122,15 @@ class Line:
     high: np.ndarray | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The line as plain data; what is not finite is null."""
-        low, high = (None if end is None else finite(end) for end in (self.low, self.high))
-        told = {"name": self.name, "y": finite(self.y), "colour": self.colour}
-        return told | {"low": low, "high": high}
+        """Return the line as plain data; null where a value is not finite."""
+        low, high = (None if end is None else to_lists(end) for end in (self.low, self.high))
+        y = to_lists(self.y)
+        return {"name": self.name, "y": y, "colour": self.colour, "low": low, "high": high}
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A place that has a name: a vertical rule at x, or a horizontal one at y."""
+    """A named rule: vertical at x, or horizontal at y."""
 
     name: str
     x: float | None = None
@@ -134,11 +139,11 @@ class Mark:
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines over one x; where y is not finite a line has a gap.
+    """Lines over a common x; a line has a gap where y is not finite.
 
-    `steps` says that there is nothing between one x and the next: y is drawn level around each.
-    `ratio` says how many whole steps of x, such as positions, one y is the mean of; `of` of which
-    encoding they are, from 0, where all are of one.
+    steps  whether y is constant around each x, without a slope between them
+    ratio  whole steps of x, such as positions, that one y is the mean of
+    of     index of the encoding that is shown, from 0; None if not a single one
     """
 
     title: str
@@ -151,16 +156,15 @@ class Lines:
     ratio: int = 1
     of: int | None = None
 
-    def averaged(self, columns: int) -> "Lines":
-        """These lines with at most so many steps of x, each y a mean over a box: never every n-th.
+    def average(self, columns: int) -> "Lines":
+        """Downsample to at most `columns` steps of x, each y the mean of a box of values.
 
-        A line of more points than there are pixels would be a solid block. What the means leave out
-        is between `low` and `high` of each line. Points between the steps of a smooth line do not
-        count, and are left alone where the steps fit.
+        More points than pixels would be drawn as a solid block. `low` and `high` bound what the
+        means leave out. Points between the whole steps of a smooth line do not count.
 
         >>> axis = Axis("")
         >>> x = np.arange(5.0)
-        >>> small = Lines("", x, (Line("", np.array([0.0, 1, 2, 4, 8])),), axis, axis).averaged(3)
+        >>> small = Lines("", x, (Line("", np.array([0.0, 1, 2, 4, 8])),), axis, axis).average(3)
         >>> small.x.tolist(), small.lines[0].y.tolist(), small.lines[0].high.tolist(), small.ratio
         ([0.5, 2.5, 4.0], [0.5, 3.0, 8.0], [1.0, 4.0, 8.0], 2)
         """
@@ -174,22 +178,22 @@ class Lines:
         box = ratio * between
 
         def mean(values: np.ndarray) -> np.ndarray:
-            return means(values[None], (1, box))[0]
+            return box_means(values[None], (1, box))[0]
 
         lines = tuple(
             replace(line, y=mean(line.y), low=low, high=high)
             for line in self.lines
-            for low, high in [ends(line.y, box)]
+            for low, high in [box_extremes(line.y, box)]
         )
         x = mean(self.x.astype(np.float64))
         return replace(self, x=x, lines=lines, ratio=self.ratio * ratio)
 
     def to_json(self) -> dict[str, Any]:
-        """The lines as plain data; what is not finite is null."""
+        """Return the lines as plain data; null where a value is not finite."""
         return {
             "panel": "lines",
             "title": self.title,
-            "x": finite(self.x),
+            "x": to_lists(self.x),
             "lines": [line.to_json() for line in self.lines],
             "x_axis": self.x_axis.to_json(),
             "y_axis": self.y_axis.to_json(),
@@ -202,10 +206,12 @@ class Lines:
 
 @dataclass(frozen=True)
 class Dials:
-    """Hands on circles: hands (dial, hand, 2) are an angle, counted to the left, and a length.
+    """Hands on circles.
 
-    `names` are those of the dials, a pair of channels each, `labels` those of the hands; `of` is
-    the number of the encoding, from 0.
+    hands   (dial, hand, 2): the angle of a hand, counterclockwise, and its length
+    names   of the dials, one for each pair of channels
+    labels  of the hands
+    of      index of the encoding that is shown, from 0
     """
 
     title: str
@@ -215,11 +221,11 @@ class Dials:
     of: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The dials as plain data."""
+        """Return the dials as plain data."""
         return {
             "panel": "dials",
             "title": self.title,
-            "hands": finite(self.hands),
+            "hands": to_lists(self.hands),
             "names": list(self.names),
             "labels": list(self.labels),
             "of": self.of,
@@ -231,7 +237,7 @@ Panel = Image | Lines | Dials
 
 @dataclass(frozen=True)
 class View:
-    """What is seen of an encoding: panels, to be laid out in `columns`, and notes to be read."""
+    """A picture of encodings as data: panels, laid out in `columns`, with notes below them."""
 
     kind: str
     title: str
@@ -240,7 +246,7 @@ class View:
     columns: int = field(default=1, kw_only=True)
 
     def to_json(self) -> dict[str, Any]:
-        """The view as plain data: every number as it is, null where it is not finite."""
+        """Return the view as plain data: every number, null where it is not finite."""
         return {
             "kind": self.kind,
             "title": self.title,
@@ -250,37 +256,37 @@ class View:
         }
 
     def to_csv(self) -> str:
-        """The view as one long table; `posenc.views.tables` says what its columns are."""
-        from posenc.views.tables import csv_of
+        """Return the view as one long table; `posenc.views.tables` describes its columns."""
+        from posenc.views.tables import csv_text
 
-        return csv_of(self)
+        return csv_text(self)
 
 
-def coloured(panels: Sequence[Panel]) -> tuple[Panel, ...]:
-    """The panels, lines of one name in one colour throughout, unless they have theirs already.
+def assign_colours(panels: Sequence[Panel]) -> tuple[Panel, ...]:
+    """Give lines of the same name the same colour in all panels, unless they have one already.
 
     >>> x, y = np.zeros(1), Axis("")
     >>> first = Lines("", x, (Line("a", x), Line("b", x)), y, y)
     >>> second = Lines("", x, (Line("b", x), Line("c", x)), y, y)
-    >>> [[line.colour for line in panel.lines] for panel in coloured([first, second])]
+    >>> [[line.colour for line in panel.lines] for panel in assign_colours([first, second])]
     [[0, 1], [1, 2]]
     """
     colours: dict[tuple[str, int], int] = {}
-    return tuple(_coloured(p, colours) if isinstance(p, Lines) else p for p in panels)
+    return tuple(_colour_lines(p, colours) if isinstance(p, Lines) else p for p in panels)
 
 
-def _coloured(panel: Lines, colours: dict[tuple[str, int], int]) -> Lines:
+def _colour_lines(panel: Lines, colours: dict[tuple[str, int], int]) -> Lines:
     names = [line.name for line in panel.lines]
     lines = list(panel.lines)
     for i, line in enumerate(lines):
-        if line.colour is None:  # the second of a name is another line than the first
+        if line.colour is None:  # lines of one name in one panel have different colours
             key = line.name, names[:i].count(line.name)
             lines[i] = replace(line, colour=colours.setdefault(key, len(colours)))
     return replace(panel, lines=tuple(lines))
 
 
-def finite(values: np.ndarray) -> list[Any]:
-    """Nested lists of floats, with None where JSON has no number."""
+def to_lists(values: np.ndarray) -> list[Any]:
+    """Convert to nested lists of floats, with None where a value is not finite."""
     values = np.asarray(values, dtype=np.float64)
     if np.isfinite(values).all():
         return values.tolist()
@@ -290,20 +296,20 @@ def finite(values: np.ndarray) -> list[Any]:
 
 
 def common_limit(arrays: Sequence[np.ndarray]) -> float:
-    """The end of one colour scale for all of these: their largest absolute value, or 1."""
-    return max(map(largest, arrays), default=0.0) or 1.0
+    """Return the end of a colour scale for all arrays: their largest absolute value, or 1."""
+    return max(map(max_abs, arrays), default=0.0) or 1.0
 
 
 APART = 8.0
-"""Images whose largest values differ by more than so many times have a colour scale each."""
+"""Images have a colour scale each if the ratio of their largest values is more than this."""
 
 
-def scale_ends(sizes: Sequence[float]) -> list[float]:
-    """The ends of the colour scales of images whose largest values are these.
+def colour_limits(sizes: Sequence[float]) -> list[float]:
+    """Return the ends of the colour scales of images, given the largest value of each.
 
-    One scale for all, so that they can be compared; where one would be blank on it, each its own.
+    A common scale, so that images can be compared; one each where some would look blank on it.
 
-    >>> scale_ends([1.0, 0.5]), scale_ends([1.0, 0.02]), scale_ends([0.0, 0.0])
+    >>> colour_limits([1.0, 0.5]), colour_limits([1.0, 0.02]), colour_limits([0.0, 0.0])
     ([1.0, 1.0], [1.0, 0.02], [1.0, 1.0])
     """
     seen = [size for size in sizes if size > 0] or [1.0]
@@ -312,10 +318,10 @@ def scale_ends(sizes: Sequence[float]) -> list[float]:
     return [size or max(seen) for size in sizes]
 
 
-def largest(array: np.ndarray) -> float:
-    """The largest absolute value, of those that are finite."""
+def max_abs(array: np.ndarray) -> float:
+    """Return the largest absolute value of those that are finite, or 0."""
     ends = array.max(initial=0.0), array.min(initial=0.0)
-    if not np.isfinite(ends).all():  # slower: all must be looked at one by one
+    if not np.isfinite(ends).all():  # the slower way
         finite = array[np.isfinite(array)]
         ends = finite.max(initial=0.0), finite.min(initial=0.0)
     return float(max(ends[0], -ends[1]))

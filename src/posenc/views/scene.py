@@ -1,4 +1,4 @@
-"""What a view is made from: subjects, a sentence or a length, and the reader's language."""
+"""What a view is built from: subjects, a sentence or a length, and the reader's language."""
 
 import math
 from collections.abc import Sequence
@@ -10,16 +10,25 @@ from posenc.core import rules
 from posenc.core.positions import consecutive, grid
 from posenc.i18n import Note, Translate, said
 from posenc.text import split_at_spaces
-from posenc.views.panels import Axis, scale_ends
+from posenc.views.panels import Axis, colour_limits
 from posenc.views.subject import Subject
 
-HARDLY = 0.2
-"""The part of a colour scale within which colours can hardly be told apart."""
+FAINT = 0.2
+"""Values below this part of a colour scale can hardly be told apart."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """Everything that a kind of view is given."""
+    """The input of every kind of view.
+
+    t         translates the texts of the view
+    tokens    of the sentence; None if positions have no tokens
+    length    number of positions, or of rows and columns of a grid; None: up to the kind
+    channels  dimensions, pairs or heads to show, from 0; None: a few
+    drawn     whether parameters were drawn with `seed`, for want of trained ones
+    head      the head to look at, from 0; None: the first, or a few
+    causal    whether queries see no keys ahead of them; None: as the encodings are meant
+    """
 
     subjects: tuple[Subject, ...]
     t: Translate
@@ -28,77 +37,77 @@ class Scene:
     channels: tuple[int, ...] | None = None
     seed: int = 0
     drawn: bool = False
-    """Whether parameters were drawn at random for want of trained ones."""
     head: int | None = None
-    """The head that is looked at, from 0; None is the first, or a few."""
     causal: bool | None = None
-    """Whether no query sees keys ahead of it; None is what the encodings are meant for."""
 
     def count(self, otherwise: int, *, most: int = 2**16) -> int:
-        """How many positions: as many as there are tokens, or the length that was asked for."""
+        """Count the positions: the tokens, the length that was given, or `otherwise`."""
         wanted = self.length if self.tokens is None else len(self.tokens)
-        if wanted is None:  # no more than the shortest table has rows for
+        if wanted is None:  # but no more than the shortest table has rows
             wanted = min([otherwise, *(s.rows for s in self.subjects if s.rows is not None)])
         return rules.whole("length", wanted, least=1, most=most)
 
     def positions(self, otherwise: int, *, most: int = 2**16) -> np.ndarray:
-        """The positions 0, 1, … of the tokens."""
+        """Return the positions 0, 1, …, as many as `count` says."""
         return np.asarray(consecutive(self.count(otherwise, most=most)))
 
-    def of(self, subject: Subject) -> int:
-        """The number of a subject, from 0, as its panels have it."""
+    def index(self, subject: Subject) -> int:
+        """Return the index of a subject, which its panels have as `of`."""
         return self.subjects.index(subject)
 
     def position_axis(self) -> Axis:
-        """Positions along a side, named by their tokens."""
+        """Return an axis of positions, labelled by their tokens."""
         t = self.t
         return Axis(t("position"), self.tokens)
 
     def title(self, what: str) -> str:
-        """A page's title: what is drawn, and of which encoding if there is one."""
+        """Return the title of a view: what it shows, and of which encoding if there is only one."""
         t = self.t
         first, *others = self.subjects
         return what if others else t("{encoding}: {what}", encoding=first.name, what=what)
 
     def scale_notes(self, sizes: dict[str, float]) -> list[str]:
-        """That scales differ, or what can hardly be seen on the one of all.
+        """Say that encodings have different colour scales, or which are faint on a common one.
 
-        By the name of each encoding, the largest value in its pictures: those share a scale.
+        sizes  the largest value of each encoding, by its name
         """
         t = self.t
-        if len(set(scale_ends(list(sizes.values())))) > 1:
+        if len(set(colour_limits(list(sizes.values())))) > 1:
             return [
                 t(
                     "each encoding has its own colour scale: their largest values are {sizes}",
-                    sizes=", ".join(number(size) for size in sizes.values()),
+                    sizes=", ".join(format_number(size) for size in sizes.values()),
                 )
             ]
-        return self.hardly_seen(sizes, max(sizes.values(), default=0.0))
+        return self.faint_notes(sizes, max(sizes.values(), default=0.0))
 
-    def hardly_seen(self, sizes: dict[str, float], limit: float) -> list[str]:
-        """What can hardly be seen on a scale that ends at `limit`, by name and largest value."""
+    def faint_notes(self, sizes: dict[str, float], limit: float) -> list[str]:
+        """Say which values can hardly be seen on a colour scale that ends at `limit`.
+
+        sizes  the largest value of each image or encoding, by its name
+        """
         t = self.t
         return [
             t(
                 "one colour scale for all: {encoding} is at most {size}",
                 encoding=name,
-                size=number(size),
+                size=format_number(size),
             )
             for name, size in sizes.items()
-            if size < HARDLY * limit
+            if size < FAINT * limit
         ]
 
     def sentence(self) -> tuple[str, ...]:
-        """The tokens, or an example where a sentence is needed and none was given."""
+        """Return the tokens, numbers for a given length, or an example sentence."""
         t = self.t
         if self.tokens is not None or self.length is None:
             return self.tokens or tuple(split_at_spaces(t("the dog bit the man")))
         return tuple(str(position) for position in range(self.length))
 
-    def chosen(self, count: int, most: int, *, evenly: bool = False) -> list[int]:
-        """Which of `count` channels, pairs or heads are shown: those asked for, or a few.
+    def choose(self, count: int, most: int, *, evenly: bool = False) -> list[int]:
+        """Choose which of `count` channels, pairs or heads to show: those given, or at most `most`.
 
-        The first ones differ most from each other, so they lie denser unless `evenly`.
+        Low channels differ most from each other, so more of them are chosen unless `evenly`.
         """
         if self.channels is None:
             spread = np.linspace(0, 1, min(most, count)) ** (1 if evenly else 2)
@@ -108,10 +117,10 @@ class Scene:
                 raise ValueError(f"channels must lie in 0 .. {count - 1}; got {channel}")
         return list(self.channels)
 
-    def with_head(self, shown: list[int], count: int) -> list[int]:
-        """These of `count` heads, and the one that is looked at: it takes the first place.
+    def include_head(self, shown: list[int], count: int) -> list[int]:
+        """Return `shown` of `count` heads with the chosen head in the first place.
 
-        Nothing changes where it is among them, so that who points at a picture does not lose it.
+        If it is among them already they stay as they are, so that pictures do not jump.
         """
         if self.head is None or count == 1:
             return shown
@@ -119,13 +128,13 @@ class Scene:
         return shown if self.head in shown else [self.head, *shown[1:]]
 
     def check_head(self, count: int) -> None:
-        """Refuse a head that an encoding with so many does not have."""
+        """Raise an error if the chosen head is not one of `count` heads."""
         if self.head is not None and not 0 <= self.head < count:
             raise ValueError(f"head must lie in 0 .. {count - 1}; got {self.head}")
 
     @property
-    def masked(self) -> bool:
-        """Whether attention sees no keys ahead: asked for, or what an encoding is meant for."""
+    def is_causal(self) -> bool:
+        """Whether queries see no keys ahead of them: as given, or as an encoding is meant."""
         looking_back = [s.name for s in self.subjects if s.encoding.causal_only]
         if self.causal is False and looking_back:
             raise said(
@@ -137,36 +146,39 @@ class Scene:
         return bool(looking_back) if self.causal is None else self.causal
 
     def plane(self, subject: Subject, otherwise: int) -> tuple[np.ndarray, int]:
-        """Points (side * side, axis) of a square on the last two axes, the others at 0."""
+        """Return points (side * side, axis) of a square on the last two axes, and its side.
+
+        Other axes, such as time, are at 0.
+        """
         side = self.length if self.length is not None else otherwise
         side = rules.whole("length", side, least=1, most=2**10)
         flat = np.asarray(grid(side, side))
-        return np.pad(flat, ((0, 0), ((subject.acting.axes or 2) - 2, 0))), side
+        return np.pad(flat, ((0, 0), ((subject.unwrapped.axes or 2) - 2, 0))), side
 
     def notes(self, *more: str) -> tuple[str, ...]:
-        """Notes to be read below: these, those of a config, and where the parameters come from."""
+        """Return the notes of a view: `more`, those of configs, and that parameters are random."""
         t = self.t
         drawn = t("parameters drawn at random, seed {seed}", seed=self.seed)
-        return (*more, *self._of_configs(), *([drawn] if self.drawn else []))
+        return (*more, *self._config_notes(), *([drawn] if self.drawn else []))
 
-    def _of_configs(self) -> list[str]:
-        """Which part of its model has each encoding, and what its config.json leaves to be said."""
+    def _config_notes(self) -> list[str]:
+        """Say which part of its model uses each encoding, and what its config.json notes."""
         t = self.t
         parts = [
-            t("{encoding}: {what}", encoding=subject.name, what=self._said(subject.part))
+            t("{encoding}: {what}", encoding=subject.name, what=self._translate(subject.part))
             for subject in self.subjects
             if subject.part is not None
         ]
-        notes = [self._said(note) for subject in self.subjects for note in subject.notes]
+        notes = [self._translate(note) for subject in self.subjects for note in subject.notes]
         return [*parts, *dict.fromkeys(notes)]
 
-    def _said(self, note: Note) -> str:
+    def _translate(self, note: Note) -> str:
         t = self.t
         return t(note.words.template, **note.words.values)
 
 
-def checked_tokens(tokens: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """Tokens of a sentence, or those given; None stays None."""
+def parse_tokens(tokens: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """Split a sentence into tokens, or check the tokens that are given; None stays None."""
     if tokens is None:
         return None
     listed = split_at_spaces(tokens) if isinstance(tokens, str) else list(tokens)
@@ -178,10 +190,10 @@ def checked_tokens(tokens: str | Sequence[str] | None) -> tuple[str, ...] | None
     return tuple(listed)
 
 
-def number(value: float) -> str:
-    """A number for a title: three digits, or the power of ten that it is below.
+def format_number(value: float) -> str:
+    """Format a number for a title, with three significant digits.
 
-    >>> number(0.12345), number(0.0), number(2.2e-16), number(10_000.0)
+    >>> format_number(0.12345), format_number(0.0), format_number(2.2e-16), format_number(10_000.0)
     ('0.123', '0', '2.2e-16', '10,000')
     """
     if value == 0 or not math.isfinite(value):

@@ -1,13 +1,13 @@
-"""A view as one long table, a line for each number.
+"""A view as one long table, with a row for each number.
 
-panel         number of the panel, from 0
-title         its title
-row           number of the image's row, of the line or of the dial, from 0
-row_label     the row's label, the line's name, the dial's name
-column        number of the image's column or of the hand, from 0; x of a line
-column_label  the column's label, the hand's label
-value         the value, y, or the hand's angle in radians; nothing where there is none
-length        the hand's length; nothing for images and lines
+panel         index of the panel, from 0
+title         title of the panel
+row           index of an image's row, of a line or of a dial, from 0
+row_label     label of the row, name of the line or of the dial
+column        index of an image's column or of a hand, from 0; x of a line
+column_label  label of the column or of the hand
+value         value of the cell, y of the line, or angle of the hand in radians; empty if not finite
+length        length of the hand; empty for images and lines
 """
 
 import csv
@@ -23,14 +23,14 @@ HEADER = ("panel", "title", "row", "row_label", "column", "column_label", "value
 
 
 LINES = 4_096
-"""Of a piece of a table: some hundred kilobytes."""
+"""Lines of a piece of a table: a few hundred kilobytes."""
 
 
-def csv_of(view: View) -> str:
-    """The table of a view.
+def csv_text(view: View) -> str:
+    """Return the table of a view as CSV.
 
     >>> from posenc.views import view
-    >>> print(csv_of(view("sinusoidal", "heatmap", dim=2, length=1)))
+    >>> print(csv_text(view("sinusoidal", "heatmap", dim=2, length=1)))
     panel,title,row,row_label,column,column_label,value,length
     0,Sinusoidal(2),0,,0,,0.0,
     0,Sinusoidal(2),0,,1,,1.0,
@@ -39,9 +39,9 @@ def csv_of(view: View) -> str:
 
 
 def csv_pieces(view: View, *, text: Callable[[str], str] = str) -> Iterator[str]:
-    """The table of a view piece by piece: as a whole it takes fifty times the memory of its values.
+    """Yield the table of a view in pieces: whole, it takes fifty times the memory of its values.
 
-    text  what to write for a title or a label
+    text  converts titles and labels before they are written
     """
     rows = chain([HEADER], _table(view, text))
     while part := list(islice(rows, LINES)):

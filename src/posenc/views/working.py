@@ -28,11 +28,11 @@ def check_cell(place: int, other: int, rows: int, columns: int) -> None:
 
 def factors(subject: Subject, m: int, n: int, q_and_k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The vectors whose product is shown: e(m) and e(n), or R(m) q and R(n) k."""
-    if isinstance(subject.acting, Additive):
-        left, right = (subject.encoded(np.array([p]))[0] for p in (m, n))
+    if isinstance(subject.unwrapped, Additive):
+        left, right = (subject.encode(np.array([p]))[0] for p in (m, n))
         return left, right
     q, k = q_and_k
-    return subject.rotated(q, m), subject.rotated(k, n, keys=True)
+    return subject.rotate(q, m), subject.rotate(k, n, keys=True)
 
 
 def product_cell(

@@ -1,4 +1,4 @@
-"""The kinds of view: a module for each, with everything there is to know of it in its KIND."""
+"""The kinds of view: a module for each, which describes it in one value, KIND."""
 
 from importlib import import_module
 
@@ -6,7 +6,7 @@ from posenc.core.mechanisms import Encoding
 from posenc.encodings import BUILTIN
 from posenc.names.resolve import example
 from posenc.views.kind import Kind
-from posenc.views.subject import acting
+from posenc.views.subject import unwrap
 
 NAMES = (
     "heatmap",
@@ -23,36 +23,35 @@ NAMES = (
     "sum",
     "attention",
 )
-"""Modules of this package, in the order of a page's tabs. To add a kind is to add its name."""
+"""The modules of this package, in the order of tabs. A new kind adds its name here."""
 
 KINDS: dict[str, Kind] = {name: import_module(f"{__name__}.{name}").KIND for name in NAMES}
 
 
 def kinds_for(*encodings: Encoding) -> list[str]:
-    """The kinds that suit all of these.
+    """Return the names of the kinds that suit all of these encodings.
 
     >>> from posenc import ALiBi
     >>> kinds_for(ALiBi(8))
     ['bias', 'attention']
     """
-    inner = [acting(encoding) for encoding in encodings]
+    inner = [unwrap(encoding) for encoding in encodings]
     return [name for name, kind in KINDS.items() if all(map(kind.suits, inner))]
 
 
-def suiting(kind: str) -> str:
-    """The name of the first encoding of ours that this kind suits.
+def first_encoding_for(kind: str) -> str:
+    """Return the name of the first built-in encoding that a kind suits.
 
-    >>> suiting("rotation"), suiting("maps"), suiting("attention")
+    >>> first_encoding_for("rotation"), first_encoding_for("maps"), first_encoding_for("attention")
     ('rope', 'axial-sinusoidal', 'sinusoidal')
     """
     return next(name for name, one in BUILTIN if kind in kinds_for(example(one)))
 
 
 def default_kind(*encodings: Encoding) -> str:
-    """What is shown of these unless something else is asked for.
+    """Return the kind that is shown of these encodings by default.
 
-    The first kind that is meant for the first of them and suits all; every encoding of text can be
-    shown as attention.
+    It is the first kind meant for the first encoding that suits all of them.
 
     >>> from posenc import ALiBi, RoPE, Shaw
     >>> default_kind(RoPE(8)), default_kind(Shaw(8, 4)), default_kind(RoPE(8), ALiBi(4))

@@ -15,7 +15,7 @@ from posenc.views import cost
 from posenc.views.embedding import embeddings
 from posenc.views.kind import Kind, is_plain
 from posenc.views.panels import Axis, Image, View, common_limit
-from posenc.views.scene import Scene, number
+from posenc.views.scene import Scene, format_number
 from posenc.views.subject import Subject
 from posenc.views.working import check_cell, numbers_cell
 
@@ -47,12 +47,12 @@ def attention(scene: Scene) -> View:
     for title, subject, dim in rows:
         q, k = drawn[dim]
         head = head_of(scene, subject)
-        straight = weights(subject, q, k, head, causal=scene.masked)
-        again = weights(subject, q[order], k[order], head, causal=scene.masked)
+        straight = weights(subject, q, k, head, causal=scene.is_causal)
+        again = weights(subject, q[order], k[order], head, causal=scene.is_causal)
         back = again[np.ix_(np.argsort(order), np.argsort(order))]
         # what rounding leaves of no difference is none
         largest = float(np.abs(back - straight).max().round(12))
-        said = t("shuffled and put back: differs by {largest}", largest=number(largest))
+        said = t("shuffled and put back: differs by {largest}", largest=format_number(largest))
         found += [(title, straight, subject), (said, back, subject)]
     limit = common_limit([values for _, values, _ in found])
     rows, columns = Axis(t("query"), tokens), Axis(t("key"), tokens)
@@ -66,13 +66,13 @@ def attention(scene: Scene) -> View:
             "sequential",
             t("weight"),
             square=True,
-            of=None if subject is None else scene.of(subject),
+            of=None if subject is None else scene.index(subject),
         )
         for title, values, subject in found
     ]
     mask = t("causal mask, with and without positions: no query sees keys ahead of it")
     notes = (
-        *([mask] if scene.masked else []),
+        *([mask] if scene.is_causal else []),
         t("shuffled: {words}", words=" ".join(tokens[i] for i in order)),
         t("embeddings are made from each token's text, not learned"),
     )
@@ -131,9 +131,9 @@ def _logits(
     head: int,
 ) -> np.ndarray:
     """The logits of one head, where all have the same queries and keys."""
-    if not isinstance(subject.acting, Bias | Scores):
+    if not isinstance(subject.unwrapped, Bias | Scores):
         return subject.logits(q, k, q_pos, k_pos)
-    if isinstance(subject.acting, Scores):
+    if isinstance(subject.unwrapped, Scores):
         q, k = (np.broadcast_to(x, (subject.heads, *x.shape)).copy() for x in (q, k))
     some = max(1, SOME // (subject.heads * len(k_pos)))  # queries at a time
     parts = [slice(at, at + some) for at in range(0, len(q_pos), some)]
@@ -167,7 +167,7 @@ def head_of(scene: Scene, subject: Subject | None) -> int:
     if subject is None or subject.heads == 1:
         return 0
     scene.check_head(subject.heads)
-    return scene.chosen(subject.heads, 1)[0] if scene.head is None else scene.head
+    return scene.choose(subject.heads, 1)[0] if scene.head is None else scene.head
 
 
 def work_out(scene: Scene, i: int, j: int) -> Cell:
@@ -177,7 +177,7 @@ def work_out(scene: Scene, i: int, j: int) -> Cell:
     q, k = projected(tokens, dim=subject.dim, seed=scene.seed)
     here = slice(i, i + 1)
     plain, logits = (
-        logits_of(one, q, k, head_of(scene, one), here, causal=scene.masked)[0]
+        logits_of(one, q, k, head_of(scene, one), here, causal=scene.is_causal)[0]
         for one in (None, subject)
     )
     value = float(softmax(logits)[j])

@@ -16,8 +16,8 @@ from posenc.views.panels import (
     Lines,
     Panel,
     View,
-    largest,
-    scale_ends,
+    colour_limits,
+    max_abs,
 )
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
@@ -38,7 +38,7 @@ def bias(scene: Scene) -> View:
     """
     t = scene.t
     panels: list[Panel] = []
-    plain = [subject for subject in scene.subjects if (subject.acting.axes or 1) == 1]
+    plain = [subject for subject in scene.subjects if (subject.unwrapped.axes or 1) == 1]
     for subject in plain:
         panels.append(_curves(scene, subject))
     on_grid = [subject for subject in scene.subjects if subject not in plain]
@@ -46,10 +46,10 @@ def bias(scene: Scene) -> View:
     images += [image for subject in on_grid for image in _displacements(scene, subject)]
     # heads of one encoding are compared with each other, so they share a scale
     sizes = [_size(images, number) for number in range(len(scene.subjects))]
-    limits = scale_ends(sizes)
+    limits = colour_limits(sizes)
     panels += [replace(image, limit=limits[image.of or 0]) for image in images]
     if len(sizes) == 1:
-        seen = scene.hardly_seen({i.title: largest(i.values) for i in images}, limits[0])
+        seen = scene.faint_notes({i.title: max_abs(i.values) for i in images}, limits[0])
     else:
         names = [subject.name for subject in scene.subjects]
         seen = scene.scale_notes(dict(zip(names, sizes, strict=True)))
@@ -60,7 +60,7 @@ def bias(scene: Scene) -> View:
 
 def _size(images: list[Image], number: int) -> float:
     """The largest bias in the images of a subject."""
-    return max(largest(image.values) for image in images if image.of == number)
+    return max(max_abs(image.values) for image in images if image.of == number)
 
 
 def _looking_back(scene: Scene, plain: list[Subject]) -> list[str]:
@@ -75,7 +75,7 @@ def _looking_back(scene: Scene, plain: list[Subject]) -> list[str]:
 
 def _heads(scene: Scene, count: int, most: int) -> list[int]:
     """Heads that are shown; a bias that has one for all heads shows that."""
-    return scene.with_head(scene.chosen(count, most, evenly=True), count) if count > 1 else [0]
+    return scene.include_head(scene.choose(count, most, evenly=True), count) if count > 1 else [0]
 
 
 def _curves(scene: Scene, subject: Subject) -> Lines:
@@ -83,26 +83,26 @@ def _curves(scene: Scene, subject: Subject) -> Lines:
     t = scene.t
     last = scene.count(32, most=2**14) - 1
     keys = np.arange(2 * last + 1)
-    made = subject.biases(np.array([last]), keys)[:, 0, ::-1]
+    made = subject.bias(np.array([last]), keys)[:, 0, ::-1]
     lines = tuple(Line(t("head {head}", head=h + 1), made[h]) for h in _heads(scene, len(made), 8))
     x_axis = Axis(t("distance (query − key)"))
     title = t("query at {position}", position=last)
     if len(scene.subjects) > 1:
         title = t("{encoding}: {what}", encoding=subject.name, what=title)
-    return Lines(title, keys - last, lines, x_axis, Axis(t("bias")), of=scene.of(subject))
+    return Lines(title, keys - last, lines, x_axis, Axis(t("bias")), of=scene.index(subject))
 
 
 def _matrices(scene: Scene, subject: Subject) -> list[Image]:
     """What a few heads add, by query and key."""
     t = scene.t
     positions = scene.positions(32, most=2**12)
-    count = len(subject.biases(positions[:1], positions))
+    count = len(subject.bias(positions[:1], positions))
     # two heads of one encoding, of which the last may be too flat to see; one each of several
-    shown = scene.chosen(count, 3) if count > 1 else [0]
-    shown = scene.with_head(shown[: 2 if len(scene.subjects) == 1 else 1], count)
+    shown = scene.choose(count, 3) if count > 1 else [0]
+    shown = scene.include_head(shown[: 2 if len(scene.subjects) == 1 else 1], count)
     some = max(1, SOME // len(positions))
     parts = [positions[at : at + some] for at in range(0, len(positions), some)]
-    made = np.concatenate([subject.biases(part, positions)[shown] for part in parts], axis=1)
+    made = np.concatenate([subject.bias(part, positions)[shown] for part in parts], axis=1)
     axes = Axis(t("query"), scene.tokens), Axis(t("key"), scene.tokens)
     heads = zip(shown, made, strict=True)
     return [_of_head(scene, subject, head, values, axes) for head, values in heads]
@@ -129,7 +129,7 @@ def _of_head(
         t("bias"),
         square=True,
         channel=head,
-        of=scene.of(subject),
+        of=scene.index(subject),
     )
 
 
@@ -142,11 +142,11 @@ def reach(encoding: Encoding, length: int | None = None) -> int:
 def _displacements(scene: Scene, subject: Subject) -> list[Image]:
     """Maps of what a query in the middle adds to the keys around it, as far as its window goes."""
     t = scene.t
-    far = reach(subject.acting, scene.length)
+    far = reach(subject.unwrapped, scene.length)
     side = 2 * far + 1
     keys = np.asarray(grid(side, side))
     query = np.full((1, keys.shape[1]), far)
-    made = subject.biases(query, keys)[:, 0].reshape(-1, side, side)
+    made = subject.bias(query, keys)[:, 0].reshape(-1, side, side)
     shown = _heads(scene, len(made), 4)
     labels = tuple(str(d) for d in range(-far, far + 1))
     axes = Axis(t("rows away"), labels), Axis(t("columns away"), labels)
@@ -156,10 +156,10 @@ def _displacements(scene: Scene, subject: Subject) -> list[Image]:
 def _cut(scene: Scene, subject: Subject) -> list[str]:
     """A note on a window that is not square, of which the maps show a square."""
     t = scene.t
-    height, width = getattr(subject.acting, "window", (0, 0))
+    height, width = getattr(subject.unwrapped, "window", (0, 0))
     if height == width:
         return []
-    far = reach(subject.acting, scene.length)
+    far = reach(subject.unwrapped, scene.length)
     return [
         t(
             "a window of {height} × {width}: keys up to {reach} away are shown",

@@ -29,7 +29,7 @@ def decay(scene: Scene) -> View:
     marks = _sentence(scene)
     zero = np.zeros(1)
     equal = [
-        Line(s.name, s.aligned(distances, zero)[:, 0], i) for i, s in enumerate(scene.subjects)
+        Line(s.name, s.mean_product(distances, zero)[:, 0], i) for i, s in enumerate(scene.subjects)
     ]
     bounds = [Line(s.name, bound(s, distances), i) for i, s in enumerate(scene.subjects)]
     some = _some(scene, distances)
@@ -62,7 +62,7 @@ def bound(subject: Subject, distances: np.ndarray) -> np.ndarray:
     >>> bound(Subject(RoPE(128)), np.array([0, 1, 10, 100])).round(4).tolist()
     [32.5, 31.5382, 17.9541, 10.2273]
     """
-    turned = subject.turned(distances) * subject.turned_keys(np.zeros(1)).conj()
+    turned = subject.factors(distances) * subject.key_factors(np.zeros(1)).conj()
     return np.abs(np.cumsum(turned, axis=-1)).mean(axis=-1)
 
 

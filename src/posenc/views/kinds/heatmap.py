@@ -8,7 +8,7 @@ import numpy as np
 from posenc.core.mechanisms import Additive
 from posenc.i18n import later
 from posenc.views.kind import Kind, has_text_rows, is_plain
-from posenc.views.panels import Axis, Image, View, largest, scale_ends
+from posenc.views.panels import Axis, Image, View, colour_limits, max_abs
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject, count_channels
 
@@ -22,10 +22,10 @@ def heatmap(scene: Scene) -> View:
     """
     t = scene.t
     positions = scene.positions(64)
-    added = {s: s.encoded(positions) for s in scene.subjects if isinstance(s.acting, Additive)}
-    sizes = {s.name: largest(values) for s, values in added.items()}
+    added = {s: s.encode(positions) for s in scene.subjects if isinstance(s.unwrapped, Additive)}
+    sizes = {s.name: max_abs(values) for s, values in added.items()}
     limits = dict(
-        zip(added, scale_ends([largest(values) for values in added.values()]), strict=True)
+        zip(added, colour_limits([max_abs(values) for values in added.values()]), strict=True)
     )
     rows = scene.position_axis()
     panels = [
@@ -54,7 +54,7 @@ def asked(scene: Scene, image: Image) -> Image:
     """The image, of its columns only those asked for."""
     if scene.channels is None:
         return image
-    shown = scene.chosen(image.values.shape[1], 1)
+    shown = scene.choose(image.values.shape[1], 1)
     columns = replace(image.columns, labels=tuple(map(str, shown)))
     return replace(image, values=image.values[:, shown], columns=columns)
 
@@ -62,9 +62,9 @@ def asked(scene: Scene, image: Image) -> Image:
 def angles(scene: Scene, subject: Subject, positions: np.ndarray) -> Image:
     """The angle of each pair at each position, from minus half a turn to half a turn."""
     t = scene.t
-    values = np.angle(subject.turned(positions))
+    values = np.angle(subject.factors(positions))
     rows = scene.position_axis()
-    columns, of = Axis(t("pair")), scene.of(subject)
+    columns, of = Axis(t("pair")), scene.index(subject)
     return Image(subject.name, values, rows, columns, math.pi, "cyclic", t("angle"), of=of)
 
 

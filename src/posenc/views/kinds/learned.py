@@ -31,8 +31,8 @@ def learned(scene: Scene) -> View:
     panels: list[Panel] = []
     beside = Subject(Sinusoidal(scene.subjects[0].dim))
     for subject in (*scene.subjects, beside):
-        of = None if subject is beside else scene.of(subject)
-        values = subject.encoded(positions)
+        of = None if subject is beside else scene.index(subject)
+        values = subject.encode(positions)
         limit = common_limit([values])
         alike = t("{encoding}: {what}", encoding=subject.name, what=t("similarity of positions"))
         rows, columns = scene.position_axis(), Axis(t("dimension"))

@@ -9,7 +9,7 @@ from posenc.core.mechanisms import Additive, Encoding
 from posenc.encodings import FourierFeatures, LearnedFourier
 from posenc.i18n import later
 from posenc.views.kind import Kind, has_rows, is_plain
-from posenc.views.panels import Axis, Image, View, common_limit, largest, scale_ends
+from posenc.views.panels import Axis, Image, View, colour_limits, common_limit, max_abs
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 
@@ -33,8 +33,8 @@ def maps(scene: Scene) -> View:
     """
     t = scene.t
     found = [(subject, _values(scene, subject)) for subject in scene.subjects]
-    added = [values for subject, values in found if isinstance(subject.acting, Additive)]
-    limits = iter(scale_ends([largest(values) for values in added]))
+    added = [values for subject, values in found if isinstance(subject.unwrapped, Additive)]
+    limits = iter(colour_limits([max_abs(values) for values in added]))
     panels = tuple(
         image
         for subject, values in found
@@ -42,17 +42,17 @@ def maps(scene: Scene) -> View:
             scene,
             subject,
             values,
-            next(limits) if isinstance(subject.acting, Additive) else math.pi,
+            next(limits) if isinstance(subject.unwrapped, Additive) else math.pi,
         )
     )
     title = scene.title(t("channels over a picture"))
     notes = [
         t("coordinates from 0 to 1")
         for subject in scene.subjects
-        if type(subject.acting) in COORDINATES
+        if type(subject.unwrapped) in COORDINATES
     ] + [note for subject in scene.subjects for note in _unseen(scene, subject)]
     notes += scene.scale_notes(
-        {s.name: largest(values) for s, values in found if isinstance(s.acting, Additive)}
+        {s.name: max_abs(values) for s, values in found if isinstance(s.unwrapped, Additive)}
     )
     return KIND.compose(scene, title, panels, *dict.fromkeys(notes))
 
@@ -60,9 +60,9 @@ def maps(scene: Scene) -> View:
 def _values(scene: Scene, subject: Subject) -> np.ndarray:
     """What is added, or the angles: (row, column, channel)."""
     points, side = scene.plane(subject, SIDE)
-    points = _placed(subject.acting, points, side)
-    added = isinstance(subject.acting, Additive)
-    values = subject.encoded(points) if added else np.angle(subject.turned(points))
+    points = _placed(subject.unwrapped, points, side)
+    added = isinstance(subject.unwrapped, Additive)
+    values = subject.encode(points) if added else np.angle(subject.factors(points))
     return values.reshape(side, side, -1)
 
 
@@ -85,8 +85,8 @@ def _placed(encoding: Encoding, points: np.ndarray, side: int) -> np.ndarray:
 def _unseen(scene: Scene, subject: Subject) -> list[str]:
     """What follows an axis that one picture has no room for, such as time."""
     t = scene.t
-    axes, added = subject.acting.axes or 2, isinstance(subject.acting, Additive)
-    values = subject.encoded if added else subject.turned
+    axes, added = subject.unwrapped.axes or 2, isinstance(subject.unwrapped, Additive)
+    values = subject.encode if added else subject.factors
     notes: list[str] = []
     for axis in range(axes - 2):
         here, next_to = values(np.stack([np.zeros(axes), np.eye(axes)[axis]]))
@@ -128,7 +128,7 @@ def runs(numbers: list[int]) -> str:
 def _maps(scene: Scene, subject: Subject, values: np.ndarray, limit: float) -> list[Image]:
     """A few channels; `limit` is the end of their scale."""
     t = scene.t
-    added = isinstance(subject.acting, Additive)
+    added = isinstance(subject.unwrapped, Additive)
     shown = _varying(scene, values, common_limit([values]) if added else math.pi)
     label = "" if len(scene.subjects) == 1 else f"{subject.name}, "
     return [
@@ -143,7 +143,7 @@ def _maps(scene: Scene, subject: Subject, values: np.ndarray, limit: float) -> l
             t("value") if added else t("angle"),
             square=True,
             channel=i,
-            of=scene.of(subject),
+            of=scene.index(subject),
         )
         for i in shown
     ]
@@ -152,7 +152,7 @@ def _maps(scene: Scene, subject: Subject, values: np.ndarray, limit: float) -> l
 def _varying(scene: Scene, values: np.ndarray, limit: float) -> list[int]:
     """The channels asked for, or a few that differ over the picture: four along each axis."""
     if scene.channels is not None:
-        return scene.chosen(values.shape[-1], 8)
+        return scene.choose(values.shape[-1], 8)
     along = np.stack([np.ptp(values, axis=axis).mean(axis=0) for axis in (0, 1)])
     shown: set[int] = set()
     for axis in (0, 1):

@@ -9,8 +9,8 @@ from posenc.explanation.maths import equation, index, row
 from posenc.i18n import later
 from posenc.views import cost
 from posenc.views.kind import Kind, has_text_rows
-from posenc.views.panels import Axis, Image, Line, Lines, View, largest, scale_ends
-from posenc.views.scene import Scene, number
+from posenc.views.panels import Axis, Image, Line, Lines, View, colour_limits, max_abs
+from posenc.views.scene import Scene, format_number
 from posenc.views.subject import Subject
 from posenc.views.working import check_cell, factors, product_cell
 
@@ -33,16 +33,16 @@ def products(scene: Scene) -> View:
     t = scene.t
     positions = scene.positions(64, most=2**12)
     found = {subject: matrix(scene, subject, positions) for subject in scene.subjects}
-    limits = scale_ends([largest(values) for values in found.values()])
+    limits = colour_limits([max_abs(values) for values in found.values()])
     images = [_image(scene, *pair, end) for pair, end in zip(found.items(), limits, strict=True)]
     lines = [_lines(scene, subject, values) for subject, values in found.items()]
-    rotary = any(not isinstance(subject.acting, Additive) for subject in scene.subjects)
+    rotary = any(not isinstance(subject.unwrapped, Additive) for subject in scene.subjects)
     said = t("one q and one k at every position, drawn with seed {seed}", seed=scene.seed)
     notes = (
         *(_apart(scene, subject, values) for subject, values in found.items()),
         *([said] if rotary else []),
         *_added(scene, found),
-        *scene.scale_notes({subject.name: largest(values) for subject, values in found.items()}),
+        *scene.scale_notes({subject.name: max_abs(values) for subject, values in found.items()}),
     )
     title = scene.title(t("relative dot products"))
     return KIND.compose(scene, title, (*images, *lines), *notes)
@@ -51,7 +51,7 @@ def products(scene: Scene) -> View:
 def matrix(scene: Scene, subject: Subject, positions: np.ndarray) -> np.ndarray:
     """R(m) q · R(n) k of one q and one k, or e(m) · e(n): (m, n)."""
     q, k = np.zeros((2, subject.dim))  # what is added is all there is
-    if not isinstance(subject.acting, Additive):
+    if not isinstance(subject.unwrapped, Additive):
         q, k = drawn(scene, subject)
     return subject.products(q, k, positions, positions)
 
@@ -75,8 +75,8 @@ def _apart(scene: Scene, subject: Subject, values: np.ndarray) -> str:
     t = scene.t
     said = t(
         "at one distance the products differ by at most {size}; the largest is {largest}",
-        size=number(apart(values)),
-        largest=number(largest(values)),
+        size=format_number(apart(values)),
+        largest=format_number(max_abs(values)),
     )
     return _about(scene, subject, said)
 
@@ -91,7 +91,7 @@ def _added(scene: Scene, found: dict[Subject, np.ndarray]) -> list[str]:
     even = [
         subject
         for subject, values in found.items()
-        if isinstance(subject.acting, Additive) and apart(values) <= EVEN * largest(values)
+        if isinstance(subject.unwrapped, Additive) and apart(values) <= EVEN * max_abs(values)
     ]
     said = t(
         "e(m) · e(n) depends on the distance alone, the logits of x + e do not: their products "
@@ -109,10 +109,10 @@ def _about(scene: Scene, subject: Subject, what: str) -> str:
 
 def _image(scene: Scene, subject: Subject, values: np.ndarray, limit: float) -> Image:
     t = scene.t
-    formula = "e(m) · e(n)" if isinstance(subject.acting, Additive) else "R(m) q · R(n) k"
+    formula = "e(m) · e(n)" if isinstance(subject.unwrapped, Additive) else "R(m) q · R(n) k"
     title = _about(scene, subject, formula)
     rows, columns = Axis(t("query"), scene.tokens), Axis(t("key"), scene.tokens)
-    unit, of = t("product"), scene.of(subject)
+    unit, of = t("product"), scene.index(subject)
     return Image(title, values, rows, columns, limit, "diverging", unit, square=True, of=of)
 
 
@@ -130,7 +130,7 @@ def _lines(scene: Scene, subject: Subject, values: np.ndarray) -> Lines:
     title = _about(scene, subject, said)
     # beside one image the name of its colours stands there already
     x_axis, y_axis = Axis(t("distance (query − key)")), Axis("" if single else t("product"))
-    return Lines(title, distances, lines, x_axis, y_axis, of=scene.of(subject))
+    return Lines(title, distances, lines, x_axis, y_axis, of=scene.index(subject))
 
 
 def _over_distance(values: np.ndarray, m: int) -> np.ndarray:
@@ -147,7 +147,7 @@ def work_out(scene: Scene, m: int, n: int) -> Cell:
     count = scene.count(64)
     check_cell(m, n, count, count)
     left, right = factors(subject, m, n, drawn(scene, subject))
-    if isinstance(subject.acting, Additive):
+    if isinstance(subject.unwrapped, Additive):
         words = t("The product of the encodings of positions {m} and {n}.", m=m, n=n)
         letters = row(index("e", "m"), " · ", index("e", "n"))
     else:

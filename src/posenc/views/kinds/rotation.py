@@ -7,7 +7,7 @@ from posenc.views.colours import tokens
 from posenc.views.kind import Kind, rotates_text
 from posenc.views.kinds.wavelengths import waves_of
 from posenc.views.panels import Dials, View
-from posenc.views.scene import Scene, number
+from posenc.views.scene import Scene, format_number
 from posenc.views.subject import Subject
 
 MOST_HANDS, SOME_HANDS = 12, 8
@@ -52,15 +52,15 @@ def _dials(scene: Scene, subject: Subject) -> Dials:
     count = scene.count(SOME_HANDS)
     some = count if count <= MOST_HANDS else SOME_HANDS
     shown = _spread(count, some)
-    turned = subject.turned(np.arange(count))[shown]
+    turned = subject.factors(np.arange(count))[shown]
     periods = np.min([period for _, period in waves_of(scene, subject)], axis=0)
-    pairs = turning(periods, count, 8) if scene.channels is None else scene.chosen(len(periods), 8)
+    pairs = turning(periods, count, 8) if scene.channels is None else scene.choose(len(periods), 8)
     hands = np.stack([np.angle(turned), np.abs(turned)], axis=-1)[:, pairs].swapaxes(0, 1)
     names = tuple(
         t(
             "pair {pair}: {period} positions per turn",
             pair=i,
-            period=number(float(periods[i])),
+            period=format_number(float(periods[i])),
         )
         for i in pairs
     )
@@ -70,7 +70,7 @@ def _dials(scene: Scene, subject: Subject) -> Dials:
         f"{p} {word}" if word and word != str(p) else f"{p}"
         for p, word in zip(shown.tolist(), words, strict=True)
     )
-    return Dials(subject.name, hands, names, labels, scene.of(subject))
+    return Dials(subject.name, hands, names, labels, scene.index(subject))
 
 
 def _spread(count: int, some: int) -> np.ndarray:

@@ -10,7 +10,7 @@ from posenc.core.mechanisms import Encoding
 from posenc.i18n import later
 from posenc.views.kind import Kind
 from posenc.views.kinds.wavelengths import over_index, waves_of
-from posenc.views.naming import short
+from posenc.views.naming import short_name
 from posenc.views.panels import Axis, View
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
@@ -42,15 +42,15 @@ def scalings(scene: Scene) -> View:
 
 
 def _scaling_name(subject: Subject) -> str:
-    return short(cast(Any, subject.acting).scaling) if _is_scaled(subject) else subject.name
+    return short_name(cast(Any, subject.unwrapped).scaling) if _is_scaled(subject) else subject.name
 
 
 def _is_scaled(subject: Subject) -> bool:
-    return getattr(subject.acting, "scaling", None) is not None
+    return getattr(subject.unwrapped, "scaling", None) is not None
 
 
 def _plain(subject: Subject) -> Subject:
-    return replace(subject, encoding=replace(cast(Any, subject.acting), scaling=None))
+    return replace(subject, encoding=replace(cast(Any, subject.unwrapped), scaling=None))
 
 
 def _usual(subject: Subject) -> tuple[Subject, ...]:
@@ -62,7 +62,7 @@ def _usual(subject: Subject) -> tuple[Subject, ...]:
         methods.Llama3(4.0, length),
     )
     return tuple(
-        Subject(replace(cast(Any, subject.acting), scaling=scaling), None, length)
+        Subject(replace(cast(Any, subject.unwrapped), scaling=scaling), None, length)
         for scaling in usual
     )
 

@@ -24,7 +24,7 @@ def similarity(scene: Scene) -> View:
     without rotation. On a grid: the similarity of every point with the one in the middle.
     """
     t = scene.t
-    on_grid = [subject for subject in scene.subjects if (subject.acting.axes or 1) > 1]
+    on_grid = [subject for subject in scene.subjects if (subject.unwrapped.axes or 1) > 1]
     plain = [subject for subject in scene.subjects if subject not in on_grid]
     single = len(scene.subjects) == 1
     panels: list[Panel] = []
@@ -34,7 +34,7 @@ def similarity(scene: Scene) -> View:
         limit = common_limit([values for _, values in matrices])
         whole = t("similarity of positions")
         panels += [
-            replace(square(scene, whole if single else s.name, m, limit), of=scene.of(s))
+            replace(square(scene, whole if single else s.name, m, limit), of=scene.index(s))
             for s, m in matrices
         ]
         panels.append(_kernels(scene, matrices))
@@ -49,9 +49,9 @@ def similarity(scene: Scene) -> View:
 def matrix(subject: Subject, q_pos: np.ndarray, k_pos: np.ndarray | None = None) -> np.ndarray:
     """e_i e_j / |e_i| |e_j|, or the mean product of a rotated pair of equal vectors: (q, k)."""
     k_pos = q_pos if k_pos is None else k_pos
-    if isinstance(subject.acting, Additive):
-        return _unit(subject.encoded(q_pos)) @ _unit(subject.encoded(k_pos)).T
-    return subject.aligned(q_pos, k_pos)
+    if isinstance(subject.unwrapped, Additive):
+        return _unit(subject.encode(q_pos)) @ _unit(subject.encode(k_pos)).T
+    return subject.mean_product(q_pos, k_pos)
 
 
 def by_distance(values: np.ndarray) -> np.ndarray:
@@ -88,7 +88,7 @@ def _around_the_middle(scene: Scene, subject: Subject) -> np.ndarray:
 def _map(scene: Scene, subject: Subject, values: np.ndarray, limit: float) -> Image:
     t = scene.t
     rows, columns = Axis(t("row")), Axis(t("column"))
-    unit, of = t("similarity"), scene.of(subject)
+    unit, of = t("similarity"), scene.index(subject)
     return Image(subject.name, values, rows, columns, limit, "diverging", unit, square=True, of=of)
 
 
@@ -105,7 +105,7 @@ def work_out(scene: Scene, m: int, n: int) -> Cell:
     value = float(matrix(subject, np.array([m]), np.array([n]))[0, 0])
     left, right = factors(subject, m, n, np.ones((2, subject.dim)))
     total = float(left @ right)
-    if isinstance(subject.acting, Additive):
+    if isinstance(subject.unwrapped, Additive):
         words = t("The cosine between the encodings of positions {m} and {n}.", m=m, n=n)
         lengths = row("|", index("e", "m"), "|", " · ", "|", index("e", "n"), "|")
         letters = frac(row(index("e", "m"), " · ", index("e", "n")), lengths)

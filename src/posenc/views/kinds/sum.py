@@ -12,7 +12,7 @@ from posenc.i18n import later
 from posenc.views import cost
 from posenc.views.embedding import embeddings
 from posenc.views.kind import Kind, is_plain
-from posenc.views.panels import Axis, Image, View, largest, scale_ends
+from posenc.views.panels import Axis, Image, View, colour_limits, max_abs
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 from posenc.views.working import check_cell, view_cell
@@ -35,7 +35,7 @@ def addition(scene: Scene) -> View:
     sizes: list[float] = []
     for number, subject in enumerate(scene.subjects):
         x, encoding, made = summands(scene, subject)
-        sizes.append(max(map(largest, (x, encoding, made))))
+        sizes.append(max(map(max_abs, (x, encoding, made))))
         label = "" if len(scene.subjects) == 1 else f"{subject.name}: "
         found += [
             (label + t("embedding"), x, number),
@@ -44,7 +44,7 @@ def addition(scene: Scene) -> View:
         ]
     # a column for each subject
     found = [found[i] for part in range(3) for i in range(part, len(found), 3)]
-    limits = scale_ends(sizes)
+    limits = colour_limits(sizes)
     rows, columns = Axis(t("position"), tokens), Axis(t("dimension"))
     panels = [
         Image(title, values, rows, columns, limits[number], "diverging", t("value"), of=number)
@@ -59,12 +59,12 @@ def addition(scene: Scene) -> View:
 
 def summands(scene: Scene, subject: Subject) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Embeddings, encodings, and their sum, of the sentence: (token, dim) each."""
-    assert isinstance(subject.acting, Additive)
+    assert isinstance(subject.unwrapped, Additive)
     tokens = scene.sentence()
     positions = np.arange(len(tokens))
-    encoding = subject.encoded(positions)
+    encoding = subject.encode(positions)
     x = embeddings(tokens, subject.dim) * np.sqrt(np.mean(encoding**2))
-    made = np.asarray(subject.acting.add(x, subject.points(positions), subject.params))
+    made = np.asarray(subject.unwrapped.add(x, subject.as_points(positions), subject.params))
     return x, encoding, made
 
 
@@ -73,8 +73,8 @@ def work_out(scene: Scene, p: int, d: int) -> Cell:
     t, subject = scene.t, scene.subjects[0]
     check_cell(p, d, len(scene.sentence()), subject.dim)
     x, encoding, total = (float(values[p, d]) for values in summands(scene, subject))
-    place = (p,) if subject.acting.axes == 1 else p
-    steps = explain_number(subject.acting, Place(place, d, encoding, subject.params or {}, t))
+    place = (p,) if subject.unwrapped.axes == 1 else p
+    steps = explain_number(subject.unwrapped, Place(place, d, encoding, subject.params or {}, t))
     words = t("The embedding and the encoding are added.")
     sides = index("z", p, d), row(bracket(x), " + ", bracket(encoding)), total
     return view_cell((*steps, Step("sum", words, (equation(*sides),))), total)

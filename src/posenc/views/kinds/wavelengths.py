@@ -31,7 +31,7 @@ def wavelengths(scene: Scene) -> View:
     t = scene.t
     lines: dict[str, list[tuple[str, np.ndarray]]] = {}
     for subject in scene.subjects:
-        axis = "pair" if isinstance(subject.acting, Rotary) else "dimension"
+        axis = "pair" if isinstance(subject.unwrapped, Rotary) else "dimension"
         lines.setdefault(axis, []).extend(waves_of(scene, subject))
     said = {
         "pair": (t("wavelength of each pair"), t("pair")),
@@ -60,7 +60,7 @@ def waves_of(scene: Scene, subject: Subject) -> list[tuple[str, np.ndarray]]:
     turned = Subject(encoding, subject.params)
     axes = encoding.axes or 1
     steps = STEP * np.eye(axes) if encoding.axes else np.array([STEP])
-    angles = np.abs(np.angle(turned.turned(steps))) / STEP
+    angles = np.abs(np.angle(turned.factors(steps))) / STEP
     periods = np.divide(2 * np.pi, angles, out=np.full_like(angles, np.inf), where=angles > 0)
     if axes == 1:
         return [(subject.name, periods[0])]
@@ -73,9 +73,9 @@ def waves_of(scene: Scene, subject: Subject) -> list[tuple[str, np.ndarray]]:
 
 def _settled(scene: Scene, subject: Subject) -> Encoding:
     """The encoding for a text of the sentence's length, or four times what it was trained on."""
-    if not isinstance(subject.acting, Rotary) or not subject.unsettled:
-        return subject.acting
-    return subject.acting.at(scene.count(4 * (subject.trained or 4096), most=2**40))
+    if not isinstance(subject.unwrapped, Rotary) or not subject.varies_with_length:
+        return subject.unwrapped
+    return subject.unwrapped.at(scene.count(4 * (subject.trained or 4096), most=2**40))
 
 
 def over_index(

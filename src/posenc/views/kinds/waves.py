@@ -5,7 +5,7 @@ import numpy as np
 from posenc.core.mechanisms import Additive
 from posenc.i18n import later
 from posenc.views.kind import Kind, has_text_rows
-from posenc.views.panels import Axis, Line, Lines, View, largest
+from posenc.views.panels import Axis, Line, Lines, View, max_abs
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 
@@ -28,14 +28,14 @@ def waves(scene: Scene) -> View:
 
 def _waves(scene: Scene, subject: Subject) -> Lines:
     t = scene.t
-    rotary = not isinstance(subject.acting, Additive)
+    rotary = not isinstance(subject.unwrapped, Additive)
     x, values, shown = _smooth(scene, subject)
     lines = tuple(
         Line(t("pair {pair}", pair=i) if rotary else t("dimension {dimension}", dimension=i), y)
         for i, y in zip(shown, values.T.copy(), strict=True)
     )
     y_axis = Axis(t("cosine") if rotary else t("value"))
-    return Lines(subject.name, x, lines, scene.position_axis(), y_axis, of=scene.of(subject))
+    return Lines(subject.name, x, lines, scene.position_axis(), y_axis, of=scene.index(subject))
 
 
 def moving(values: np.ndarray, most: int) -> list[int]:
@@ -48,7 +48,7 @@ def moving(values: np.ndarray, most: int) -> list[int]:
     >>> moving(Sinusoidal(64).encode(range(5)), 5), moving(Sinusoidal(64).encode(range(64)), 5)
     ([0, 4, 8, 10, 14], [0, 8, 16, 24, 32])
     """
-    limit = largest(values)
+    limit = max_abs(values)
     found = np.flatnonzero(np.ptp(values, axis=0) >= max(limit / 2, 1e-12))
     sines = found[np.abs(values[0, found]) <= 1e-9 * limit]
     found = sines if len(sines) > 1 else found
@@ -76,10 +76,10 @@ def _smooth(scene: Scene, subject: Subject) -> tuple[np.ndarray, np.ndarray, lis
     whole = np.arange(count)
     values = _values(subject, whole)
     width = values.shape[1]
-    shown = moving(values, 5) if scene.channels is None else scene.chosen(width, 5)
+    shown = moving(values, 5) if scene.channels is None else scene.choose(width, 5)
     between = np.arange(fine(count) * (count - 1) + 1) / fine(count)
     # of what is added, not all channels of all positions at once; a rotation may need to see them
-    some = max(1, SOME // width) if isinstance(subject.acting, Additive) else len(between)
+    some = max(1, SOME // width) if isinstance(subject.unwrapped, Additive) else len(between)
     parts = [between[at : at + some] for at in range(0, len(between), some)]
     try:
         return between, np.concatenate([_values(subject, part)[:, shown] for part in parts]), shown
@@ -88,9 +88,9 @@ def _smooth(scene: Scene, subject: Subject) -> tuple[np.ndarray, np.ndarray, lis
 
 
 def _values(subject: Subject, positions: np.ndarray) -> np.ndarray:
-    if isinstance(subject.acting, Additive):
-        return subject.encoded(positions)
-    return np.real(subject.turned(positions)).copy()  # without the imaginary parts
+    if isinstance(subject.unwrapped, Additive):
+        return subject.encode(positions)
+    return np.real(subject.factors(positions)).copy()  # without the imaginary parts
 
 
 KIND = Kind(

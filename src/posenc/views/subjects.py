@@ -1,4 +1,4 @@
-"""From what a reader names to what is looked at: encodings, expressions, a model's config.json."""
+"""Resolves what a reader asks to see: encodings, names, expressions, a model's config.json."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,10 +21,10 @@ from posenc.names.resolve import (
 from posenc.views.subject import Subject
 
 MOST = 8
-"""More than this many side by side cannot be told apart, nor their lines."""
+"""Encodings side by side, at most: more of them, and their lines, cannot be told apart."""
 
 
-def gathered(
+def gather_subjects(
     what: Any,
     *,
     params: Params | None = None,
@@ -32,39 +32,44 @@ def gathered(
     trained: int | None = None,
     **sizes: int,
 ) -> tuple[Subject, ...]:
-    """The subjects that `what` names: an Encoding, a name, an expression, a config, or several.
+    """Return the subjects that `what` is or names: an Encoding, a name, an expression, a config.
 
-    >>> [subject.name for subject in gathered(["rope", "ALiBi(4)"])]
+    what     one of these, or a list or mapping of them
+    params   parameters of a single encoding; None: drawn with `seed`
+    trained  length of training; None: as the config or the encoding says
+    sizes    dim, heads and length of encodings given by name
+
+    >>> [subject.name for subject in gather_subjects(["rope", "ALiBi(4)"])]
     ['RoPE(64)', 'ALiBi(4)']
     """
     several = isinstance(what, Sequence) and not isinstance(what, str)
     items = list(cast("Sequence[Any]", what)) if several else [what]
     if isinstance(what, Mapping):
         items = list(cast("Mapping[Any, Any]", what).values())
-    named = [subject for item in items for subject in _subjects(item, sizes)]
+    named = [subject for item in items for subject in _resolve(item, sizes)]
     if not 1 <= len(named) <= MOST:
-        raise ValueError(f"what is shown must be 1 to {MOST} encodings; got {len(named)}")
+        raise ValueError(f"what must be 1 to {MOST} encodings; got {len(named)}")
     if params is not None and len(named) > 1:
         raise ValueError(f"params must be left out for several encodings; got {len(named)}")
     rules.whole("seed", seed, least=0)
-    refuse_unused(_without(sizes), *(subject.encoding for subject in named))
+    refuse_unused(_without_length(sizes), *(subject.encoding for subject in named))
     return tuple(
         replace(
             subject,
-            params=params if params is not None else _drawn(subject.encoding, seed),
-            trained=trained or subject.trained or _trained(subject.encoding),
+            params=params if params is not None else _draw_params(subject.encoding, seed),
+            trained=trained or subject.trained or _trained_length(subject.encoding),
         )
         for subject in named
     )
 
 
-def _drawn(encoding: Encoding, seed: int) -> Params | None:
+def _draw_params(encoding: Encoding, seed: int) -> Params | None:
     return encoding.init(np.random.default_rng(seed)) or None
 
 
-def _subjects(item: Any, sizes: dict[str, int]) -> list[Subject]:
-    """Each encoding; of a model's with the length of its training, its part and notes."""
-    own = _without(sizes)
+def _resolve(item: Any, sizes: dict[str, int]) -> list[Subject]:
+    """Return a subject for each encoding that one item is or names."""
+    own = _without_length(sizes)
     if isinstance(item, Encoding):
         if own:
             raise ValueError(
@@ -72,23 +77,23 @@ def _subjects(item: Any, sizes: dict[str, int]) -> list[Subject]:
             )
         return [Subject(item)]
     if not isinstance(item, str | PathLike):
-        raise TypeError(f"what is shown must be an Encoding or name one; got {item!r}")
+        raise TypeError(f"what must be an Encoding or name one; got {item!r}")
     name = fspath(cast("str | PathLike[str]", item))
     if is_config_text(name) or (name.endswith(".json") and Path(name).is_file()):
-        return _of_config(name, own)
-    if known_name(name):  # its table must hold the sentence
+        return _read_config(name, own)
+    if known_name(name):  # a table must have rows for the whole sentence
         own["length"] = max(TYPICAL["length"], sizes.get("length", 0))
     with hinting_tokens(name):
         return [Subject(one) for one in found(name, **own).values()]
 
 
-def _of_config(path: str, sizes: dict[str, int]) -> list[Subject]:
-    """The encodings of a model, and what its config.json leaves to be said of them."""
+def _read_config(path: str, sizes: dict[str, int]) -> list[Subject]:
+    """Return the encodings of a model, with its trained length, their parts and its notes."""
     from posenc.interop.config import read_config
     from posenc.interop.model import label_groups
 
     if sizes:
-        found(path, **sizes)  # which says that a config has its own
+        found(path, **sizes)  # raises: a config has its own sizes
     model = read_config(path)
     return [
         Subject(encoding, trained=model.trained_length, notes=model.notes, part=part)
@@ -96,12 +101,12 @@ def _of_config(path: str, sizes: dict[str, int]) -> list[Subject]:
     ]
 
 
-def _without(sizes: dict[str, int]) -> dict[str, int]:
+def _without_length(sizes: dict[str, int]) -> dict[str, int]:
     return {name: size for name, size in sizes.items() if name != "length"}
 
 
-def _trained(encoding: Encoding) -> int | None:
-    """What the encoding itself says: the rows of its table, the length that it was scaled from."""
+def _trained_length(encoding: Encoding) -> int | None:
+    """Return the rows of its table, or the length that its scaling extends; None without one."""
     scaling = getattr(encoding, "scaling", None)
     length = getattr(scaling, "original_length", None) or getattr(encoding, "length", None)
     return int(length) if length else None
