@@ -11,11 +11,11 @@ from posenc.i18n import translator
 from posenc.i18n.terminal import width
 
 COLUMNS, ROWS = 18, 40
-"""What a table for people has at most; JSON has all of it."""
+"""The largest table that is written out; JSON has all of it."""
 
 
 def text(explained: Explanation) -> str:
-    """Plain text, columns aligned by the width of their characters."""
+    """Plain text, its columns aligned by the display width of their characters."""
     lines = [explained.title, "=" * width(explained.title)]
     for count, step in enumerate(explained.steps, start=1):
         lines += ["", f"{count}. {step.words}"]
@@ -23,17 +23,17 @@ def text(explained: Explanation) -> str:
             f"   {maths.text(formula, step.digits or explained.digits)}"
             for formula in step.formulas
         ]
-        columns, rows, note = _cells(step, explained)
+        columns, rows, note = _format_table(step, explained)
         widths = [max(map(width, column)) for column in zip(columns, *rows, strict=True)]
         for line in (columns, *rows) if columns else ():
-            cells = (_right(cell, size) for cell, size in zip(line, widths, strict=True))
+            cells = (_align_right(cell, size) for cell, size in zip(line, widths, strict=True))
             lines.append("   " + "  ".join(cells))
         lines += [f"   {note}"] if note else []
     return "\n".join(lines) + "\n"
 
 
 def markdown(explained: Explanation) -> str:
-    """Markdown with $formulas$, as Jupyter and GitHub show them."""
+    """Markdown with $$ formulas $$, as Jupyter and GitHub display them."""
     blocks = [f"## {explained.title}"]
     for count, step in enumerate(explained.steps, start=1):
         blocks.append(f"{count}. {step.words}")
@@ -41,9 +41,9 @@ def markdown(explained: Explanation) -> str:
             f"$$ {maths.latex(formula, step.digits or explained.digits)} $$"
             for formula in step.formulas
         ]
-        columns, rows, note = _cells(step, explained)
+        columns, rows, note = _format_table(step, explained)
         if columns:
-            head, *below = ([_plain_markdown(cell) for cell in line] for line in (columns, *rows))
+            head, *below = ([_escape_markdown(cell) for cell in line] for line in (columns, *rows))
             lines = [head, ["---:"] * len(columns), *below]
             blocks.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
         blocks += [note] if note else []
@@ -62,21 +62,21 @@ def latex(explained: Explanation) -> str:
         r"\usepackage{xeCJK}",
         rf"\setCJKmainfont{{{font}}}",
         r"\begin{document}",
-        rf"\section*{{{_plain_latex(explained.title)}}}",
+        rf"\section*{{{_escape_latex(explained.title)}}}",
         r"\begin{enumerate}",
     ]
     for step in explained.steps:
-        lines.append(rf"\item {_plain_latex(step.words)}")
+        lines.append(rf"\item {_escape_latex(step.words)}")
         lines += [
             rf"\[ {maths.latex(f, step.digits or explained.digits)} \]" for f in step.formulas
         ]
-        columns, rows, note = _cells(step, explained)
+        columns, rows, note = _format_table(step, explained)
         if columns:
             lines += ["", rf"\begin{{tabular}}{{{'r' * len(columns)}}}"]
-            lines += [" & ".join(map(_plain_latex, line)) + r" \\" for line in (columns, *rows)]
+            lines += [" & ".join(map(_escape_latex, line)) + r" \\" for line in (columns, *rows)]
             lines.insert(len(lines) - len(rows), r"\hline")
             lines.append(r"\end{tabular}")
-        lines += ["", _plain_latex(note)] if note else []
+        lines += ["", _escape_latex(note)] if note else []
     return "\n".join([*lines, r"\end{enumerate}", r"\end{document}"]) + "\n"
 
 
@@ -91,7 +91,7 @@ STYLE = (
 
 
 def html(explained: Explanation) -> str:
-    """A page of its own, with formulas in MathML and nothing to load."""
+    """A self-contained page with formulas in MathML."""
     lang, title = explained.lang, escape(explained.title)
     head = f'<meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
     body = [f"<h1>{title}</h1>", "<ol>"]
@@ -100,7 +100,7 @@ def html(explained: Explanation) -> str:
         for formula in step.formulas:
             inside = maths.mathml(formula, step.digits or explained.digits)
             body.append(f'<math display="block">{inside}</math>')
-        columns, rows, note = _cells(step, explained)
+        columns, rows, note = _format_table(step, explained)
         if columns:
             lines = [_html_row("th", columns), *(_html_row("td", line) for line in rows)]
             body.append(f"<table>{''.join(lines)}</table>")
@@ -124,16 +124,16 @@ FORMS: dict[str, Callable[[Explanation], str]] = {
 }
 
 
-def _right(cell: str, size: int) -> str:
+def _align_right(cell: str, size: int) -> str:
     return " " * (size - width(cell)) + cell
 
 
-def _cells(step: Step, explained: Explanation) -> tuple[list[str], list[list[str]], str]:
-    """The table of a step as text, shortened where it is large, and a note that says so."""
+def _format_table(step: Step, explained: Explanation) -> tuple[list[str], list[list[str]], str]:
+    """The table of a step as text: columns, rows, and a note on what was left out."""
     if step.table is None:
         return [], [], ""
     table, t = step.table, translator(explained.lang)
-    lines = [list(table.columns), *map(list, _aligned(table, step.digits or explained.digits))]
+    lines = [list(table.columns), *map(list, _format_rows(table, step.digits or explained.digits))]
     cut = max(0, len(lines[0]) - COLUMNS), max(0, len(lines) - 1 - ROWS)
     if cut[0]:
         lines = [[*line[: COLUMNS - 1], "…"] for line in lines]
@@ -149,25 +149,25 @@ def _cells(step: Step, explained: Explanation) -> tuple[list[str], list[list[str
     return columns, rows, " · ".join(filter(None, left_out))
 
 
-def _aligned(table: Table, digits: int) -> list[tuple[str, ...]]:
-    """Cells as text; the numbers of a column have as many digits behind the point as they need."""
-    columns = [_column(column, digits) for column in zip(*table.rows, strict=True)]
+def _format_rows(table: Table, digits: int) -> list[tuple[str, ...]]:
+    """Entries as text; all numbers of a column have as many decimals as the longest needs."""
+    columns = [_format_column(column, digits) for column in zip(*table.rows, strict=True)]
     return list(zip(*columns, strict=True))
 
 
-def _column(cells: tuple[Entry, ...], digits: int) -> list[str]:
-    shown = [cell if isinstance(cell, str) else maths.number(cell, digits) for cell in cells]
-    behind = [len(s.partition(".")[2]) for s in shown]
+def _format_column(entries: tuple[Entry, ...], digits: int) -> list[str]:
+    texts = [entry if isinstance(entry, str) else maths.number(entry, digits) for entry in entries]
+    behind = [len(s.partition(".")[2]) for s in texts]
     fixed = [
-        isinstance(cell, float) and "e" not in s and size <= digits
-        for cell, s, size in zip(cells, shown, behind, strict=True)
+        isinstance(entry, float) and "e" not in s and size <= digits
+        for entry, s, size in zip(entries, texts, behind, strict=True)
     ]
     needed = max(
         (size for size, is_fixed in zip(behind, fixed, strict=True) if is_fixed), default=0
     )
     return [
-        f"{float(s):.{needed}f}" if is_fixed else s  # of what was rounded: no -0.00
-        for s, is_fixed in zip(shown, fixed, strict=True)
+        f"{float(s):.{needed}f}" if is_fixed else s  # from the rounded text: no -0.00
+        for s, is_fixed in zip(texts, fixed, strict=True)
     ]
 
 
@@ -175,16 +175,16 @@ def _html_row(tag: str, cells: list[str]) -> str:
     return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
 
-def _plain_markdown(words: str) -> str:
+def _escape_markdown(words: str) -> str:
     return re.sub(r"([\\`*_$<>\[\]|~])", r"\\\1", " ".join(words.split()))
 
 
 LATEX = {
     **{character: rf"\{character}" for character in "#$%&_{}"},
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "[": "{[}", "*": "{*}",  # which a row of a table must not begin with: they would belong to \\\\
+    "[": "{[}", "*": "{*}",  # at the start of a row, LaTeX would take these as part of \\\\
 }  # fmt: skip
 
 
-def _plain_latex(words: str) -> str:
+def _escape_latex(words: str) -> str:
     return "".join(LATEX.get(character, character) for character in words)

@@ -1,7 +1,7 @@
-"""Formulas as small trees, written once and shown as text, LaTeX and MathML.
+"""Formulas as small trees, built once and rendered as text, LaTeX and MathML.
 
-A tree is a symbol (str), a number, or a `Node` of trees. Numbers stay numbers, so that what is
-shown can be compared with what was computed.
+A tree is a symbol (str), a number, or a `Node` of trees. Numbers stay numbers, so that tests can
+compare a formula with what was computed.
 
 >>> wave = row("sin", "(", frac(3, power(10_000, frac(2, 8))), ")", " = ", 0.2955202)
 >>> text(wave)
@@ -29,7 +29,7 @@ Maths = str | int | float | Node
 
 
 def row(*parts: Maths) -> Node:
-    """Trees one after the other; operators come with their spaces: " = ", " + "."""
+    """Trees side by side; operators carry their spaces: " = ", " + "."""
     return Node("row", parts)
 
 
@@ -39,22 +39,22 @@ def frac(above: Maths, below: Maths) -> Node:
 
 
 def power(base: Maths, exponent: Maths) -> Node:
-    """A power; a fraction above is written with a stroke, as papers do: it would be too small."""
-    return Node("power", (base, _on_one_line(exponent)))
+    """A power; a fraction in the exponent is written with a slash, since it would be too small."""
+    return Node("power", (base, _with_slashes(exponent)))
 
 
-def _on_one_line(tree: Maths) -> Maths:
-    """Fractions with a stroke, where that needs no brackets."""
+def _with_slashes(tree: Maths) -> Maths:
+    """The tree with slashes for fractions, where that needs no brackets."""
     if not isinstance(tree, Node) or tree.kind not in ("row", "frac"):
         return tree
     if tree.kind == "row":
-        return row(*map(_on_one_line, tree.parts))
+        return row(*map(_with_slashes, tree.parts))
     above, below = tree.parts
-    return tree if _is_loose(above) or _is_loose(below) else row(above, "/", below)
+    return tree if _needs_brackets(above) or _needs_brackets(below) else row(above, "/", below)
 
 
-def _is_loose(tree: Maths) -> bool:
-    """Whether it needs brackets before or after a stroke."""
+def _needs_brackets(tree: Maths) -> bool:
+    """Whether it needs brackets beside a slash."""
     return bool(set(text(tree)) & set(" /−-"))
 
 
@@ -77,7 +77,7 @@ def matrix(*lines: tuple[Maths, ...]) -> Node:
 
 
 def equation(*sides: Maths) -> Node:
-    """Sides that are equal, one after the other."""
+    """The sides of an equation, with = between them."""
     parts: list[Maths] = []
     for side in sides:
         parts += [" = ", side] if parts else [side]
@@ -85,7 +85,7 @@ def equation(*sides: Maths) -> Node:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number for people: so many digits behind the point, without zeros at the end.
+    """A number with this many decimals, without trailing zeros; a small one keeps its digits.
 
     >>> number(0.5403023), number(1.0), number(12), number(0.00045678)
     ('0.5403', '1', '12', '0.0004568')
@@ -93,9 +93,9 @@ def number(value: float, digits: int = 4) -> str:
     if isinstance(value, int):
         return str(value)
     if value and not 10.0 ** (1 - digits) <= abs(value) < 1e9:
-        return f"{value:.{digits}g}"  # a small one keeps its digits
-    shown = f"{value:.{digits}f}".rstrip("0").rstrip(".")
-    return "0" if shown == "-0" else shown
+        return f"{value:.{digits}g}"
+    fixed = f"{value:.{digits}f}".rstrip("0").rstrip(".")
+    return "0" if fixed == "-0" else fixed
 
 
 def to_json(tree: Maths) -> Any:
@@ -108,20 +108,20 @@ def text(tree: Maths, digits: int = 4) -> str:
     if not isinstance(tree, Node):
         return tree if isinstance(tree, str) else number(tree, digits)
     plain = [text(part, digits) for part in tree.parts]
-    closed = [_closed(part, digits) for part in tree.parts]
+    safe = [_enclose(part, digits) for part in tree.parts]
     return {
         "row": "".join(plain),
-        "frac": "/".join(closed),
-        "power": "^".join(closed),
-        "root": f"√{closed[0]}",
-        "index": f"{plain[0]}_{closed[-1]}",
+        "frac": "/".join(safe),
+        "power": "^".join(safe),
+        "root": f"√{safe[0]}",
+        "index": f"{plain[0]}_{safe[-1]}",
         "matrix": f"[{'; '.join(plain)}]",
         "line": " ".join(plain),
     }[tree.kind]
 
 
-def _closed(tree: Maths, digits: int) -> str:
-    """In brackets where it would fall apart: 10^(2/8), not 10^2/8."""
+def _enclose(tree: Maths, digits: int) -> str:
+    """The text, in brackets if it would be misread: 10^(2/8), not 10^2/8."""
     inside = text(tree, digits)
     loose = isinstance(tree, Node) and tree.kind in ("row", "frac") and set(inside) & set(" /")
     return f"({inside})" if loose or inside.startswith(("-", "−")) else inside
@@ -137,11 +137,11 @@ SYMBOLS = {
 
 
 def latex(tree: Maths, digits: int = 4) -> str:
-    """The tree in LaTeX's mathematics."""
+    """The tree in LaTeX, without the $ around it."""
     if isinstance(tree, str):
         return SYMBOLS.get(tree, tree.replace("′", "'"))
     if not isinstance(tree, Node):
-        return _exponent(number(tree, digits))
+        return _power_of_ten(number(tree, digits))
     parts = [latex(part, digits) for part in tree.parts]
     return {
         "row": "".join(parts),
@@ -154,10 +154,10 @@ def latex(tree: Maths, digits: int = 4) -> str:
     }[tree.kind]
 
 
-def _exponent(shown: str) -> str:
+def _power_of_ten(digits: str) -> str:
     """1e-05 as 1 · 10^-5."""
-    mantissa, e, exponent = shown.partition("e")
-    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if e else shown
+    mantissa, e, exponent = digits.partition("e")
+    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if e else digits
 
 
 TAGS = {
@@ -175,7 +175,8 @@ def mathml(tree: Maths, digits: int = 4) -> str:
         return f"<mn>{number(tree, digits)}</mn>"
     parts = [mathml(part, digits) for part in tree.parts]
     if tree.kind == "matrix":
-        return f"<mtable>{''.join(parts)}</mtable>"  # a style draws its brackets: few fonts can
+        # its brackets are drawn by CSS: few fonts can stretch theirs
+        return f"<mtable>{''.join(parts)}</mtable>"
     if tree.kind == "line":
         parts = [f"<mtd>{part}</mtd>" for part in parts]
     return f"<{TAGS[tree.kind]}>{''.join(parts)}</{TAGS[tree.kind]}>"
