@@ -7,11 +7,11 @@ import numpy as np
 from posenc.core import rules
 from posenc.core.hints import hinted
 from posenc.core.mechanisms import Encoding, logits
-from posenc.encodings import NoPE, RoPE, Sinusoidal
 from posenc.explanation.calculation import explain
 from posenc.explanation.explanation import Explanation, Step
 from posenc.explanation.question import example_embeddings, matrix_table
 from posenc.i18n import Translate, language, translator
+from posenc.names.resolve import one
 from posenc.text import split_at_spaces
 
 DOG = {
@@ -48,8 +48,8 @@ def permutation(t: Translate, lang: str) -> Explanation:
     x = np.random.default_rng(0).normal(size=(len(words), 8))
     steps: list[Step] = []
     for name, encoding, title in (
-        ("without", NoPE(), t("Without positions")),
-        ("with", Sinusoidal(8), t("With the sinusoidal encoding")),
+        ("without", one("nope"), t("Without positions")),
+        ("with", one("sinusoidal", dim=8), t("With the sinusoidal encoding")),
     ):
         plain = attention(encoding, x)
         shuffled = attention(encoding, x[order])[np.ix_(order, order)]
@@ -84,7 +84,7 @@ def attention(encoding: Encoding, x: np.ndarray) -> np.ndarray:
 
 def rope_relative(t: Translate, lang: str) -> Explanation:
     """The tutorial's table of products: equal wherever m - n is."""
-    explained = explain(RoPE(8), lang=lang)
+    explained = explain("rope", lang=lang)
     return Explanation(
         t("RoPE: products depend on the distance only"), lang, (explained["relative"],), digits=6
     )
@@ -92,7 +92,7 @@ def rope_relative(t: Translate, lang: str) -> Explanation:
 
 def rope_steps(t: Translate, lang: str) -> Explanation:
     """The tutorial's steps at position 3: pairs, angles, rotated pairs, the vector, its length."""
-    explained = explain(RoPE(8), position=3, lang=lang)
+    explained = explain("rope", position=3, lang=lang)
     names = ("pairs", "angles", "rotation", "flattened", "norms")
     steps = tuple(explained[name] for name in names)
     return Explanation(
@@ -103,7 +103,7 @@ def rope_steps(t: Translate, lang: str) -> Explanation:
 def addition(t: Translate, lang: str) -> Explanation:
     """The tutorial's sum: embedding + encoding = input, for four words of 8 dimensions."""
     words = split_at_spaces(LEARNING[lang])
-    explained = explain(Sinusoidal(8), tokens=words, lang=lang)
+    explained = explain("sinusoidal", tokens=words, lang=lang)
     embeddings = Step(
         "embeddings",
         t("The embeddings of the words, made up as in the tutorial."),
