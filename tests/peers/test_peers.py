@@ -7,6 +7,7 @@ import torch
 
 import posenc as pe
 from posenc import peers
+from posenc.core.rotation import rotate
 from tests.patient import check
 from tests.slow import slow
 
@@ -66,7 +67,7 @@ def test_a_model_without_one_rotary_module_is_refused(model):
 
 
 def test_runs_are_found():
-    found = list(peers.driving.runs(torch.tensor([5, 6, 7, 0, 9, 10, 10])))
+    found = list(peers.adapters.split_runs(torch.tensor([5, 6, 7, 0, 9, 10, 10])))
     assert [(p, part.start, part.stop) for p, part in found] == [
         (5, 0, 3),
         (0, 3, 4),
@@ -77,7 +78,7 @@ def test_runs_are_found():
 
 def test_a_table_too_large_is_refused():
     with pytest.raises(ValueError, match="positions must lie between 0 and 49"):
-        peers.driving.sides(torch.tensor([[0, 1, 50]]), 3)
+        peers.adapters.table_sides(torch.tensor([[0, 1, 50]]), 3)
 
 
 class Table(torch.nn.Module):
@@ -91,7 +92,7 @@ class Table(torch.nn.Module):
 
     def forward(self, x, positions):
         cos, sin = (table[positions].to(x.dtype) for table in (self.cos, self.sin))
-        return pe.rotation.rotate(x, cos, sin)
+        return rotate(x, cos, sin)
 
 
 class Kept(torch.nn.Module):
@@ -106,7 +107,7 @@ class Kept(torch.nn.Module):
             where = torch.arange(4096, dtype=x.dtype).float()[:, None]
             self.angles = where * 10_000.0 ** (-torch.arange(4) / 4)
         angles = self.angles[positions]
-        return pe.rotation.rotate(x, angles.cos().to(x.dtype), angles.sin().to(x.dtype))
+        return rotate(x, angles.cos().to(x.dtype), angles.sin().to(x.dtype))
 
 
 def test_rounding_a_table_is_no_fault():

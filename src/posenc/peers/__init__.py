@@ -1,8 +1,8 @@
-"""Encodings of other libraries, ready for `pe.check` and every other tool.
+"""Encodings of other libraries, adapted for `pe.check` and every other tool.
 
-Each function imports its library when it is called and returns what `pe.adapt` makes of it. Where a
-library takes no positions but lengths and offsets, each run of positions is asked for by itself, or
-a table up to the farthest one is; a table too large is refused.
+Each function imports its library when it is called and returns an adapted encoding. If a library
+takes lengths and offsets instead of positions, it is called once for each run of consecutive
+positions, or for a table up to the last one; a table that is too large is refused.
 
 >>> import posenc as pe
 >>> pe.check(bloom(16, "bfloat16")).failed
