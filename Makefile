@@ -12,7 +12,7 @@ QUICK := src README.md tests/oracles $(patsubst %,tests/test_%.py,axial axial_ro
 # Python keeps what it has compiled, and tests start in half the time.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: explore page browser quick test fuzz test-slow prove test-browser screenshots check conformance conformance-page readme-table cli-page peers explorer-slow format venv bench clean
+.PHONY: explore page browser quick test fuzz test-slow prove test-browser screenshots check conformance conformance-page readme-table cli-page contract peers explorer-slow format venv bench clean
 
 explore: .venv/explorer  ## the explorer: type a sentence, see its positional encoding
 	@$(BIN)/python hatch_build.py  # after a pull that changed it
@@ -68,6 +68,9 @@ readme-table: venv  ## the table of properties in the READMEs, out of checks tha
 
 cli-page: venv  ## docs/cli.md, out of the help of every command
 	$(BIN)/python -m tests.cli_page
+
+contract: venv  ## web/src/contract.ts, the page's types, out of the server's OpenAPI description
+	$(BIN)/python -m tests.explorer.contract
 
 peers: .venv-peers/installed  ## the doctor on other libraries, in .venv-peers; writes docs/peers.md
 	$(PEERS)/python -m pytest -W ignore -m peers tests/peers

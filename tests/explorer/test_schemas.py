@@ -1,9 +1,7 @@
-"""Answers have the forms that the description gives them, and the page's types are those forms."""
+"""Answers match the schemas of the description, and the page's types are generated from it."""
 
 import json
-import re
 from itertools import product
-from pathlib import Path
 from typing import Any, get_args
 
 import jsonschema_rs
@@ -19,6 +17,7 @@ from posenc.i18n import LANGUAGES
 from posenc.names.expressions import spelling
 from posenc.names.resolve import VARIANTS, example, spelled
 from posenc.views import kinds_for
+from tests.explorer import contract
 from tests.patient import LIMIT, check
 from tests.slow import seldom
 
@@ -30,7 +29,6 @@ ODD = [  # numbers that JSON does not have, one of all sizes, temperatures, tabl
     "NoPE()",
     "Learned(4, 8)",
 ]
-WEB = Path(__file__).parents[2] / "web" / "src"
 
 
 def has_the_form(answer: Any, name: str) -> None:
@@ -47,7 +45,7 @@ def test_answers_about_every_encoding_have_their_forms(client, encoding):
         has_the_form(answer, "View")
     has_the_form(client.get("/api/v1/cell", p=2, d=1, **asked), "CellAnswer")
     has_the_form(client.get("/api/v1/explain", p=2, **asked), "Explanation")
-    has_the_form(client.get("/api/v1/spell", e=asked["e"]), "Told")
+    has_the_form(client.get("/api/v1/spell", e=asked["e"]), "EncodingFacts")
 
 
 @pytest.mark.parametrize(
@@ -121,58 +119,5 @@ def test_a_form_has_no_more_and_no_less():
     assert wrong(note=None)
 
 
-# The page's types: contract.ts is read, and every form is written as TypeScript beside it.
-
-
-def contract() -> dict[str, Any]:
-    """Types by name as text; of interfaces, texts by field, optional ones with a question mark."""
-    text = re.sub(r"/\*.*?\*/", "", (WEB / "contract.ts").read_text(encoding="utf-8"), flags=re.S)
-    types: dict[str, Any] = dict(re.findall(r"export type (\w+) =\s*([^;]+);", text))
-    for name, body in re.findall(r"export interface (\w+) {(.*?)\n}", text, flags=re.S):
-        fields = [line.strip().removesuffix(";") for line in body.splitlines() if line.strip()]
-        types[name] = dict(line.split(": ", 1) for line in fields)
-    return types
-
-
-def typescript(schema: dict[str, Any]) -> str:
-    if "$ref" in schema:
-        return schema["$ref"].rpartition("/")[2]
-    if "anyOf" in schema:
-        return " | ".join(map(typescript, schema["anyOf"]))
-    if "enum" in schema:
-        return " | ".join(f'"{word}"' for word in schema["enum"])
-    if schema["type"] == "object":
-        return f"Record<string, {typescript(schema['additionalProperties'])}>"
-    if schema["type"] == "array":
-        return _list(list(map(typescript, schema.get("prefixItems", ()))), schema["items"])
-    return {"integer": "number"}.get(schema["type"], schema["type"])
-
-
-def _list(first: list[str], items: Any) -> str:
-    one = items and typescript(items)
-    if first:
-        return f"[{', '.join([*first, f'...{one}[]'] if one else first)}]"
-    return f"({one})[]" if "anyOf" in items or "enum" in items else f"{one}[]"
-
-
-def written(schema: dict[str, Any]) -> Any:
-    if "properties" not in schema:
-        return typescript(schema)
-    return {
-        name if name in schema["required"] else f"{name}?": typescript(of)
-        for name, of in schema["properties"].items()
-    }
-
-
-def test_the_pages_types_are_the_forms():
-    types = contract()
-    assert len(types) > 20
-    expected = {name: written(schema) for name, schema in SCHEMAS.items() if name != "ViewKind"}
-    assert set(types) == set(expected)
-    for name, fields in expected.items():
-        assert types[name] == fields, name
-
-
-def test_the_pages_kinds_of_view_are_the_forms():
-    (listed,) = re.findall(r"VIEWS = \[(.*?)\]", (WEB / "state.ts").read_text(), flags=re.S)
-    assert set(re.findall(r'"(\w+)"', listed)) == set(SCHEMAS["ViewKind"]["enum"])
+def test_the_pages_types_are_generated_from_the_description():
+    assert contract.FILE.read_text(encoding="utf-8") == contract.render_contract(), "make contract"

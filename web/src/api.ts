@@ -4,7 +4,7 @@ import { t } from "./messages.svelte";
 export type Transport = (path: string, init: RequestInit) => Promise<Response>;
 
 /** Something the server does not accept: a sentence for the reader, and the argument it is about. */
-export class Refused extends Error {
+export class RequestError extends Error {
   constructor(
     message: string,
     readonly argument: string | null,
@@ -79,13 +79,13 @@ export class Api {
     const response = await this.transport(path, init).catch(unanswered);
     if (response.ok) return response;
     const said = await response.json().catch(() => null);
-    throw new Refused(said?.error?.message ?? `${response.status} ${response.statusText}`, said?.error?.argument ?? null);
+    throw new RequestError(said?.error?.message ?? `${response.status} ${response.statusText}`, said?.error?.argument ?? null);
   }
 }
 
 /** A connection that fails or ends too early, in words of the page and not of the browser. */
 function unanswered(error: unknown): never {
-  throw error instanceof TypeError ? new Refused(t("The explorer does not answer. Is it still running?"), null) : error;
+  throw error instanceof TypeError ? new RequestError(t("The explorer does not answer. Is it still running?"), null) : error;
 }
 
 export function overHttp(base: string): Transport {

@@ -1,4 +1,4 @@
-import type { ViewKind } from "./state";
+import type { ViewKind } from "./contract";
 
 /** Columns of panels that a view of so many encodings will have: their cells are asked for before its answer says so. */
 export function columnsOf(kind: ViewKind, count: number, flat: boolean): number {

@@ -1,12 +1,12 @@
-/** What the server answers, as its OpenAPI description has it: posenc/explorer/schemas.py. */
+/** The server's answers and parameters, generated from its OpenAPI description by `make contract`: do not edit. */
 
-import type { ViewKind } from "./state";
+export type ViewKind = "heatmap" | "waves" | "wavelengths" | "similarity" | "products" | "rotation" | "decay" | "bias" | "scalings" | "maps" | "learned" | "sum" | "attention";
 
 export type Acts = "additive" | "rotary" | "bias" | "scores";
 
-export interface NumberParameter {
+export interface NumberField {
   name: string;
-  /** Whether it may be left empty. */
+  /** Whether it may be empty. */
   optional: boolean;
   /** What it does: an English message. */
   help: string;
@@ -19,7 +19,9 @@ export interface NumberParameter {
 
 export interface Flag {
   name: string;
+  /** Whether it may be empty. */
   optional: boolean;
+  /** What it does: an English message. */
   help: string;
   type: "bool";
   value: boolean;
@@ -27,17 +29,21 @@ export interface Flag {
 
 export interface Choice {
   name: string;
+  /** Whether it may be empty. */
   optional: boolean;
+  /** What it does: an English message. */
   help: string;
   type: "choice";
   value: string;
   choices: string[];
 }
 
-/** Numbers with commas between. */
+/** Numbers separated by commas. */
 export interface Numbers {
   name: string;
+  /** Whether it may be empty. */
   optional: boolean;
+  /** What it does: an English message. */
   help: string;
   type: "numbers";
   value: string;
@@ -48,10 +54,12 @@ export interface PartChoice {
   expression: string;
 }
 
-/** A parameter that is a call of its own, such as a scaling. */
+/** An argument that is itself a call, such as a scaling. */
 export interface Part {
   name: string;
+  /** Whether it may be empty. */
   optional: boolean;
+  /** What it does: an English message. */
   help: string;
   type: "part";
   value: string | null;
@@ -61,26 +69,31 @@ export interface Part {
   fields: Field[];
 }
 
-export type Field = NumberParameter | Flag | Choice | Numbers | Part;
+export type Field = NumberField | Flag | Choice | Numbers | Part;
 
-/** What the page must know of an encoding. */
-export interface Told {
+/** What the page needs to know of an encoding. */
+export interface EncodingFacts {
   expression: string;
-  /** Of its entry in the list. */
+  /** Its name in the catalogue, if any. */
   name: string | null;
   acts: Acts;
-  /** What is called, RoPE or AxialRoPE.split, and what else could be. */
+  /** What is called: RoPE, or AxialRoPE.split. */
   maker: string;
+  /** What could be called instead. */
   makers: string[];
   fields: Field[];
+  /** Whether it is the user's own. */
   loaded: boolean;
+  /** The kinds of view that suit it. */
   views: ViewKind[];
+  /** Columns of its picture: dimensions, or pairs; null: keys. */
   columns: number | null;
-  /** The channel of the first column, and how far it is to that of the next. */
+  /** The channel of the first column. */
   first: number;
+  /** The distance from the channel of a column to that of the next. */
   stride: number;
   heads: number;
-  /** Rows and columns of its maps, where its positions are those of a picture. */
+  /** Rows and columns of its maps, where positions are places in a picture. */
   side: number | null;
   /** Whether its checks take so long that the page waits to be asked for them. */
   costly: boolean;
@@ -88,22 +101,32 @@ export interface Told {
   causal_only: boolean;
 }
 
-/** The same of one in the list. */
-export interface Kind {
+/** The same of an encoding in the catalogue. */
+export interface CatalogueEntry {
   expression: string;
   name: string;
   acts: Acts;
+  /** What is called: RoPE, or AxialRoPE.split. */
   maker: string;
+  /** What could be called instead. */
   makers: string[];
   fields: Field[];
+  /** Whether it is the user's own. */
   loaded: boolean;
+  /** The kinds of view that suit it. */
   views: ViewKind[];
+  /** Columns of its picture: dimensions, or pairs; null: keys. */
   columns: number | null;
+  /** The channel of the first column. */
   first: number;
+  /** The distance from the channel of a column to that of the next. */
   stride: number;
   heads: number;
+  /** Rows and columns of its maps, where positions are places in a picture. */
   side: number | null;
+  /** Whether its checks take so long that the page waits to be asked for them. */
   costly: boolean;
+  /** Whether it is meant for keys behind their query only. */
   causal_only: boolean;
   title: string;
 }
@@ -111,7 +134,7 @@ export interface Kind {
 export interface Group {
   acts: Acts;
   title: string;
-  encodings: Kind[];
+  encodings: CatalogueEntry[];
 }
 
 export interface Limits {
@@ -151,7 +174,7 @@ export interface Image {
   title: string;
   values: (number | null)[][] | null;
   shape: [number, number];
-  /** The shape before anything was averaged: a last box may be smaller than the others. */
+  /** The shape before averaging: a last box may be smaller than the others. */
   whole: [number, number];
   rows: Axis;
   columns: Axis;
@@ -160,9 +183,9 @@ export interface Image {
   unit: string;
   square: boolean;
   ratio: [number, number];
-  /** The dimension, pair or head that it is of, where it is of one. */
+  /** The dimension, pair or head that it is of, if any. */
   channel: number | null;
-  /** The number of the encoding that it is of, where it is of one. */
+  /** The number of the encoding that it is of, if it is of one. */
   of: number | null;
 }
 
@@ -170,8 +193,9 @@ export interface Line {
   name: string;
   y: (number | null)[];
   colour: number;
-  /** The least and the largest of what each y is the mean of. */
+  /** The smallest of the values that each y is the mean of. */
   low: (number | null)[] | null;
+  /** The largest of them. */
   high: (number | null)[] | null;
 }
 
@@ -192,6 +216,7 @@ export interface Lines {
   steps: boolean;
   /** How many whole steps of x one y is the mean of. */
   ratio: number;
+  /** The number of the encoding that it is of, if it is of one. */
   of: number | null;
 }
 
@@ -201,6 +226,7 @@ export interface Dials {
   hands: [number, number][][];
   names: string[];
   labels: string[];
+  /** The number of the encoding that it is of, if it is of one. */
   of: number | null;
 }
 
@@ -214,7 +240,7 @@ export interface View {
   panels: Panel[];
 }
 
-/** A formula: a symbol, a number, or a kind with its parts. */
+/** A symbol, a number, or the kind of a formula with its parts. */
 export type Formula = string | number | null | [string, ...Formula[]];
 
 export interface Table {
@@ -281,13 +307,13 @@ export interface Colours {
   tokens: string[];
 }
 
-/** What a model's config.json says. */
+/** The encodings of a model's config.json. */
 export interface Config {
   model_type: string;
   expressions: string[];
-  /** Which part of the model has each: the encoder, the local layers; null where all share one. */
+  /** The part of the model that has each, such as the encoder; null: all of it. */
   parts: (string | null)[];
-  /** What the file leaves to be said, such as the first position. */
+  /** What an expression cannot say, such as the first position. */
   notes: string[];
 }
 
@@ -299,3 +325,30 @@ export interface Failure {
 export interface Refusal {
   error: Failure;
 }
+
+export const PARAMETERS = {
+  lang: {"enum": ["en", "ja", "zh-Hans", "zh-Hant"]},
+  text: {"maxLength": 2000},
+  by: {"enum": ["words", "spaces", "characters", "bytes", "bpe", "tokenizer"]},
+  e: {"maxItems": 4},
+  n: {"minimum": 0, "maximum": 8192},
+  seed: {"minimum": 0, "maximum": 16777216},
+  rows: {"minimum": 0, "maximum": 8192},
+  columns: {"minimum": 0, "maximum": 8192},
+  channels: {"maxLength": 64},
+  h: {"minimum": 1, "maximum": 64},
+  causal: {"enum": ["yes", "no"]},
+  panel: {"minimum": 0, "maximum": 64},
+  top: {"minimum": 0, "maximum": 8192},
+  left: {"minimum": 0, "maximum": 8192},
+  height: {"minimum": 0, "maximum": 8192},
+  width: {"minimum": 0, "maximum": 8192},
+  p: {"minimum": 0, "maximum": 16777152},
+  d: {"minimum": 0, "maximum": 4095},
+  k: {"minimum": 0, "maximum": 8192},
+  view: {"enum": ["heatmap", "waves", "wavelengths", "similarity", "products", "rotation", "decay", "bias", "scalings", "maps", "learned", "sum", "attention"]},
+  theme: {"enum": ["light", "dark"]},
+  hide: {"maxLength": 120},
+  a: {"minimum": 0, "maximum": 3},
+  as: {"maxLength": 2000},
+} as const;

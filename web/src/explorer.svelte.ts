@@ -1,10 +1,10 @@
 /** What the page knows: its state, the cursor, and the answers that several parts of it need. */
 import { getContext, setContext } from "svelte";
-import { address, Refused, type Api, type Query } from "./api";
-import type { Acts, Catalogue, CellAnswer, Colours, Image, Panel, Report, Told, Tokens } from "./contract";
+import { address, RequestError, type Api, type Query } from "./api";
+import type { Acts, Catalogue, CellAnswer, Colours, EncodingFacts, Image, Panel, Report, Tokens, ViewKind } from "./contract";
 import { nearest } from "./numbers";
 import { Resource } from "./resource.svelte";
-import { counted, FIRST, toQuery, type Lang, type State, type ViewKind } from "./state";
+import { counted, FIRST, toQuery, type Lang, type State } from "./state";
 import { BORDERS, STROKES } from "./strokes";
 
 /** A place of a view: which encoding it is of, and of which view, where that matters. */
@@ -50,7 +50,7 @@ export class Explorer {
   hover = $state.raw<Place | null>(null);
   dark = $state(false);
   /** Why the large view could not be drawn: said beside the control that caused it. */
-  refused = $state.raw<Refused | null>(null);
+  refused = $state.raw<RequestError | null>(null);
   /** The dimension where the cursor is at first: one that the large view shows. */
   begins = $state(2);
   /** The hands that the large view draws, where it draws some of the pairs and positions. */
@@ -63,8 +63,8 @@ export class Explorer {
   drawing = $state(false);
   /** A note about the page as a whole, such as a link with a wrong value, or a file that cannot be read. */
   note = $state.raw<Note | null>(null);
-  /** What the library says of each encoding, by its expression; null of what is none. */
-  private told = $state.raw<ReadonlyMap<string, Told | null>>(new Map());
+  /** Facts of each encoding by its expression; null of an invalid one. */
+  private facts = $state.raw<ReadonlyMap<string, EncodingFacts | null>>(new Map());
   catalogue: Resource<Catalogue>;
   tokens: Resource<Tokens>;
   colours: Resource<Colours>;
@@ -125,7 +125,7 @@ export class Explorer {
 
   /** How many heads there are to choose from: as many as the one with the fewest has, of those that have some. */
   get heads(): number {
-    const some = this.state.e.map((e) => this.toldOf(e)?.heads ?? 1).filter((heads) => heads > 1);
+    const some = this.state.e.map((e) => this.factsOf(e)?.heads ?? 1).filter((heads) => heads > 1);
     return HEADED.includes(this.view) ? Math.min(...some, Infinity) : 1;
   }
 
@@ -151,39 +151,39 @@ export class Explorer {
     return this.state.hide.includes(part);
   }
 
-  /** Keep what was said of an encoding, and what was said of the last few: a slider has many values. */
-  learn(expression: string, told: Told | null): void {
-    this.told = new Map([...[...this.told].slice(-KEPT), [plain(expression), told]]);
+  /** Keep the facts of an encoding, beside those of the last few: a slider has many values. */
+  remember(expression: string, facts: EncodingFacts | null): void {
+    this.facts = new Map([...[...this.facts].slice(-KEPT), [plain(expression), facts]]);
   }
 
-  /** Ask about the encodings that nothing was said of yet; the first example comes with the catalogue. */
+  /** Ask for the facts that are missing; those of the first example come with the catalogue. */
   ask(): Promise<unknown> {
-    const unknown = this.state.e.filter((e) => e !== FIRST && this.toldOf(e) === undefined);
+    const unknown = this.state.e.filter((e) => e !== FIRST && this.factsOf(e) === undefined);
     return Promise.all(
       unknown.map((e) =>
-        this.api.json<Told>(address("spell", { e: [e] })).then(
-          (told) => this.learn(e, told),
-          (error: unknown) => error instanceof Refused && error.argument !== null && this.learn(e, null), // the view says what is wrong
+        this.api.json<EncodingFacts>(address("spell", { e: [e] })).then(
+          (facts) => this.remember(e, facts),
+          (error: unknown) => error instanceof RequestError && error.argument !== null && this.remember(e, null), // the view says what is wrong
         ),
       ),
     );
   }
 
-  private get listed(): Told[] {
+  private get listed(): EncodingFacts[] {
     return (this.catalogue.value?.groups ?? []).flatMap((group) => group.encodings);
   }
 
-  /** What was said of an encoding: nothing yet is undefined. */
-  toldOf(expression = ""): Told | null | undefined {
-    const said = this.told.get(plain(expression));
-    return said === undefined ? this.listed.find((each) => plain(each.expression) === plain(expression)) : said;
+  /** The facts of an encoding: undefined if not known yet, null if it is invalid. */
+  factsOf(expression = ""): EncodingFacts | null | undefined {
+    const facts = this.facts.get(plain(expression));
+    return facts === undefined ? this.listed.find((each) => plain(each.expression) === plain(expression)) : facts;
   }
 
-  /** What was said of it or, until then, what is said of the one in the list that has its class. */
-  private likeOf(expression = ""): Told | null | undefined {
+  /** Its facts or, until they are here, those of the one in the catalogue that has its class. */
+  private likelyFactsOf(expression = ""): EncodingFacts | null | undefined {
     const head = /^\w+/.exec(expression.trim())?.[0];
-    const said = this.toldOf(expression);
-    return said === undefined ? this.listed.find((each) => /^\w+/.exec(each.maker)?.[0] === head) : said;
+    const facts = this.factsOf(expression);
+    return facts === undefined ? this.listed.find((each) => /^\w+/.exec(each.maker)?.[0] === head) : facts;
   }
 
   /** The encoding that the cell is about: the one whose picture the pointer is over, else the active one. */
@@ -192,25 +192,25 @@ export class Explorer {
   }
 
   get acts(): Acts {
-    return this.likeOf(this.shown)?.acts ?? "additive";
+    return this.likelyFactsOf(this.shown)?.acts ?? "additive";
   }
 
   /** The views that suit all encodings shown, in the order of the first. */
   get views(): ViewKind[] {
-    const suits = this.state.e.map((e) => this.likeOf(e)?.views ?? []);
+    const suits = this.state.e.map((e) => this.likelyFactsOf(e)?.views ?? []);
     const common = (suits[0] ?? []).filter((view) => suits.every((each) => each.includes(view))) as ViewKind[];
     return common.filter((view) => this.kept?.includes(`view/${view}`) ?? true);
   }
 
   /** The views of the first encoding, also those that do not suit the others. */
   get viewsOfFirst(): string[] {
-    return this.likeOf(this.state.e[0])?.views ?? [];
+    return this.likelyFactsOf(this.state.e[0])?.views ?? [];
   }
 
   /** Whether it is known which views suit: those of the first example are known before anything is here. */
   get known(): boolean {
     if (this.catalogue.value) return true;
-    return this.state.e.every((e) => this.toldOf(e) !== undefined) || (this.state.e.join() === FIRST && (this.state.view ?? "heatmap") === "heatmap");
+    return this.state.e.every((e) => this.factsOf(e) !== undefined) || (this.state.e.join() === FIRST && (this.state.view ?? "heatmap") === "heatmap");
   }
 
   /** Whether positions are those of a sentence, not the rows and columns of a picture. */
@@ -218,22 +218,22 @@ export class Explorer {
     return this.isFlat(this.shown);
   }
   private isFlat(expression: string | undefined): boolean {
-    return this.likeOf(expression)?.views.includes("attention") ?? true;
+    return this.likelyFactsOf(expression)?.views.includes("attention") ?? true;
   }
 
   /** The second place of a cell: a key, a dimension, or the first dimension of the pair at the cursor. */
   get dimension(): number {
     const { d } = this.cursor;
     if (this.acts !== "rotary") return d;
-    const told = this.likeOf(this.shown);
-    return (told?.first ?? 0) + (told?.stride ?? 2) * d;
+    const facts = this.likelyFactsOf(this.shown);
+    return (facts?.first ?? 0) + (facts?.stride ?? 2) * d;
   }
 
   /** How many dimensions, pairs or keys a position has. */
   get columns(): number {
     const { acts } = this;
     if (acts === "bias" || acts === "scores") return this.count;
-    return this.toldOf(this.shown)?.columns ?? Infinity;
+    return this.factsOf(this.shown)?.columns ?? Infinity;
   }
 
   /** The view in the large panel: the one asked for, if it suits. */
@@ -241,14 +241,14 @@ export class Explorer {
     const { views } = this;
     const asked = this.state.view;
     if (asked && (views.length === 0 || views.includes(asked))) return asked;
-    const acts = this.likeOf(this.state.e[0])?.acts ?? "additive";
+    const acts = this.likelyFactsOf(this.state.e[0])?.acts ?? "additive";
     const first = views.includes("maps") && !views.includes("heatmap") ? "maps" : FIRST_VIEWS[acts];
     return views.length === 0 || views.includes(first) ? first : (views[0] ?? first);
   }
 
   /** How many positions there are; of a picture, how many rows. */
   get count(): number {
-    const { side } = this.toldOf(this.shown) ?? {};
+    const { side } = this.factsOf(this.shown) ?? {};
     return side ?? this.positions;
   }
 
@@ -269,7 +269,7 @@ export class Explorer {
     const column = hands?.pairs[nearest(hands.pairs, wanted)] ?? wanted;
     const place = { p: over?.p ?? p ?? start.p, d: over?.d ?? column, k: over?.k ?? k ?? 0, h: over?.h ?? h ?? 0 };
     const [row, key] = [Math.min(place.p, last), Math.min(place.k, last)];
-    const heads = this.toldOf(this.shown)?.heads ?? 1;
+    const heads = this.factsOf(this.shown)?.heads ?? 1;
     return { p: row, d: Math.min(place.d, this.columns - 1), k: key, h: Math.min(place.h, heads - 1) };
   }
 
@@ -323,7 +323,7 @@ export class Explorer {
     return this.isPaired(this.shown);
   }
   private isPaired(expression: string | undefined): boolean {
-    return ["bias", "scores"].includes(this.likeOf(expression)?.acts ?? "additive");
+    return ["bias", "scores"].includes(this.likelyFactsOf(expression)?.acts ?? "additive");
   }
 
   /** The look that a token keeps in all views: with more tokens than colours, the stroke differs. */

@@ -1,5 +1,5 @@
 import { t } from "./messages.svelte";
-import type { ViewKind } from "./state";
+import type { ViewKind } from "./contract";
 
 /** A token as it is shown: a space that it begins with is a part of it, as in byte pairs. */
 export const visible = (label: string): string => label.replace(/^ (?=.)/, "␣");

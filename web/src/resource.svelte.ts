@@ -1,10 +1,10 @@
 import { untrack } from "svelte";
-import { Refused, type Api } from "./api";
+import { RequestError, type Api } from "./api";
 
 /** The newest answer to a question that changes. What is superseded is given up; the last good answer stays. */
 export class Resource<T> {
   value = $state.raw<T | null>(null);
-  error = $state.raw<Refused | null>(null);
+  error = $state.raw<RequestError | null>(null);
   loading = $state(false);
   private running: AbortController | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -47,7 +47,7 @@ export class Resource<T> {
       this.error = null;
     } catch (error) {
       if (late()) return;
-      this.error = error instanceof Refused ? error : new Refused(String((error as Error).message), null);
+      this.error = error instanceof RequestError ? error : new RequestError(String((error as Error).message), null);
     }
     this.loading = false;
   }

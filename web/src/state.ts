@@ -1,19 +1,22 @@
 /** The page's state is its query: short, typed, versioned. Unknown keys are ignored, wrong values replaced. */
+import { PARAMETERS, type ViewKind } from "./contract";
 import { clamp } from "./numbers";
 
-export const LANGUAGES = { en: "English", ja: "日本語", "zh-Hans": "简体中文", "zh-Hant": "繁體中文" } as const;
-export const WAYS = ["words", "spaces", "characters", "bytes", "bpe"] as const;
-export const THEMES = ["auto", "light", "dark"] as const;
-export const VIEWS = [
-  "heatmap", "waves", "wavelengths", "similarity", "products", "rotation",
-  "decay", "bias", "scalings", "maps", "learned", "sum", "attention",
-] as const;
-export const CAUSAL = ["yes", "no"] as const;
+export type Lang = (typeof PARAMETERS.lang.enum)[number];
+export const LANGUAGES: Record<Lang, string> = { en: "English", ja: "日本語", "zh-Hans": "简体中文", "zh-Hant": "繁體中文" };
+/** How a sentence becomes tokens; the tokenizer is there only if the server was given one. */
+export const WAYS = PARAMETERS.by.enum.filter((way) => way !== "tokenizer");
+export const THEMES = ["auto", ...PARAMETERS.theme.enum] as const;
+export const CAUSAL = PARAMETERS.causal.enum;
 export const PARTS = ["sentence", "encoding", "views", "cell", "properties", "tour", "export"] as const;
-export const MOST = { text: 2000, encodings: 4, positions: 8192, steps: 11, column: 8191, heads: 64 };
-
-export type Lang = keyof typeof LANGUAGES;
-export type ViewKind = (typeof VIEWS)[number];
+export const MOST = {
+  text: PARAMETERS.text.maxLength,
+  encodings: PARAMETERS.e.maxItems,
+  positions: PARAMETERS.n.maximum,
+  heads: PARAMETERS.h.maximum,
+  seed: PARAMETERS.seed.maximum,
+  steps: 11,
+};
 
 export interface State {
   text: string;
@@ -98,13 +101,13 @@ export function fromQuery(query: string, lang: Lang): { state: State; wrong: str
   if (known.length < hide.length) wrong.push("hide");
   const state: State = {
     text: text === null ? EXAMPLES[spoken].text : text.slice(0, MOST.text),
-    by: one("by", [...WAYS, "tokenizer"], text === null ? EXAMPLES[spoken].by : "words"),
+    by: one("by", PARAMETERS.by.enum, text === null ? EXAMPLES[spoken].by : "words"),
     e: expressions.length ? expressions.slice(0, MOST.encodings) : [FIRST],
     a: whole("a", 0, MOST.encodings - 1, 0),
     n: whole("n", 0, MOST.positions, 0),
-    view: one("view", VIEWS, null),
+    view: one("view", PARAMETERS.view.enum, null),
     p: whole("p", 0, MOST.positions - 1, null),
-    d: whole("d", 0, MOST.column, null),
+    d: whole("d", 0, MOST.positions - 1, null),
     k: whole("k", 0, MOST.positions - 1, null),
     h: counted(whole("h", 1, MOST.heads, null), -1),
     causal: one("causal", CAUSAL, null),
@@ -112,7 +115,7 @@ export function fromQuery(query: string, lang: Lang): { state: State; wrong: str
     theme: one("theme", THEMES, "auto"),
     hide: known,
     step: whole("step", 1, MOST.steps, null),
-    seed: whole("seed", 0, 2 ** 24, 0),
+    seed: whole("seed", 0, MOST.seed, 0),
   };
   return { state, wrong };
 }

@@ -244,7 +244,7 @@ def endpoints(endpoint: Callable[..., Any], common: tuple[Parameter, ...]) -> li
             "The facts about an encoding, with arguments changed by set.PARAMETER=VALUE.",
             (p.ENCODINGS, p.AS, p.LANG),
             _spell,
-            schema="Told",
+            schema="EncodingFacts",
             changes=True,
         ),
     ]

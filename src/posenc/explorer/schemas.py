@@ -1,6 +1,7 @@
-"""JSON schemas of the explorer's answers by name; web/src/contract.ts has the same types.
+"""JSON schemas of the explorer's answers, by name.
 
-A schema lists every field of an answer. Numbers that are not finite come as null.
+A schema lists every field of an answer. Numbers that are not finite come as null. The page's types,
+web/src/contract.ts, are generated from these by `make contract`.
 """
 
 from typing import Any
@@ -45,13 +46,23 @@ def one_of(*choices: str) -> Schema:
     return {"type": "string", "enum": list(choices)}
 
 
+def optional(schema: Schema) -> Schema:
+    """The schema, or null."""
+    return any_of(schema, NOTHING)
+
+
+def about(description: str, schema: Schema) -> Schema:
+    """The schema with a description, which the page's types have as a comment."""
+    return schema | {"description": description}
+
+
 TEXT: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "number"}
 WHOLE: Schema = {"type": "integer"}
 BOOLEAN: Schema = {"type": "boolean"}
 NOTHING: Schema = {"type": "null"}
 PAIR = tuple_of(WHOLE, WHOLE)
-NUMBER_OR_NOTHING = any_of(NUMBER, NOTHING)
+OF = about("The number of the encoding that it is of, if it is of one.", optional(WHOLE))
 
 VERDICTS = (  # as posenc.checks has them, which takes long to import
     "holds",
@@ -60,78 +71,89 @@ VERDICTS = (  # as posenc.checks has them, which takes long to import
     "not claimed: does not hold",
     "not applicable",
 )
-TOLD = {
+FIELD = {
+    "name": TEXT,
+    "optional": about("Whether it may be empty.", BOOLEAN),
+    "help": about("What it does: an English message.", TEXT),
+}
+FACTS = {
     "expression": TEXT,
     "name": TEXT,
     "acts": ref("Acts"),
-    "maker": TEXT,
-    "makers": array_of(TEXT),
+    "maker": about("What is called: RoPE, or AxialRoPE.split.", TEXT),
+    "makers": about("What could be called instead.", array_of(TEXT)),
     "fields": array_of(ref("Field")),
-    "loaded": BOOLEAN,
-    "views": array_of(ref("ViewKind")),
-    "columns": any_of(WHOLE, NOTHING),
-    "first": WHOLE,
-    "stride": WHOLE,
+    "loaded": about("Whether it is the user's own.", BOOLEAN),
+    "views": about("The kinds of view that suit it.", array_of(ref("ViewKind"))),
+    "columns": about("Columns of its picture: dimensions, or pairs; null: keys.", optional(WHOLE)),
+    "first": about("The channel of the first column.", WHOLE),
+    "stride": about("The distance from the channel of a column to that of the next.", WHOLE),
     "heads": WHOLE,
-    "side": any_of(WHOLE, NOTHING),
-    "costly": BOOLEAN,
-    "causal_only": BOOLEAN,
+    "side": about(
+        "Rows and columns of its maps, where positions are places in a picture.", optional(WHOLE)
+    ),
+    "costly": about(
+        "Whether its checks take so long that the page waits to be asked for them.", BOOLEAN
+    ),
+    "causal_only": about("Whether it is meant for keys behind their query only.", BOOLEAN),
 }
 SCHEMAS: dict[str, Schema] = {
     "ViewKind": one_of(*KINDS),
     "Acts": one_of("additive", "rotary", "bias", "scores"),
-    "NumberParameter": object_of(
+    "NumberField": object_of(
         {"step": WHOLE},
-        name=TEXT,
-        optional=BOOLEAN,
-        help=TEXT,
+        **FIELD,
         type=one_of("int", "float"),
-        value=NUMBER_OR_NOTHING,
+        value=optional(NUMBER),
         least=NUMBER,
         most=NUMBER,
     ),
-    "Flag": object_of(name=TEXT, optional=BOOLEAN, help=TEXT, type=one_of("bool"), value=BOOLEAN),
-    "Choice": object_of(
-        name=TEXT,
-        optional=BOOLEAN,
-        help=TEXT,
-        type=one_of("choice"),
-        value=TEXT,
-        choices=array_of(TEXT),
-    ),
-    "Numbers": object_of(
-        name=TEXT, optional=BOOLEAN, help=TEXT, type=one_of("numbers"), value=TEXT
+    "Flag": object_of(**FIELD, type=one_of("bool"), value=BOOLEAN),
+    "Choice": object_of(**FIELD, type=one_of("choice"), value=TEXT, choices=array_of(TEXT)),
+    "Numbers": about(
+        "Numbers separated by commas.", object_of(**FIELD, type=one_of("numbers"), value=TEXT)
     ),
     "PartChoice": object_of(name=TEXT, expression=TEXT),
-    "Part": object_of(
-        name=TEXT,
-        optional=BOOLEAN,
-        help=TEXT,
-        type=one_of("part"),
-        value=any_of(TEXT, NOTHING),
-        maker=TEXT,
-        choices=array_of(ref("PartChoice")),
-        fields=array_of(ref("Field")),
+    "Part": about(
+        "An argument that is itself a call, such as a scaling.",
+        object_of(
+            **FIELD,
+            type=one_of("part"),
+            value=optional(TEXT),
+            maker=TEXT,
+            choices=about(
+                "What it could be; none where only an expression says it.",
+                array_of(ref("PartChoice")),
+            ),
+            fields=array_of(ref("Field")),
+        ),
     ),
-    "Field": any_of(*map(ref, ("NumberParameter", "Flag", "Choice", "Numbers", "Part"))),
-    "Told": object_of(**TOLD | {"name": any_of(TEXT, NOTHING)}),
-    "Kind": object_of(**TOLD, title=TEXT),
-    "Group": object_of(acts=ref("Acts"), title=TEXT, encodings=array_of(ref("Kind"))),
+    "Field": any_of(*map(ref, ("NumberField", "Flag", "Choice", "Numbers", "Part"))),
+    "EncodingFacts": about(
+        "What the page needs to know of an encoding.",
+        object_of(
+            **FACTS | {"name": about("Its name in the catalogue, if any.", optional(TEXT))},
+        ),
+    ),
+    "CatalogueEntry": about(
+        "The same of an encoding in the catalogue.", object_of(**FACTS, title=TEXT)
+    ),
+    "Group": object_of(acts=ref("Acts"), title=TEXT, encodings=array_of(ref("CatalogueEntry"))),
     "Limits": object_of(
         text=WHOLE, positions=WHOLE, cells=WHOLE, encodings=WHOLE, tokenizer=BOOLEAN
     ),
     "Catalogue": object_of(groups=array_of(ref("Group")), limits=ref("Limits")),
     "Token": object_of(
-        label=TEXT, text=TEXT, start=WHOLE, end=WHOLE, bytes=TEXT, part=any_of(PAIR, NOTHING)
+        label=TEXT, text=TEXT, start=WHOLE, end=WHOLE, bytes=TEXT, part=optional(PAIR)
     ),
     "Tokens": object_of(tokens=array_of(ref("Token"))),
-    "Axis": object_of(name=TEXT, labels=any_of(array_of(TEXT), NOTHING), log=BOOLEAN),
+    "Axis": object_of(name=TEXT, labels=optional(array_of(TEXT)), log=BOOLEAN),
     "Image": object_of(
         panel=one_of("image"),
         title=TEXT,
-        values=any_of(array_of(array_of(NUMBER_OR_NOTHING)), NOTHING),
+        values=optional(array_of(array_of(optional(NUMBER)))),
         shape=PAIR,
-        whole=PAIR,
+        whole=about("The shape before averaging: a last box may be smaller than the others.", PAIR),
         rows=ref("Axis"),
         columns=ref("Axis"),
         limit=NUMBER,
@@ -139,17 +161,20 @@ SCHEMAS: dict[str, Schema] = {
         unit=TEXT,
         square=BOOLEAN,
         ratio=PAIR,
-        channel=any_of(WHOLE, NOTHING),
-        of=any_of(WHOLE, NOTHING),
+        channel=about("The dimension, pair or head that it is of, if any.", optional(WHOLE)),
+        of=OF,
     ),
     "Line": object_of(
         name=TEXT,
-        y=array_of(NUMBER_OR_NOTHING),
+        y=array_of(optional(NUMBER)),
         colour=WHOLE,
-        low=any_of(array_of(NUMBER_OR_NOTHING), NOTHING),
-        high=any_of(array_of(NUMBER_OR_NOTHING), NOTHING),
+        low=about(
+            "The smallest of the values that each y is the mean of.",
+            optional(array_of(optional(NUMBER))),
+        ),
+        high=about("The largest of them.", optional(array_of(optional(NUMBER)))),
     ),
-    "Mark": object_of(name=TEXT, x=NUMBER_OR_NOTHING, y=NUMBER_OR_NOTHING),
+    "Mark": object_of(name=TEXT, x=optional(NUMBER), y=optional(NUMBER)),
     "Lines": object_of(
         panel=one_of("lines"),
         title=TEXT,
@@ -159,8 +184,8 @@ SCHEMAS: dict[str, Schema] = {
         y_axis=ref("Axis"),
         marks=array_of(ref("Mark")),
         steps=BOOLEAN,
-        ratio=WHOLE,
-        of=any_of(WHOLE, NOTHING),
+        ratio=about("How many whole steps of x one y is the mean of.", WHOLE),
+        of=OF,
     ),
     "Dials": object_of(
         panel=one_of("dials"),
@@ -168,7 +193,7 @@ SCHEMAS: dict[str, Schema] = {
         hands=array_of(array_of(tuple_of(NUMBER, NUMBER))),
         names=array_of(TEXT),
         labels=array_of(TEXT),
-        of=any_of(WHOLE, NOTHING),
+        of=OF,
     ),
     "Panel": any_of(ref("Image"), ref("Lines"), ref("Dials")),
     "View": object_of(
@@ -178,11 +203,14 @@ SCHEMAS: dict[str, Schema] = {
         notes=array_of(TEXT),
         panels=array_of(ref("Panel")),
     ),
-    "Formula": any_of(
-        TEXT,
-        NUMBER,
-        NOTHING,
-        {"type": "array", "prefixItems": [TEXT], "items": ref("Formula"), "minItems": 1},
+    "Formula": about(
+        "A symbol, a number, or the kind of a formula with its parts.",
+        any_of(
+            TEXT,
+            NUMBER,
+            NOTHING,
+            {"type": "array", "prefixItems": [TEXT], "items": ref("Formula"), "minItems": 1},
+        ),
     ),
     "Table": object_of(
         columns=array_of(TEXT), rows=array_of(array_of(any_of(TEXT, NUMBER, NOTHING)))
@@ -191,14 +219,14 @@ SCHEMAS: dict[str, Schema] = {
         name=TEXT,
         words=TEXT,
         formulas=array_of(ref("Formula")),
-        table=any_of(ref("Table"), NOTHING),
+        table=optional(ref("Table")),
     ),
     "Convention": object_of(name=TEXT, value=any_of(TEXT, NUMBER, BOOLEAN)),
     "CellAnswer": object_of(
         steps=array_of(ref("Step")),
-        value=NUMBER_OR_NOTHING,
-        truth=NUMBER_OR_NOTHING,
-        ulps=NUMBER_OR_NOTHING,
+        value=optional(NUMBER),
+        truth=optional(NUMBER),
+        ulps=optional(NUMBER),
         convention=array_of(ref("Convention")),
     ),
     "Explanation": object_of(title=TEXT, lang=TEXT, steps=array_of(ref("Step"))),
@@ -208,8 +236,8 @@ SCHEMAS: dict[str, Schema] = {
         what=TEXT,
         why=TEXT,
         verdict=one_of(*VERDICTS),
-        measured=NUMBER_OR_NOTHING,
-        bound=any_of(TEXT, NOTHING),
+        measured=optional(NUMBER),
+        bound=optional(TEXT),
         detail=TEXT,
         seconds=NUMBER,
     ),
@@ -223,12 +251,20 @@ SCHEMAS: dict[str, Schema] = {
         lines=array_of(TEXT),
         tokens=array_of(TEXT),
     ),
-    "Config": object_of(
-        model_type=TEXT,
-        expressions=array_of(TEXT),
-        parts=array_of(any_of(TEXT, NOTHING)),
-        notes=array_of(TEXT),
+    "Config": about(
+        "The encodings of a model's config.json.",
+        object_of(
+            model_type=TEXT,
+            expressions=array_of(TEXT),
+            parts=about(
+                "The part of the model that has each, such as the encoder; null: all of it.",
+                array_of(optional(TEXT)),
+            ),
+            notes=about(
+                "What an expression cannot say, such as the first position.", array_of(TEXT)
+            ),
+        ),
     ),
-    "Failure": object_of(message=TEXT, argument=any_of(TEXT, NOTHING)),
+    "Failure": object_of(message=TEXT, argument=optional(TEXT)),
     "Refusal": object_of(error=ref("Failure")),
 }
