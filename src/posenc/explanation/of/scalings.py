@@ -22,6 +22,11 @@ def rotary_width(encoding: RoPE) -> int:
     return int(encoding.rotary_dim or encoding.dim)
 
 
+def unscaled_frequencies(encoding: RoPE) -> np.ndarray:
+    """The frequencies before any scaling: (pair,)."""
+    return geometric(rotary_width(encoding), base=encoding.base)
+
+
 def frequency(encoding: RoPE) -> Sides:
     """w_i = base^(-2i/d) in letters; d is a number where not all channels are rotated."""
     d = "d" if rotary_width(encoding) == encoding.dim else rotary_width(encoding)
@@ -30,7 +35,7 @@ def frequency(encoding: RoPE) -> Sides:
 
 def frequency_of_pair(encoding: RoPE, pair: int) -> Sides:
     """The same with the numbers of a pair, before any scaling."""
-    w = float(geometric(rotary_width(encoding), base=encoding.base)[pair])
+    w = float(unscaled_frequencies(encoding)[pair])
     exponent = row("−", frac(2 * pair, rotary_width(encoding)))
     return index("w", pair), power(encoding.base, exponent), w
 
@@ -53,7 +58,7 @@ def _shorten(value: object) -> str:
 def scaling_of_pair(encoding: RoPE, pair: int, t: Translate) -> Step:
     """What the scaling does to one pair: its frequency before and after, and their ratio."""
     assert encoding.scaling is not None
-    before = float(geometric(rotary_width(encoding), base=encoding.base)[pair])
+    before = float(unscaled_frequencies(encoding)[pair])
     after = float(encoding.frequencies()[pair])
     ratio, name = after / before, scaling_name(encoding.scaling)
     if ratio == 1:
@@ -75,11 +80,7 @@ def scaling_of_pair(encoding: RoPE, pair: int, t: Translate) -> Step:
             words,
             t("Cosines and sines are multiplied by a factor, so logits grow by its square."),
         )
-    compared = (
-        frac(index("w′", pair), index("w", pair)),
-        frac(after, before),
-        ratio,
-    )
+    compared = frac(index("w′", pair), index("w", pair)), frac(after, before), ratio
     sides = (frequency_of_pair(encoding, pair), *_scaled_frequency(encoding, pair), compared)
     return Step("scaling", words, tuple(equation(*each) for each in sides))
 
@@ -87,7 +88,7 @@ def scaling_of_pair(encoding: RoPE, pair: int, t: Translate) -> Step:
 def _scaled_frequency(encoding: RoPE, pair: int) -> list[Sides]:
     """The formula of w′: in letters, and with the numbers of a pair."""
     scaling = encoding.scaling
-    w = float(geometric(rotary_width(encoding), base=encoding.base)[pair])
+    w = float(unscaled_frequencies(encoding)[pair])
     after = float(encoding.frequencies()[pair])
     letter, own = index("w′", "i"), index("w′", pair)
     match scaling:
@@ -145,9 +146,8 @@ def scaling_steps(encoding: RoPE, t: Translate) -> Iterator[Step]:
 
 def _blend_step(encoding: RoPE, scaling: YaRN | Llama3, t: Translate) -> Step:
     """The frequencies of YaRN and Llama 3: w' = (1 - gamma) w / s + gamma w."""
-    dim, base = rotary_width(encoding), encoding.base
-    before, after = geometric(dim, base=base), encoding.frequencies()
-    keep = scaling.keep(dim, base=base)
+    before, after = unscaled_frequencies(encoding), encoding.frequencies()
+    keep = scaling.keep(rotary_width(encoding), base=encoding.base)
     turns = scaling.original_length * before / (2 * np.pi)
     blended = int(np.argmin(np.abs(keep - 0.5)))
     return Step(
@@ -171,7 +171,7 @@ def _blend_step(encoding: RoPE, scaling: YaRN | Llama3, t: Translate) -> Step:
 
 def _frequencies_step(encoding: RoPE, t: Translate) -> Step:
     scaling = encoding.scaling
-    before, after = geometric(rotary_width(encoding), base=encoding.base), encoding.frequencies()
+    before, after = unscaled_frequencies(encoding), encoding.frequencies()
     formulas = ()
     if isinstance(scaling, Interpolation):
         words = t("Every frequency is divided by {factor}.", factor=f"{scaling.factor:g}")
