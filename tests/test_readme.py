@@ -24,7 +24,7 @@ README = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
         ("cosines off by 1.9 within 2,047 tokens", "conformance", "| 2,047 | 1.9e+00 |"),
         ("frequencies off by 37.8%", "conformance", "37.8%"),
         ("vary from 0.256 to 0.639", "conformance", "from 0.256 to 0.639"),
-        ("Of 18 encodings of other libraries", "peers", "was given 18 encodings"),
+        ("Of 18 encodings of other libraries", "peers", "measured 18 encodings"),
         ("that we checked, 13 lack", "peers", "13 do not"),
         ("195 of the 199 rotary architectures", "conformance", "199 architectures"),
         ("195 of the 199 rotary architectures", "conformance", "195 matched"),

@@ -22,12 +22,12 @@ def section() -> str:
 def _top() -> str:
     return f"""## Attention with a bias
 
-Small models with random weights in float32 are run as they are; hooks catch their queries, keys and
-what attention makes of them. Ours is the softmax of `posenc.logits` of the same queries and keys,
-with the encoding and the weights that `posenc.from_state_dict` takes from the model's config.json
-and its `state_dict()`. Each comparison is also made with mistakes in it (products divided or not,
-slopes of the paper, rows and columns exchanged, another table): the last column is the smallest
-difference that such a mistake makes.
+Small models with random float32 weights are run unmodified; hooks record their queries, keys and
+attention results. Ours is the softmax of `posenc.logits` of the same queries and keys, with the
+encoding and the weights that `posenc.from_state_dict` takes from the model's config.json and its
+`state_dict()`. Each comparison is repeated with deliberate mistakes (products scaled wrongly, the
+paper's slopes, rows and columns exchanged, another table); the last column is the smallest
+difference that such a mistake causes.
 
 {shipped()}"""
 
@@ -50,10 +50,10 @@ def _twice() -> str:
     return f"""### Falcon's eager attention adds its bias twice
 
 `FalconModel.forward` puts ALiBi into the mask, and the eager branch of `FalconAttention` adds it to
-the scores as well: with `attn_implementation="eager"`, or wherever `output_attentions=True` is
-asked, slopes are twice what they are with `sdpa`. Outputs of 8 heads and 257 tokens differ by up to
-{once:.2f}; they are those of slopes that are twice as steep (to {twice:.0e}). The comparison above
-is with `sdpa`, which adds it once."""
+the scores again: with `attn_implementation="eager"`, or with `output_attentions=True`, the slopes
+are twice those of `sdpa`. With 8 heads and 257 tokens, outputs differ by up to {once:.2f}; they are
+those of slopes twice as steep (to {twice:.0e}). The comparison above uses `sdpa`, which adds it
+once."""
 
 
 def _rounding() -> str:
@@ -70,16 +70,16 @@ def _rounding() -> str:
     )
     return f"""### ALiBi in bfloat16
 
-BLOOM and Falcon add m·j, the slope times the position of the key, where the paper has the distance
-m·(i - j): softmax does not mind, but rounding does, for far into a text even near keys have large
-numbers. BLOOM rounds them to the dtype of the model, Falcon rounds slopes and products to bfloat16
-whatever the dtype (so 8 heads are exact up to position 256, and 12 never are). Below is the largest
-error of a probability over the last 64 queries of a text, with products of zero: BLOOM with 16
-heads, Falcon with 32 heads of 64 channels in float32. The last column is how many of the nearest
-keys have one and the same bias in some head, of BLOOM in bfloat16 and of Falcon. Whether a
-checkpoint was trained with this rounding, its files do not say.
+BLOOM and Falcon add m·j, the slope times the position of the key, where the paper has the distance,
+m·(i - j). For softmax the two are equal, but not after rounding: late in a sequence even near keys
+have large biases. BLOOM rounds them to the dtype of the model; Falcon rounds slopes and products to
+bfloat16 whatever the dtype (so 8 heads are exact up to position 256, and 12 heads never are). The
+table shows the largest error of a probability over the last 64 queries, with all products zero:
+BLOOM with 16 heads, Falcon with 32 heads of 64 channels in float32. The last column counts how many
+of the nearest keys share one bias in some head, for BLOOM in bfloat16 and for Falcon. The files of
+a checkpoint do not say whether it was trained with this rounding.
 
-| tokens | BLOOM float32 | ours | BLOOM bfloat16 | ours | Falcon | ours | alike |
+| tokens | BLOOM float32 | ours | BLOOM bfloat16 | ours | Falcon | ours | equal |
 |---|---|---|---|---|---|---|---|
 {lines}"""
 
@@ -87,11 +87,11 @@ checkpoint was trained with this rounding, its files do not say.
 def _others() -> str:
     off, steep = bias_faults.mpt_options()
     said, hidden = bias_faults.swin_small_map(), bias_faults.swinv2_mask()
-    return f"""### Options that do nothing, maps that fail, a mask that counts twice
+    return f"""### Other faults
 
 - MPT reads neither `attn_config.alibi` nor `attn_config.alibi_bias_max`: with `alibi=False` its
   outputs change by {off:g}, with `alibi_bias_max=16` by {steep:g}. `from_config` refuses both.
-- Swin cuts its window to a map that is smaller, but not its table: a map of 8 x 8 with a window of
-  10 x 10 fails with "{said}". Swin-v2 cuts both.
-- Swin-v2 adds the mask of its shifted windows twice, so hidden logits get {hidden:.0f}, not -100:
-  no harm, as exp(-100) is 4e-44 already."""
+- If the feature map is smaller than the window, Swin shrinks the window but not its table: a map of
+  8 x 8 with a window of 10 x 10 fails with "{said}". Swin-v2 shrinks both.
+- Swin-v2 adds the mask of its shifted windows twice, so masked logits get {hidden:.0f} instead of
+  -100. That is harmless: exp(-100) is 4e-44 already."""

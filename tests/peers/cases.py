@@ -51,8 +51,8 @@ SMALL = (
         ("unique",),
         Fault(
             "Positions in the dtype of the queries",
-            "With bfloat16 queries positions are rounded to 8 bits before they become angles: "
-            "beyond 256 neighbours are turned alike.",
+            "With bfloat16 queries, positions are rounded to 8 bits before they become angles: "
+            "beyond 256, neighbouring positions are rotated by the same angle.",
             """import torch
 from rotary_embedding_torch import RotaryEmbedding
 x = torch.linspace(1, 2, 64, dtype=torch.bfloat16).expand(4096, 64)
@@ -66,9 +66,9 @@ print(len(turned.float().unique(dim=0)), "of 4096 positions distinct")""",
         lambda: peers.rotary_embedding_torch(shared=True),
         ("stateless",),
         Fault(
-            "Rounded angles are kept and served to float32",
-            "The cache of angles has no dtype in its key, so one call in bfloat16 (an evaluation, "
-            "a warm-up) spoils every later call in float32.",
+            "Rounded angles are cached and reused for float32",
+            "The key of the angle cache does not include the dtype, so one call in bfloat16 (an "
+            "evaluation, a warm-up) corrupts every later call in float32.",
             """import torch
 from rotary_embedding_torch import RotaryEmbedding
 used, fresh, x = RotaryEmbedding(64), RotaryEmbedding(64), torch.ones(1000, 64)
@@ -83,8 +83,8 @@ print((used.rotate_queries_or_keys(x) - fresh.rotate_queries_or_keys(x)).abs().m
         ("castproof",),
         Fault(
             "After a cast of the module, positions are bfloat16",
-            "Frequencies are a buffer, which `.to(torch.bfloat16)` rounds, and positions take its "
-            "dtype.",
+            "The frequencies are a buffer, which `.to(torch.bfloat16)` rounds, and positions take "
+            "on its dtype.",
             """import torch
 from x_transformers.x_transformers import RotaryEmbedding
 angles, _ = RotaryEmbedding(64).bfloat16()(torch.arange(4096))
@@ -99,7 +99,7 @@ print(len(angles[0].float().unique(dim=0)), "of 4096 positions distinct")""",
         ("castproof",),
         Fault(
             "After a cast of the module, positions are bfloat16",
-            "As in x-transformers: the buffer of frequencies gives positions its dtype.",
+            "As in x-transformers: positions take on the dtype of the frequency buffer.",
             """import torch
 from positional_encodings.torch_encodings import PositionalEncoding1D
 table = PositionalEncoding1D(64).bfloat16()(torch.zeros(1, 4096, 64))[0]
@@ -113,8 +113,8 @@ print(len(table.unique(dim=0)), "of 4096 positions distinct")""",
         ("unique", "every_axis"),
         Fault(
             "The third axis is cut off",
-            "Each axis gets 4 channels, 12 in all, of which the first 8 are kept: two points that "
-            "differ in z only have the same encoding, and nothing says so.",
+            "Each axis gets 4 channels, 12 in all, of which the first 8 are kept: points that "
+            "differ only in z have the same encoding, without any warning.",
             """import torch
 from positional_encodings.torch_encodings import PositionalEncoding3D
 grid = PositionalEncoding3D(8)(torch.zeros(1, 5, 5, 5, 8))[0]
@@ -136,8 +136,8 @@ for axis, name in enumerate("xyz"):
         ("castproof",),
         Fault(
             "After a cast of the module, frequencies are rounded",
-            "Frequencies are a buffer: `.to(torch.bfloat16)` changes every angle by up to 0.4%, "
-            "which is more the larger the image is.",
+            "The frequencies are a buffer: `.to(torch.bfloat16)` changes every angle by up to "
+            "0.4%, so the error grows with the size of the image.",
             """import torch
 from timm.layers.pos_embed_sincos import RotaryEmbeddingCat
 rope = RotaryEmbeddingCat(64, in_pixels=False)
@@ -153,8 +153,8 @@ print((after - before).abs().max())""",
         ("unique",),
         Fault(
             "Positions in the compute dtype",
-            "Under mixed precision positions are rounded to 8 bits before they become angles; the "
-            "rotary layer of the same library keeps float32.",
+            "Under mixed precision, positions are rounded to 8 bits before they become angles; "
+            "the rotary layer of the same library uses float32.",
             """import torch
 from keras_hub.layers import SinePositionEncoding
 table = SinePositionEncoding(dtype="mixed_bfloat16")(torch.zeros(1, 4096, 64))[0]
@@ -172,9 +172,9 @@ MODELS = (
         ("castproof",),
         Fault(
             "Llama's rotary module after a cast",
-            "Frequencies are a buffer, which `.to(torch.bfloat16)` and `.half()` round "
-            "(`from_pretrained` does not); a hundred models have a copy of this module, GLM and "
-            "GPT-OSS above among them.",
+            "The frequencies are a buffer, which `.to(torch.bfloat16)` and `.half()` round "
+            "(`from_pretrained` does not). A hundred models have a copy of this module, among "
+            "them GLM and GPT-OSS above.",
             """import torch
 from transformers.models.llama.modeling_llama import LlamaConfig, LlamaRotaryEmbedding
 rope, p = LlamaRotaryEmbedding(LlamaConfig(head_dim=64)), torch.arange(2001)[None]
@@ -192,11 +192,11 @@ print((after - before).abs().max())""",
         peers.vjepa2,
         ("norm_preserving", "relative", "composes", "unique"),
         Fault(
-            "V-JEPA 2 is no rotation",
-            "Cosines are tiled where pairs are neighbours, so the two channels of a pair turn by "
-            "different angles: lengths change, and logits depend on more than the distance. "
-            "Trained weights depend on it too. (`unique` fails in bfloat16, beyond positions of "
-            "256.)",
+            "V-JEPA 2 is not a rotation",
+            "Cosines are tiled although pairs are neighbouring channels, so the two channels of a "
+            "pair are rotated by different angles: norms change, and logits depend on more than "
+            "the distance. Trained weights depend on this. (`unique` fails in bfloat16, beyond "
+            "position 256.)",
             """import torch
 from transformers.models.vjepa2.modeling_vjepa2 import rotate_queries_or_keys
 x = torch.randn(16, generator=torch.Generator().manual_seed(0)).expand(1, 1, 64, 16)
@@ -212,9 +212,10 @@ print(lengths.min(), lengths.max())""",
         ("relative",),
         Fault(
             "BLOOM's ALiBi in bfloat16",
-            "The bias is slope times absolute position, rounded at the end. So far from the start "
-            "the nearest keys have one bias, and then it jumps by 16 where each step should be "
-            "0.707; a bias of the distance would be right for near keys at every place.",
+            "The bias is the slope times the absolute position, rounded at the end. Far from the "
+            "start, the nearest keys therefore share one bias, which then jumps by 16 where each "
+            "step should be 0.707. A bias computed from the distance would be exact for near keys "
+            "everywhere.",
             """import torch
 from transformers.models.bloom.modeling_bloom import build_alibi_tensor
 mask = torch.ones(1, 4096, dtype=torch.long)
