@@ -131,8 +131,8 @@ def test_a_file(tmp_path):
         (b"{", "tokenizer must be JSON; .*tokenizer.json: Expecting property name"),
         (b"\xff", "tokenizer must be JSON; .*tokenizer.json: 'utf-8' codec can't decode"),
         (b"[" * 100_000, "tokenizer must be JSON; .*: maximum recursion depth exceeded"),
-        (b"[]", "tokenizer must be a tokenizer.json of Hugging Face; .*: invalid type: sequence"),
-        (b'{"model": 3}', "tokenizer must be a tokenizer.json of Hugging Face; .*: data did not"),
+        (b"[]", "tokenizer must be a Hugging Face tokenizer.json; .*: invalid type: sequence"),
+        (b'{"model": 3}', "tokenizer must be a Hugging Face tokenizer.json; .*: data did not"),
         (None, "tokenizer must be a file that can be read; .*json: No such file or directory"),
     ],
 )

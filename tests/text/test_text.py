@@ -89,7 +89,7 @@ def test_an_unknown_way_is_a_sentence(by):
 
 
 def test_bytes_are_no_sentence():
-    with pytest.raises(TypeError, match="sentence must be text; got b'a'"):
+    with pytest.raises(TypeError, match="sentence must be a string; got b'a'"):
         tokenise(b"a")
 
 

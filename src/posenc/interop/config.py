@@ -90,7 +90,7 @@ def from_config(
     NoPE()
     >>> from_config(config)
     Traceback (most recent call last):
-    ValueError: layer must be named, as layers differ: 0-2 RoPE, 3 NoPE; got layer=None
+    ValueError: layer must be given, since the layers differ: 0-2 RoPE, 3 NoPE; got layer=None
     """
     layers = read_config(config, pairing=pairing).layers
     if layer is not None:
@@ -102,7 +102,7 @@ def from_config(
             f"{format_ranges(where)} {type(encoding).__name__}"
             for encoding, where in group_layers(layers)
         )
-        raise ValueError(f"layer must be named, as layers differ: {listed}; got layer=None")
+        raise ValueError(f"layer must be given, since the layers differ: {listed}; got layer=None")
     return layers[0]
 
 

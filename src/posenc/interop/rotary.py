@@ -7,6 +7,7 @@ from typing import Any
 from posenc.core import rules
 from posenc.core.frequencies import geometric
 from posenc.core.mechanisms import Encoding
+from posenc.core.rotation import Pairing
 from posenc.encodings import AxialRoPE, NoPE, RoPE
 from posenc.i18n import either, said
 from posenc.interop.conventions import NO_ATTENTION, ROTARY, RotaryConvention
@@ -200,7 +201,7 @@ def _add_temperature(
     return Tempered(rope, MinistralTemperature(length, beta))
 
 
-def _read_pairing(fields: Fields, convention: RotaryConvention) -> Any:
+def _read_pairing(fields: Fields, convention: RotaryConvention) -> Pairing:
     if fields.values.get("rope_interleave") is None:
         return convention.pairing
     return "interleaved" if fields.flag("rope_interleave", default=True) else "halves"

@@ -85,8 +85,8 @@ def _name_parameters(encoding: Encoding, module: str) -> Names:
             }
         case Learned():
             raise ValueError(
-                "config must be of a model that learns nothing about positions, or has the bias of "
-                f"T5 or Swin; got {encoding!r}"
+                "config must be of a model with the bias of T5 or Swin, or without learned "
+                f"positions; got {encoding!r}"
             )
         case _:
             return {}

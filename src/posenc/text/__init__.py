@@ -50,7 +50,7 @@ def tokenise(sentence: str, by: str | Tokeniser = "spaces") -> tuple[Token, ...]
     ['é 1/2 C3', 'é 2/2 A9', '!']
     """
     if not isinstance(sentence, str):
-        raise TypeError(f"sentence must be text; got {sentence!r}")
+        raise TypeError(f"sentence must be a string; got {sentence!r}")
     if not callable(by) and not (isinstance(by, str) and by in MODES):
         raise ValueError(f"by must be {' or '.join(map(repr, MODES))} or a function; got by={by!r}")
     try:

@@ -109,7 +109,7 @@ def from_json(text: str, name: str = "the text") -> FileTokeniser:
 
     >>> from_json("{}")
     Traceback (most recent call last):
-    ValueError: tokenizer must be a tokenizer.json of Hugging Face; the text: Model missing. at ...
+    ValueError: tokenizer must be a Hugging Face tokenizer.json; the text: Model missing. at ...
     """
     try:
         from tokenizers import Tokenizer
@@ -123,7 +123,7 @@ def from_json(text: str, name: str = "the text") -> FileTokeniser:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"tokenizer must be JSON; {name}: {error}") from error
     with _convert_errors(
-        "tokenizer must be a tokenizer.json of Hugging Face; {name}: {error}", name=name
+        "tokenizer must be a Hugging Face tokenizer.json; {name}: {error}", name=name
     ):
         tokenizer = Tokenizer.from_str(text)
     tokenizer.no_truncation()
