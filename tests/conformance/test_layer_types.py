@@ -9,7 +9,7 @@ pytest.importorskip("transformers", reason="transformers is not installed: make 
 
 from posenc.interop.conventions import ROTARY
 from posenc.interop.fields import Fields
-from posenc.interop.rotary import read_layer_types
+from posenc.interop.layers import read_layer_types
 from tests.conformance import walk
 
 pytestmark = [pytest.mark.conformance, pytest.mark.filterwarnings("ignore")]
