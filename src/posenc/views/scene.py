@@ -66,6 +66,12 @@ class Scene:
         first, *others = self.subjects
         return what if others else t("{encoding}: {what}", encoding=first.name, what=what)
 
+    def label(self, subject: Subject, what: str) -> str:
+        """Return `what`, after the name of the subject if there are several."""
+        t = self.t
+        single = len(self.subjects) == 1
+        return what if single else t("{encoding}: {what}", encoding=subject.name, what=what)
+
     def scale_notes(self, sizes: dict[str, float]) -> list[str]:
         """Say that encodings have different colour scales, or which are faint on a common one.
 

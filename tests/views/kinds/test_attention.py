@@ -15,7 +15,7 @@ TOKENS = ("我", "爱", "学习", "AI")
 def test_attention_does_not_see_order_without_positions():
     """The permutation demonstration: the same numbers, recomputed from the embeddings."""
     from posenc.views.embedding import embeddings
-    from posenc.views.kinds.attention import shuffled
+    from posenc.views.kinds.attention import shuffle_order
 
     made = view("sinusoidal", "attention", tokens="我 爱 学习 AI", dim=8, seed=3)
     without, without_again, positions, positions_again = (panel.values for panel in made.panels)
@@ -24,7 +24,7 @@ def test_attention_does_not_see_order_without_positions():
     q, k, e = x @ wq, x @ wk, sinusoids(4, 8)
     assert np.allclose(without, softmax(q @ k.T / math.sqrt(8)), atol=1e-14)
     assert np.allclose(positions, softmax((q + e) @ (k + e).T / math.sqrt(8)), atol=1e-13)
-    order = shuffled(4, 3)
+    order = shuffle_order(4, 3)
     other = softmax((q[order] + e) @ (k[order] + e).T / math.sqrt(8))
     back = np.empty_like(other)
     back[np.ix_(order, order)] = other
@@ -38,10 +38,10 @@ def test_attention_does_not_see_order_without_positions():
 
 @pytest.mark.parametrize("count", [1, 2, 3, 8])
 def test_shuffled_words_have_another_order(count):
-    from posenc.views.kinds.attention import shuffled
+    from posenc.views.kinds.attention import shuffle_order
 
     for seed in range(20):
-        order = shuffled(count, seed)
+        order = shuffle_order(count, seed)
         assert sorted(order) == list(range(count))
         assert count == 1 or (order != np.arange(count)).any()
 

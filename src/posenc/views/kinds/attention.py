@@ -1,4 +1,4 @@
-"""Attention of a sentence without and with positions, and again with its words shuffled."""
+"""Attention: weights without and with positions, and again with the words shuffled."""
 
 from typing import Any
 
@@ -21,36 +21,36 @@ from posenc.views.working import check_cell, numbers_cell
 
 MOST_TOKENS = 512
 SOME = 2**20
-"""Logits of all heads that are made at once; one head is kept."""
+"""Logits that are computed at a time, of all heads; one head is kept."""
 
 
-def attention(scene: Scene) -> View:
-    """Weights of attention: without positions, with them, and both for shuffled words.
+def build(scene: Scene) -> View:
+    """Show attention weights without and with positions, and both for shuffled words.
 
-    Shuffled words are put back in order afterwards. Without positions nothing has changed:
-    attention does not see order. With them it has. The largest difference is in the titles. Under a
-    causal mask, the same on both sides, order shows without positions too: the mask tells it.
+    The weights of shuffled words are put back in the original order. Without positions they have
+    not changed: attention does not see the order of words. The titles give the largest difference.
+    A causal mask, the same on both sides, reveals the order even without positions.
 
     >>> from posenc.views import view
-    >>> seen = view("sinusoidal", "attention", tokens="the dog bit the man")
-    >>> [panel.title for panel in seen.panels][1::2]
+    >>> shown = view("sinusoidal", "attention", tokens="the dog bit the man")
+    >>> [panel.title for panel in shown.panels][1::2]
     ['shuffled and put back: differs by 0', 'shuffled and put back: differs by 0.463']
     """
     t = scene.t
     tokens = scene.sentence()
     if len(tokens) > MOST_TOKENS:
         raise ValueError(f"tokens must be at most {MOST_TOKENS}; got {len(tokens)}")
-    order = shuffled(len(tokens), scene.seed)
+    order = shuffle_order(len(tokens), scene.seed)
     found: list[tuple[str, np.ndarray, Subject | None]] = []
-    rows = _compared(scene)
-    drawn = {dim: projected(tokens, dim=dim, seed=scene.seed) for _, _, dim in rows}
+    rows = _comparisons(scene)
+    drawn = {dim: project(tokens, dim=dim, seed=scene.seed) for _, _, dim in rows}
     for title, subject, dim in rows:
         q, k = drawn[dim]
-        head = head_of(scene, subject)
+        head = choose_head(scene, subject)
         straight = weights(subject, q, k, head, causal=scene.is_causal)
         again = weights(subject, q[order], k[order], head, causal=scene.is_causal)
         back = again[np.ix_(np.argsort(order), np.argsort(order))]
-        # what rounding leaves of no difference is none
+        # rounded, so that no difference is 0
         largest = float(np.abs(back - straight).max().round(12))
         said = t("shuffled and put back: differs by {largest}", largest=format_number(largest))
         found += [(title, straight, subject), (said, back, subject)]
@@ -80,8 +80,8 @@ def attention(scene: Scene) -> View:
     return KIND.compose(scene, title, panels, *notes)
 
 
-def projected(tokens: tuple[str, ...], *, dim: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Queries and keys of the tokens: their embeddings, projected by two random matrices."""
+def project(tokens: tuple[str, ...], *, dim: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return queries and keys: the embeddings of the tokens, times two random matrices."""
     rng, x = np.random.default_rng(seed), embeddings(tokens, dim)
     q, k = (x @ (rng.normal(size=(dim, dim)) / np.sqrt(dim)) for _ in range(2))
     return q, k
@@ -90,17 +90,17 @@ def projected(tokens: tuple[str, ...], *, dim: int, seed: int) -> tuple[np.ndarr
 def weights(
     subject: Subject | None, q: np.ndarray, k: np.ndarray, head: int, *, causal: bool
 ) -> np.ndarray:
-    """The softmax of what an encoding makes of queries and keys at 0, 1, …, of a head: (q, k)."""
-    return softmax(logits_of(subject, q, k, head, causal=causal))
+    """Return the attention weights of a head for queries and keys at 0, 1, …: (q, k)."""
+    return softmax(head_logits(subject, q, k, head, causal=causal))
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
-    """The weights of the last axis."""
-    made = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return made / made.sum(axis=-1, keepdims=True)
+    """Return the softmax over the last axis."""
+    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
 
 
-def logits_of(
+def head_logits(
     subject: Subject | None,
     q: np.ndarray,
     k: np.ndarray,
@@ -109,17 +109,19 @@ def logits_of(
     *,
     causal: bool,
 ) -> np.ndarray:
-    """The logits of a head, (q, k), as an encoding makes them, or nothing does; -inf if unseen.
+    """Return the logits of a head: (q, k); -inf where a key is masked.
 
-    `rows` are the queries that are wanted; `causal` ones do not see keys ahead.
+    subject  the encoding; None: without positions
+    rows     the queries to return
+    causal   whether keys ahead of their query are masked
     """
     subject = subject or Subject(NoPE())
-    if not subject.encoding.scaled:  # it leaves dividing by the root to the weights of the model
+    if not subject.encoding.scaled:  # the weights of such models include the division
         q = q / np.sqrt(q.shape[-1])
     k_pos = np.arange(len(k))
     q_pos = k_pos[rows]
-    made = _logits(subject, q[rows], k, q_pos, k_pos, head)
-    return np.where(causal & (k_pos > q_pos[:, None]), -np.inf, made)
+    logits = _logits(subject, q[rows], k, q_pos, k_pos, head)
+    return np.where(causal & (k_pos > q_pos[:, None]), -np.inf, logits)
 
 
 def _logits(
@@ -130,25 +132,25 @@ def _logits(
     k_pos: np.ndarray,
     head: int,
 ) -> np.ndarray:
-    """The logits of one head, where all have the same queries and keys."""
+    """Return the logits of one head, where all heads have the same queries and keys."""
     if not isinstance(subject.unwrapped, Bias | Scores):
         return subject.logits(q, k, q_pos, k_pos)
     if isinstance(subject.unwrapped, Scores):
         q, k = (np.broadcast_to(x, (subject.heads, *x.shape)).copy() for x in (q, k))
     some = max(1, SOME // (subject.heads * len(k_pos)))  # queries at a time
     parts = [slice(at, at + some) for at in range(0, len(q_pos), some)]
-    made = [subject.logits(q[..., part, :], k, q_pos[part], k_pos) for part in parts]
-    return np.concatenate([logits.reshape(-1, *logits.shape[-2:])[head] for logits in made])
+    blocks = [subject.logits(q[..., part, :], k, q_pos[part], k_pos) for part in parts]
+    return np.concatenate([block.reshape(-1, *block.shape[-2:])[head] for block in blocks])
 
 
-def shuffled(count: int, seed: int) -> np.ndarray:
-    """Another order of so many words: never the one that they have, unless there is one only."""
+def shuffle_order(count: int, seed: int) -> np.ndarray:
+    """Draw another order of `count` words: never the original one, unless there is only one."""
     order = np.random.default_rng(seed).permutation(count)
     return np.roll(order, 1) if count > 1 and (order == np.arange(count)).all() else order
 
 
-def _compared(scene: Scene) -> list[tuple[str, Subject | None, int]]:
-    """Titles, subjects and widths: what there is without positions, once for each width."""
+def _comparisons(scene: Scene) -> list[tuple[str, Subject | None, int]]:
+    """Return titles, subjects and widths: one without positions for each width, then all."""
     t = scene.t
     widths = dict.fromkeys(subject.dim for subject in scene.subjects)
     rows: list[tuple[str, Subject | None, int]] = [
@@ -157,13 +159,13 @@ def _compared(scene: Scene) -> list[tuple[str, Subject | None, int]]:
     for subject in scene.subjects:
         name = subject.name
         if subject.heads > 1:
-            name += ", " + t("head {head}", head=head_of(scene, subject) + 1)
+            name += ", " + t("head {head}", head=choose_head(scene, subject) + 1)
         rows.append((name, subject, subject.dim))
     return rows
 
 
-def head_of(scene: Scene, subject: Subject | None) -> int:
-    """The head that is shown; what has one for all heads shows that."""
+def choose_head(scene: Scene, subject: Subject | None) -> int:
+    """Return the head to show; 0 if all heads are alike."""
     if subject is None or subject.heads == 1:
         return 0
     scene.check_head(subject.heads)
@@ -174,10 +176,10 @@ def work_out(scene: Scene, i: int, j: int) -> Cell:
     """The weight of key j for query i, with positions."""
     t, subject, tokens = scene.t, scene.subjects[0], scene.sentence()
     check_cell(i, j, len(tokens), len(tokens))
-    q, k = projected(tokens, dim=subject.dim, seed=scene.seed)
+    q, k = project(tokens, dim=subject.dim, seed=scene.seed)
     here = slice(i, i + 1)
     plain, logits = (
-        logits_of(one, q, k, head_of(scene, one), here, causal=scene.is_causal)[0]
+        head_logits(one, q, k, choose_head(scene, one), here, causal=scene.is_causal)[0]
         for one in (None, subject)
     )
     value = float(softmax(logits)[j])
@@ -213,7 +215,7 @@ KIND = Kind(
     name="attention",
     title=later("attention"),
     summary=later("Attention without and with positions, and with the words shuffled."),
-    build=attention,
+    build=build,
     suits=is_plain,
     columns=lambda plain, _: 2 if plain == 1 else 4,
     first_for=lambda _: True,

@@ -8,7 +8,7 @@ from posenc.core.mechanisms import Bias, Encoding
 from posenc.core.positions import grid
 from posenc.i18n import later
 from posenc.views import cost
-from posenc.views.kind import Kind
+from posenc.views.kind import Kind, is_plain
 from posenc.views.panels import (
     Axis,
     Image,
@@ -23,14 +23,14 @@ from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 
 SOME = 2**16
-"""Pairs of a query and a key whose biases in all heads are made at once; few heads are kept."""
+"""Pairs of a query and a key whose biases are computed at a time, in all heads; few are kept."""
 
 
-def bias(scene: Scene) -> View:
-    """Curves of each head over the distance query - key, and matrices of queries and keys.
+def build(scene: Scene) -> View:
+    """Show curves of each head over the distance query - key, and matrices of a few heads.
 
-    On a grid: a map of displacements for each head. A bias that looks back only has no values
-    ahead. Heads are called 1, 2, … as papers do.
+    On a grid, a map of displacements for each head. A causal bias has no values for keys ahead.
+    Heads are numbered from 1, as in papers.
 
     >>> from posenc.views import view
     >>> view("ALiBi(1)", "bias", length=3).panels[0].lines[0].y.round(4).tolist()
@@ -38,14 +38,14 @@ def bias(scene: Scene) -> View:
     """
     t = scene.t
     panels: list[Panel] = []
-    plain = [subject for subject in scene.subjects if (subject.unwrapped.axes or 1) == 1]
+    plain = [subject for subject in scene.subjects if is_plain(subject.unwrapped)]
     for subject in plain:
         panels.append(_curves(scene, subject))
     on_grid = [subject for subject in scene.subjects if subject not in plain]
     images = [image for subject in plain for image in _matrices(scene, subject)]
     images += [image for subject in on_grid for image in _displacements(scene, subject)]
     # heads of one encoding are compared with each other, so they share a scale
-    sizes = [_size(images, number) for number in range(len(scene.subjects))]
+    sizes = [_max_bias(images, number) for number in range(len(scene.subjects))]
     limits = colour_limits(sizes)
     panels += [replace(image, limit=limits[image.of or 0]) for image in images]
     if len(sizes) == 1:
@@ -53,51 +53,51 @@ def bias(scene: Scene) -> View:
     else:
         names = [subject.name for subject in scene.subjects]
         seen = scene.scale_notes(dict(zip(names, sizes, strict=True)))
-    cut = [note for subject in on_grid for note in _cut(scene, subject)]
+    cut = [note for subject in on_grid for note in _window_notes(scene, subject)]
     title = scene.title(t("bias by distance"))
-    return KIND.compose(scene, title, panels, *_looking_back(scene, plain), *cut, *seen)
+    return KIND.compose(scene, title, panels, *_causal_notes(scene, plain), *cut, *seen)
 
 
-def _size(images: list[Image], number: int) -> float:
-    """The largest bias in the images of a subject."""
+def _max_bias(images: list[Image], number: int) -> float:
+    """Return the largest bias in the images of a subject."""
     return max(max_abs(image.values) for image in images if image.of == number)
 
 
-def _looking_back(scene: Scene, plain: list[Subject]) -> list[str]:
-    """Why there is nothing to be seen of keys ahead."""
+def _causal_notes(scene: Scene, plain: list[Subject]) -> list[str]:
+    """Say why nothing is drawn for keys ahead of their query."""
     t = scene.t
-    said = t("keys ahead of their query are not seen, as in a decoder: nothing is drawn there")
+    note = t("keys ahead of their query are not seen, as in a decoder: nothing is drawn there")
     found = [subject for subject in plain if subject.encoding.causal_only]
     if not found or len(found) == len(scene.subjects):
-        return [said] if found else []
-    return [t("{encoding}: {what}", encoding=subject.name, what=said) for subject in found]
+        return [note] if found else []
+    return [scene.label(subject, note) for subject in found]
 
 
-def _heads(scene: Scene, count: int, most: int) -> list[int]:
-    """Heads that are shown; a bias that has one for all heads shows that."""
+def _choose_heads(scene: Scene, count: int, most: int) -> list[int]:
+    """Choose the heads to show of `count`."""
     return scene.include_head(scene.choose(count, most, evenly=True), count) if count > 1 else [0]
 
 
 def _curves(scene: Scene, subject: Subject) -> Lines:
-    """b(q, k) of the last query, for keys as far behind it and as far ahead as a text has them."""
+    """Plot the biases of the last query for keys behind it, and as far ahead of it."""
     t = scene.t
     last = scene.count(32, most=2**14) - 1
     keys = np.arange(2 * last + 1)
-    made = subject.bias(np.array([last]), keys)[:, 0, ::-1]
-    lines = tuple(Line(t("head {head}", head=h + 1), made[h]) for h in _heads(scene, len(made), 8))
+    values = subject.bias(np.array([last]), keys)[:, 0, ::-1]
+    lines = tuple(
+        Line(t("head {head}", head=h + 1), values[h]) for h in _choose_heads(scene, len(values), 8)
+    )
     x_axis = Axis(t("distance (query − key)"))
-    title = t("query at {position}", position=last)
-    if len(scene.subjects) > 1:
-        title = t("{encoding}: {what}", encoding=subject.name, what=title)
+    title = scene.label(subject, t("query at {position}", position=last))
     return Lines(title, keys - last, lines, x_axis, Axis(t("bias")), of=scene.index(subject))
 
 
 def _matrices(scene: Scene, subject: Subject) -> list[Image]:
-    """What a few heads add, by query and key."""
+    """Return images of the biases of a few heads, by query and key."""
     t = scene.t
     positions = scene.positions(32, most=2**12)
     count = len(subject.bias(positions[:1], positions))
-    # two heads of one encoding, of which the last may be too flat to see; one each of several
+    # two heads of a single encoding, the last of which may be too flat to see; else one of each
     shown = scene.choose(count, 3) if count > 1 else [0]
     shown = scene.include_head(shown[: 2 if len(scene.subjects) == 1 else 1], count)
     some = max(1, SOME // len(positions))
@@ -105,21 +105,19 @@ def _matrices(scene: Scene, subject: Subject) -> list[Image]:
     made = np.concatenate([subject.bias(part, positions)[shown] for part in parts], axis=1)
     axes = Axis(t("query"), scene.tokens), Axis(t("key"), scene.tokens)
     heads = zip(shown, made, strict=True)
-    return [_of_head(scene, subject, head, values, axes) for head, values in heads]
+    return [_head_image(scene, subject, head, values, axes) for head, values in heads]
 
 
-def _of_head(
+def _head_image(
     scene: Scene,
     subject: Subject,
     head: int,
     values: np.ndarray,
     axes: tuple[Axis, Axis],
 ) -> Image:
-    """What a head adds, over rows and columns; its scale is that of its encoding, set later."""
+    """Return the image of one head; its limit is set later, to that of all heads."""
     t = scene.t
-    title = t("head {head}", head=head + 1)
-    if len(scene.subjects) > 1:
-        title = t("{encoding}: {what}", encoding=subject.name, what=title)
+    title = scene.label(subject, t("head {head}", head=head + 1))
     return Image(
         title,
         values,
@@ -134,27 +132,27 @@ def _of_head(
 
 
 def reach(encoding: Encoding, length: int | None = None) -> int:
-    """How far from its query a key is at most on a map: as far as the window goes."""
+    """Return how far a key can be from its query on a map: to the end of the window."""
     window = getattr(encoding, "window", None)
     return (length or (min(window) if window else 8)) - 1
 
 
 def _displacements(scene: Scene, subject: Subject) -> list[Image]:
-    """Maps of what a query in the middle adds to the keys around it, as far as its window goes."""
+    """Return maps of the biases of a query in the middle and the keys around it, by head."""
     t = scene.t
     far = reach(subject.unwrapped, scene.length)
     side = 2 * far + 1
     keys = np.asarray(grid(side, side))
     query = np.full((1, keys.shape[1]), far)
     made = subject.bias(query, keys)[:, 0].reshape(-1, side, side)
-    shown = _heads(scene, len(made), 4)
+    shown = _choose_heads(scene, len(made), 4)
     labels = tuple(str(d) for d in range(-far, far + 1))
     axes = Axis(t("rows away"), labels), Axis(t("columns away"), labels)
-    return [_of_head(scene, subject, head, made[head], axes) for head in shown]
+    return [_head_image(scene, subject, head, made[head], axes) for head in shown]
 
 
-def _cut(scene: Scene, subject: Subject) -> list[str]:
-    """A note on a window that is not square, of which the maps show a square."""
+def _window_notes(scene: Scene, subject: Subject) -> list[str]:
+    """Say that maps show a square of a window that is not square."""
     t = scene.t
     height, width = getattr(subject.unwrapped, "window", (0, 0))
     if height == width:
@@ -171,7 +169,7 @@ def _cut(scene: Scene, subject: Subject) -> list[str]:
 
 
 def is_bias(encoding: Encoding) -> bool:
-    """Whether it is added to the logits."""
+    """Return whether it is added to the logits."""
     return isinstance(encoding, Bias)
 
 
@@ -180,7 +178,7 @@ def _columns(plain: int, gridded: int) -> int:
 
 
 def _sizes(encoding: Encoding, length: int) -> dict[str, int]:
-    """The images of one head are as large as those of four."""
+    """Return the sizes of the biases: images of one head take as much as four heads."""
     return {cost.HEADS: max(4, cost.heads(encoding))} | cost.pairs(encoding, length)
 
 
@@ -188,7 +186,7 @@ KIND = Kind(
     name="bias",
     title=later("bias"),
     summary=later("What is added to a score, by the distance of query and key."),
-    build=bias,
+    build=build,
     suits=is_bias,
     columns=_columns,
     first_for=is_bias,

@@ -11,29 +11,29 @@ from posenc.views.subject import Subject
 
 SAMPLES = 512
 DISTANCES, DRAWN = 512, 2**16
-"""Random vectors are put at so many distances at most, fewer of wide ones: each takes them all."""
+"""Distances of random vectors, at most; and so many channels of all distances together."""
 
 
-def decay(scene: Scene) -> View:
-    """Three curves over distance: equal q and k, RoFormer's bound, random q and k.
+def build(scene: Scene) -> View:
+    """Show three curves over the distance r: equal q and k, RoFormer's bound, random q and k.
 
-    Products of equal vectors fade: they are the mean of cos(r w_i). RoFormer's bound (Su et al.,
-    2021, eq. 36-37) is the mean over j of |S_j|, S_j = sum of e^(i r w) over the first j pairs; it
-    falls, though not steadily. Products of random vectors have the same spread at every distance
-    (Barbero et al., 2024): decay is a matter of aligned content, not of the rotation.
+    The product of equal vectors, the mean of cos(r w_i), decays. RoFormer's bound (Su et al., 2021,
+    eq. 36-37) is the mean over j of |S_j|, S_j = sum of e^(i r w) over the first j pairs; it falls,
+    though not monotonically. Products of random vectors have the same spread at every distance
+    (Barbero et al., 2024): decay comes from aligned content, not from the rotation.
     """
     t = scene.t
     farthest = max(256, len(scene.tokens or ())) if scene.length is None else scene.length
     distances = np.arange(farthest + 1)
     distance = Axis(t("distance"))
-    marks = _sentence(scene)
+    marks = _sentence_marks(scene)
     zero = np.zeros(1)
     equal = [
         Line(s.name, s.mean_product(distances, zero)[:, 0], i) for i, s in enumerate(scene.subjects)
     ]
     bounds = [Line(s.name, bound(s, distances), i) for i, s in enumerate(scene.subjects)]
-    some = _some(scene, distances)
-    drawn = [line for i in range(len(scene.subjects)) for line in _random(scene, i, some)]
+    some = _pick_distances(scene, distances)
+    drawn = [line for i in range(len(scene.subjects)) for line in _random_lines(scene, i, some)]
     product = Axis(t("mean product"))
     panels = (
         Lines(t("equal q and k"), distances, tuple(equal), distance, product, marks),
@@ -56,18 +56,18 @@ def decay(scene: Scene) -> View:
 
 
 def bound(subject: Subject, distances: np.ndarray) -> np.ndarray:
-    """The mean over j of |S_j|, j = 1 .. pairs, for each distance.
+    """Return the mean of |S_j| over j = 1 .. pairs, for each distance.
 
     >>> from posenc import RoPE
     >>> bound(Subject(RoPE(128)), np.array([0, 1, 10, 100])).round(4).tolist()
     [32.5, 31.5382, 17.9541, 10.2273]
     """
-    turned = subject.factors(distances) * subject.key_factors(np.zeros(1)).conj()
-    return np.abs(np.cumsum(turned, axis=-1)).mean(axis=-1)
+    factors = subject.factors(distances) * subject.key_factors(np.zeros(1)).conj()
+    return np.abs(np.cumsum(factors, axis=-1)).mean(axis=-1)
 
 
-def _some(scene: Scene, distances: np.ndarray) -> np.ndarray:
-    """As many of the distances as random vectors are put at, evenly spread."""
+def _pick_distances(scene: Scene, distances: np.ndarray) -> np.ndarray:
+    """Pick evenly spread distances at which random vectors are multiplied."""
     widest = max(subject.dim for subject in scene.subjects)
     most = max(16, min(DISTANCES, DRAWN // widest))
     if len(distances) <= most:
@@ -75,8 +75,8 @@ def _some(scene: Scene, distances: np.ndarray) -> np.ndarray:
     return distances[np.rint(np.linspace(0, len(distances) - 1, most)).astype(int)]
 
 
-def _random(scene: Scene, number: int, distances: np.ndarray) -> list[Line]:
-    """Mean and standard deviation of the logits of random queries and keys, in one shade."""
+def _random_lines(scene: Scene, number: int, distances: np.ndarray) -> list[Line]:
+    """Plot the mean and standard deviation of random logits, in the shade of their subject."""
     t = scene.t
     subject = scene.subjects[number]
     drawn = np.random.default_rng(scene.seed).normal(size=(SAMPLES, 2, 1, subject.dim))
@@ -85,9 +85,9 @@ def _random(scene: Scene, number: int, distances: np.ndarray) -> list[Line]:
     for at in range(0, SAMPLES, some):
         q, k = drawn[at : at + some, 0], drawn[at : at + some, 1]
         q = np.repeat(q, len(distances), axis=1)
-        made = subject.logits(q, k, distances, np.zeros(1))[..., 0]
-        totals += made.sum(axis=0)
-        squares += (made**2).sum(axis=0)
+        logits = subject.logits(q, k, distances, np.zeros(1))[..., 0]
+        totals += logits.sum(axis=0)
+        squares += (logits**2).sum(axis=0)
     mean = totals / SAMPLES
     spread = np.sqrt(squares / SAMPLES - mean**2)
     label = "" if len(scene.subjects) == 1 else f"{subject.name}, "
@@ -98,7 +98,7 @@ def _random(scene: Scene, number: int, distances: np.ndarray) -> list[Line]:
     ]
 
 
-def _sentence(scene: Scene) -> tuple[Mark, ...]:
+def _sentence_marks(scene: Scene) -> tuple[Mark, ...]:
     t = scene.t
     if scene.tokens is None:
         return ()
@@ -110,7 +110,7 @@ KIND = Kind(
     name="decay",
     title=later("decay"),
     summary=later("What is left of a product when query and key are far apart."),
-    build=decay,
+    build=build,
     suits=rotates_text,
     columns=lambda _, __: 3,
     own_length=True,

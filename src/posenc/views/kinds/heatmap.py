@@ -1,4 +1,4 @@
-"""Heatmap: what each position is given, row by row and channel by channel."""
+"""Heatmap: the values of each position, row by row and channel by channel."""
 
 import math
 from dataclasses import replace
@@ -13,8 +13,8 @@ from posenc.views.scene import Scene
 from posenc.views.subject import Subject, count_channels
 
 
-def heatmap(scene: Scene) -> View:
-    """Values by position and dimension; of a rotary encoding the angles by position and pair.
+def build(scene: Scene) -> View:
+    """Show values by position and dimension, or angles by position and pair if rotary.
 
     >>> from posenc.views import view
     >>> view("sinusoidal", "heatmap", tokens="我 爱", dim=4).panels[0].values.round(2).tolist()
@@ -29,7 +29,7 @@ def heatmap(scene: Scene) -> View:
     )
     rows = scene.position_axis()
     panels = [
-        asked(
+        select_columns(
             scene,
             Image(
                 s.name,
@@ -42,16 +42,16 @@ def heatmap(scene: Scene) -> View:
                 of=i,
             )
             if s in added
-            else angles(scene, s, positions),
+            else angle_image(scene, s, positions),
         )
         for i, s in enumerate(scene.subjects)
     ]
-    said = t("values by position and dimension") if added else t("angles by position and pair")
-    return KIND.compose(scene, scene.title(said), panels, *scene.scale_notes(sizes))
+    what = t("values by position and dimension") if added else t("angles by position and pair")
+    return KIND.compose(scene, scene.title(what), panels, *scene.scale_notes(sizes))
 
 
-def asked(scene: Scene, image: Image) -> Image:
-    """The image, of its columns only those asked for."""
+def select_columns(scene: Scene, image: Image) -> Image:
+    """Keep only the chosen channels of an image."""
     if scene.channels is None:
         return image
     shown = scene.choose(image.values.shape[1], 1)
@@ -59,8 +59,8 @@ def asked(scene: Scene, image: Image) -> Image:
     return replace(image, values=image.values[:, shown], columns=columns)
 
 
-def angles(scene: Scene, subject: Subject, positions: np.ndarray) -> Image:
-    """The angle of each pair at each position, from minus half a turn to half a turn."""
+def angle_image(scene: Scene, subject: Subject, positions: np.ndarray) -> Image:
+    """Return the image of the angle of each pair at each position, from -pi to pi."""
     t = scene.t
     values = np.angle(subject.factors(positions))
     rows = scene.position_axis()
@@ -72,7 +72,7 @@ KIND = Kind(
     name="heatmap",
     title=later("heatmap"),
     summary=later("What each position is given, dimension by dimension."),
-    build=heatmap,
+    build=build,
     suits=has_text_rows,
     columns=lambda plain, _: min(2, plain),
     first_for=lambda e: isinstance(e, Additive) and is_plain(e),

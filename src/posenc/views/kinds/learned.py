@@ -1,4 +1,4 @@
-"""Learned against sinusoidal: a table of parameters beside the waves of the same width."""
+"""Learned beside sinusoidal: a table of parameters, and sinusoids of the same width."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from posenc.encodings import Sinusoidal
 from posenc.i18n import later
 from posenc.views import cost
 from posenc.views.kind import Kind, is_plain
-from posenc.views.kinds.similarity import matrix, square
+from posenc.views.kinds.similarity import matrix, square_image
 from posenc.views.panels import Axis, Image, Panel, View, common_limit
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
@@ -20,11 +20,11 @@ def is_learned(encoding: Encoding) -> bool:
     return isinstance(encoding, Additive) and bool(encoding.init(np.random.default_rng(0)))
 
 
-def learned(scene: Scene) -> View:
-    """Values and similarities of a learned table, and of the sinusoidal encoding as wide as it.
+def build(scene: Scene) -> View:
+    """Show values and similarities of a learned table, and of the sinusoidal encoding.
 
-    Before training the table is noise: no position is nearer to one than to another. Values have a
-    scale each, as the table starts out small.
+    Before training the table is noise: no two positions are more alike than others. Each image of
+    values has its own colour scale, as the table starts out small.
     """
     t = scene.t
     positions = scene.positions(64, most=2**12)
@@ -38,7 +38,7 @@ def learned(scene: Scene) -> View:
         rows, columns = scene.position_axis(), Axis(t("dimension"))
         panels += [
             Image(subject.name, values, rows, columns, limit, "diverging", t("value"), of=of),
-            replace(square(scene, alike, matrix(subject, positions), 1.0), of=of),
+            replace(square_image(scene, alike, matrix(subject, positions), 1.0), of=of),
         ]
     return KIND.compose(scene, t("learned and sinusoidal"), panels)
 
@@ -52,7 +52,7 @@ KIND = Kind(
     name="learned",
     title=later("learned"),
     summary=later("A learned table beside the sinusoidal one."),
-    build=learned,
+    build=build,
     suits=lambda e: is_learned(e) and is_plain(e),
     columns=lambda _, __: 2,
     sizes=_sizes,

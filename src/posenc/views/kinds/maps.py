@@ -1,4 +1,4 @@
-"""Maps: encodings of pictures, channel by channel over rows and columns."""
+"""Maps: channels of an encoding over the rows and columns of a picture."""
 
 import math
 from collections.abc import Callable
@@ -17,28 +17,28 @@ COORDINATES: dict[type, Callable[[np.ndarray, int], np.ndarray]] = {
     FourierFeatures: lambda points, side: (points + 0.5) / side,
     LearnedFourier: lambda points, side: (points + 0.5) / side,
 }
-"""What is meant for coordinates from 0 to 1: the centres of pixels. Others take rows, columns."""
+"""Encodings of coordinates from 0 to 1, the centres of pixels; others take rows and columns."""
 
 SIDE = 16
-"""Rows and columns of the picture, unless it is asked for larger."""
+"""Rows and columns of the picture by default."""
 
 SEEN = 0.2
-"""What part of the scale's end values must differ by to be seen."""
+"""The part of the colour scale that values must range over for the difference to be visible."""
 
 
-def maps(scene: Scene) -> View:
-    """A few channels over a picture: values of what is added, angles of what is rotated.
+def build(scene: Scene) -> View:
+    """Show a few channels over a picture: values of an additive encoding, angles of a rotary one.
 
-    A third axis, such as time, stays at 0; channels that follow it are named in a note.
+    A third axis, such as time, stays at 0; a note names the channels that follow it.
     """
     t = scene.t
-    found = [(subject, _values(scene, subject)) for subject in scene.subjects]
-    added = [values for subject, values in found if isinstance(subject.unwrapped, Additive)]
+    pairs = [(subject, _values(scene, subject)) for subject in scene.subjects]
+    added = [values for subject, values in pairs if isinstance(subject.unwrapped, Additive)]
     limits = iter(colour_limits([max_abs(values) for values in added]))
     panels = tuple(
         image
-        for subject, values in found
-        for image in _maps(
+        for subject, values in pairs
+        for image in _images(
             scene,
             subject,
             values,
@@ -50,47 +50,47 @@ def maps(scene: Scene) -> View:
         t("coordinates from 0 to 1")
         for subject in scene.subjects
         if type(subject.unwrapped) in COORDINATES
-    ] + [note for subject in scene.subjects for note in _unseen(scene, subject)]
+    ] + [note for subject in scene.subjects for note in _hidden_axis_notes(scene, subject)]
     notes += scene.scale_notes(
-        {s.name: max_abs(values) for s, values in found if isinstance(s.unwrapped, Additive)}
+        {s.name: max_abs(values) for s, values in pairs if isinstance(s.unwrapped, Additive)}
     )
     return KIND.compose(scene, title, panels, *dict.fromkeys(notes))
 
 
 def _values(scene: Scene, subject: Subject) -> np.ndarray:
-    """What is added, or the angles: (row, column, channel)."""
+    """Return the encodings, or the angles: (row, column, channel)."""
     points, side = scene.plane(subject, SIDE)
-    points = _placed(subject.unwrapped, points, side)
+    points = _to_coordinates(subject.unwrapped, points, side)
     added = isinstance(subject.unwrapped, Additive)
     values = subject.encode(points) if added else np.angle(subject.factors(points))
     return values.reshape(side, side, -1)
 
 
 def point(encoding: Encoding, row: int, column: int, side: int = SIDE) -> np.ndarray:
-    """What the encoding is given for a place of the picture.
+    """Return the position of a place of the picture, as the encoding takes it.
 
     >>> from posenc import AxialSinusoidal
     >>> point(AxialSinusoidal(8), 3, 5), point(FourierFeatures(8), 3, 5)
     (array([3, 5]), array([0.21875, 0.34375]))
     """
     axes = encoding.axes or 2
-    return _placed(encoding, np.array([0] * (axes - 2) + [row, column]), side)
+    return _to_coordinates(encoding, np.array([0] * (axes - 2) + [row, column]), side)
 
 
-def _placed(encoding: Encoding, points: np.ndarray, side: int) -> np.ndarray:
+def _to_coordinates(encoding: Encoding, points: np.ndarray, side: int) -> np.ndarray:
     adjust = COORDINATES.get(type(encoding))
     return adjust(points, side) if adjust else points
 
 
-def _unseen(scene: Scene, subject: Subject) -> list[str]:
-    """What follows an axis that one picture has no room for, such as time."""
+def _hidden_axis_notes(scene: Scene, subject: Subject) -> list[str]:
+    """Say which channels follow an axis that is constant in one picture, such as time."""
     t = scene.t
     axes, added = subject.unwrapped.axes or 2, isinstance(subject.unwrapped, Additive)
     values = subject.encode if added else subject.factors
     notes: list[str] = []
     for axis in range(axes - 2):
         here, next_to = values(np.stack([np.zeros(axes), np.eye(axes)[axis]]))
-        channels = runs(np.flatnonzero(here != next_to).tolist())
+        channels = format_runs(np.flatnonzero(here != next_to).tolist())
         if channels:
             notes.append(
                 t(
@@ -109,27 +109,27 @@ def _unseen(scene: Scene, subject: Subject) -> list[str]:
     return notes
 
 
-def runs(numbers: list[int]) -> str:
-    """Numbers that rise as a reader would write them; many that do not touch are cut short.
+def format_runs(numbers: list[int]) -> str:
+    """Format increasing numbers as ranges, the first four of them.
 
-    >>> runs([0, 1, 2, 7]), runs([]), runs([0, 3, 6, 9, 12, 15])
+    >>> format_runs([0, 1, 2, 7]), format_runs([]), format_runs([0, 3, 6, 9, 12, 15])
     ('0–2, 7', '', '0, 3, 6, 9, …')
     """
-    found: list[list[int]] = []
+    ranges: list[list[int]] = []
     for number in numbers:
-        if found and number == found[-1][-1] + 1:
-            found[-1].append(number)
+        if ranges and number == ranges[-1][-1] + 1:
+            ranges[-1].append(number)
         else:
-            found.append([number])
-    told = [str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in found]
-    return ", ".join(told[:4] + ["…"] * (len(told) > 4))
+            ranges.append([number])
+    texts = [str(one[0]) if len(one) == 1 else f"{one[0]}–{one[-1]}" for one in ranges]
+    return ", ".join(texts[:4] + ["…"] * (len(texts) > 4))
 
 
-def _maps(scene: Scene, subject: Subject, values: np.ndarray, limit: float) -> list[Image]:
-    """A few channels; `limit` is the end of their scale."""
+def _images(scene: Scene, subject: Subject, values: np.ndarray, limit: float) -> list[Image]:
+    """Return images of a few channels; `limit` is the end of their colour scale."""
     t = scene.t
     added = isinstance(subject.unwrapped, Additive)
-    shown = _varying(scene, values, common_limit([values]) if added else math.pi)
+    shown = _pick_varying(scene, values, common_limit([values]) if added else math.pi)
     label = "" if len(scene.subjects) == 1 else f"{subject.name}, "
     return [
         Image(
@@ -149,14 +149,14 @@ def _maps(scene: Scene, subject: Subject, values: np.ndarray, limit: float) -> l
     ]
 
 
-def _varying(scene: Scene, values: np.ndarray, limit: float) -> list[int]:
-    """The channels asked for, or a few that differ over the picture: four along each axis."""
+def _pick_varying(scene: Scene, values: np.ndarray, limit: float) -> list[int]:
+    """Return the chosen channels, or up to four that vary visibly along each axis."""
     if scene.channels is not None:
         return scene.choose(values.shape[-1], 8)
     along = np.stack([np.ptp(values, axis=axis).mean(axis=0) for axis in (0, 1)])
     shown: set[int] = set()
     for axis in (0, 1):
-        # what follows this axis, and can be seen to; if nothing can, what comes nearest
+        # channels that vary most along this axis, and visibly; if none does, the nearest to it
         mine = np.flatnonzero((along.argmax(axis=0) == axis) & (along[axis] > 0))
         ranges = along[axis, mine]
         mine = mine[ranges >= min(SEEN * limit, ranges.max(initial=0))]
@@ -166,7 +166,7 @@ def _varying(scene: Scene, values: np.ndarray, limit: float) -> list[int]:
 
 
 def has_maps(encoding: Encoding) -> bool:
-    """Whether each point of a picture has values of its own."""
+    """Return whether each point of a picture has values of its own."""
     return has_rows(encoding) and not is_plain(encoding)
 
 
@@ -174,7 +174,7 @@ KIND = Kind(
     name="maps",
     title=later("maps"),
     summary=later("Single dimensions over the rows and columns of a picture."),
-    build=maps,
+    build=build,
     suits=has_maps,
     columns=lambda _, __: 4,
     first_for=has_maps,

@@ -1,4 +1,4 @@
-"""Relative dot products: one query and one key put at every pair of positions."""
+"""Relative dot products: one query and one key at every pair of positions."""
 
 import numpy as np
 
@@ -15,109 +15,102 @@ from posenc.views.subject import Subject
 from posenc.views.working import check_cell, factors, product_cell
 
 
-def products(scene: Scene) -> View:
-    """What the product of a query at m and a key at n is, as a matrix and over the distance m - n.
+def build(scene: Scene) -> View:
+    """Show the product of a query at m and a key at n, as a matrix and over the distance m - n.
 
-    Of a rotation: of one q and one k, drawn at random. Of what is added: of the encodings
-    themselves. Images have one scale unless one would be blank on it, the lines of each encoding
-    their own. Where only the distance counts, every diagonal has one colour and the lines of all
-    queries lie upon each other; the notes say how far they are apart at most.
+    For a rotary encoding, of a random q and k; for an additive one, of the encodings themselves.
+    Where only the distance counts, every diagonal has one colour and the lines of all queries
+    coincide; the notes give the largest difference at one distance.
 
     >>> from posenc.views import view
     >>> for name in ("sinusoidal", "learned"):
     ...     image = view(name, "products", length=9).panels[0]
-    ...     print(name, apart(image.values) < 1e-12 * image.limit)
+    ...     print(name, distance_spread(image.values) < 1e-12 * image.limit)
     sinusoidal True
     learned False
     """
     t = scene.t
     positions = scene.positions(64, most=2**12)
-    found = {subject: matrix(scene, subject, positions) for subject in scene.subjects}
-    limits = colour_limits([max_abs(values) for values in found.values()])
-    images = [_image(scene, *pair, end) for pair, end in zip(found.items(), limits, strict=True)]
-    lines = [_lines(scene, subject, values) for subject, values in found.items()]
+    matrices = {subject: matrix(scene, subject, positions) for subject in scene.subjects}
+    limits = colour_limits([max_abs(values) for values in matrices.values()])
+    images = [_image(scene, *pair, end) for pair, end in zip(matrices.items(), limits, strict=True)]
+    lines = [_lines(scene, subject, values) for subject, values in matrices.items()]
     rotary = any(not isinstance(subject.unwrapped, Additive) for subject in scene.subjects)
-    said = t("one q and one k at every position, drawn with seed {seed}", seed=scene.seed)
+    note = t("one q and one k at every position, drawn with seed {seed}", seed=scene.seed)
     notes = (
-        *(_apart(scene, subject, values) for subject, values in found.items()),
-        *([said] if rotary else []),
-        *_added(scene, found),
-        *scene.scale_notes({subject.name: max_abs(values) for subject, values in found.items()}),
+        *(_spread_note(scene, subject, values) for subject, values in matrices.items()),
+        *([note] if rotary else []),
+        *_not_relative_notes(scene, matrices),
+        *scene.scale_notes({subject.name: max_abs(values) for subject, values in matrices.items()}),
     )
     title = scene.title(t("relative dot products"))
     return KIND.compose(scene, title, (*images, *lines), *notes)
 
 
 def matrix(scene: Scene, subject: Subject, positions: np.ndarray) -> np.ndarray:
-    """R(m) q · R(n) k of one q and one k, or e(m) · e(n): (m, n)."""
-    q, k = np.zeros((2, subject.dim))  # what is added is all there is
+    """Return R(m) q · R(n) k of one q and one k, or e(m) · e(n): (m, n)."""
+    q, k = np.zeros((2, subject.dim))  # x + e with x = 0
     if not isinstance(subject.unwrapped, Additive):
-        q, k = drawn(scene, subject)
+        q, k = draw_vectors(scene, subject)
     return subject.products(q, k, positions, positions)
 
 
-def drawn(scene: Scene, subject: Subject) -> np.ndarray:
-    """One query and one key: (2, dim)."""
+def draw_vectors(scene: Scene, subject: Subject) -> np.ndarray:
+    """Draw one query and one key: (2, dim)."""
     return np.random.default_rng(scene.seed).normal(size=(2, subject.dim))
 
 
-def apart(values: np.ndarray) -> float:
-    """By how much products at one distance differ, at most.
+def distance_spread(values: np.ndarray) -> float:
+    """Return the largest difference between products at one distance.
 
-    >>> apart(np.array([[1.0, 9.0], [0.5, 1.25]]))
+    >>> distance_spread(np.array([[1.0, 9.0], [0.5, 1.25]]))
     0.25
     """
     size = len(values)
     return max(float(np.ptp(np.diagonal(values, away))) for away in range(1 - size, size))
 
 
-def _apart(scene: Scene, subject: Subject, values: np.ndarray) -> str:
+def _spread_note(scene: Scene, subject: Subject, values: np.ndarray) -> str:
     t = scene.t
-    said = t(
+    note = t(
         "at one distance the products differ by at most {size}; the largest is {largest}",
-        size=format_number(apart(values)),
+        size=format_number(distance_spread(values)),
         largest=format_number(max_abs(values)),
     )
-    return _about(scene, subject, said)
+    return scene.label(subject, note)
 
 
 EVEN = 1e-9
-"""The part of the largest product by which those at one distance differ where only it counts."""
+"""Products at one distance count as equal if they differ by at most this part of the largest."""
 
 
-def _added(scene: Scene, found: dict[Subject, np.ndarray]) -> list[str]:
-    """That products of encodings are not yet logits, where they look relative and those are not."""
+def _not_relative_notes(scene: Scene, matrices: dict[Subject, np.ndarray]) -> list[str]:
+    """Say that logits are not relative, for additive encodings whose own products are."""
     t = scene.t
-    even = [
+    relative = [
         subject
-        for subject, values in found.items()
-        if isinstance(subject.unwrapped, Additive) and apart(values) <= EVEN * max_abs(values)
+        for subject, values in matrices.items()
+        if isinstance(subject.unwrapped, Additive)
+        and distance_spread(values) <= EVEN * max_abs(values)
     ]
-    said = t(
+    note = t(
         "e(m) · e(n) depends on the distance alone, the logits of x + e do not: their products "
         "of x with e change from place to place, so the encoding is not relative"
     )
-    return [_about(scene, subject, said) for subject in even]
-
-
-def _about(scene: Scene, subject: Subject, what: str) -> str:
-    """What is said of a subject, with its name where there are several."""
-    t = scene.t
-    single = len(scene.subjects) == 1
-    return what if single else t("{encoding}: {what}", encoding=subject.name, what=what)
+    return [scene.label(subject, note) for subject in relative]
 
 
 def _image(scene: Scene, subject: Subject, values: np.ndarray, limit: float) -> Image:
     t = scene.t
     formula = "e(m) · e(n)" if isinstance(subject.unwrapped, Additive) else "R(m) q · R(n) k"
-    title = _about(scene, subject, formula)
+    title = scene.label(subject, formula)
     rows, columns = Axis(t("query"), scene.tokens), Axis(t("key"), scene.tokens)
     unit, of = t("product"), scene.index(subject)
     return Image(title, values, rows, columns, limit, "diverging", unit, square=True, of=of)
 
 
 def _lines(scene: Scene, subject: Subject, values: np.ndarray) -> Lines:
-    """A line for each of three queries; none begins where another ends, so that they overlap."""
+    """Plot the products of three queries over the distance; their ranges overlap."""
     t = scene.t
     count = len(values)
     queries = dict.fromkeys(np.rint(np.linspace(0, count - 1, 5)[1:4]).astype(int).tolist())
@@ -125,16 +118,16 @@ def _lines(scene: Scene, subject: Subject, values: np.ndarray) -> Lines:
     lines = tuple(
         Line(t("query at {position}", position=m), _over_distance(values, m)) for m in queries
     )
-    said = t("the same over the distance, from a few queries")
+    what = t("the same over the distance, from a few queries")
     single = len(scene.subjects) == 1
-    title = _about(scene, subject, said)
-    # beside one image the name of its colours stands there already
+    title = scene.label(subject, what)
+    # beside a single image, its colour scale already names the values
     x_axis, y_axis = Axis(t("distance (query − key)")), Axis("" if single else t("product"))
     return Lines(title, distances, lines, x_axis, y_axis, of=scene.index(subject))
 
 
 def _over_distance(values: np.ndarray, m: int) -> np.ndarray:
-    """Row m over the distances m - n, nothing where there is no key."""
+    """Return row m over the distances m - n, NaN where there is no key."""
     count = len(values)
     row = np.full(2 * count - 1, np.nan)
     row[m : m + count] = values[m, ::-1]  # the last key is m - (count - 1) away
@@ -146,7 +139,7 @@ def work_out(scene: Scene, m: int, n: int) -> Cell:
     t, subject = scene.t, scene.subjects[0]
     count = scene.count(64)
     check_cell(m, n, count, count)
-    left, right = factors(subject, m, n, drawn(scene, subject))
+    left, right = factors(subject, m, n, draw_vectors(scene, subject))
     if isinstance(subject.unwrapped, Additive):
         words = t("The product of the encodings of positions {m} and {n}.", m=m, n=n)
         letters = row(index("e", "m"), " · ", index("e", "n"))
@@ -170,7 +163,7 @@ KIND = Kind(
         "The product of a query and a key at every pair of positions: does only their distance "
         "count?"
     ),
-    build=products,
+    build=build,
     suits=has_text_rows,
     columns=lambda plain, _: min(4, max(2, plain)),
     sizes=cost.pairs,

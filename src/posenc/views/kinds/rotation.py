@@ -5,20 +5,20 @@ import numpy as np
 from posenc.i18n import later
 from posenc.views.colours import tokens
 from posenc.views.kind import Kind, rotates_text
-from posenc.views.kinds.wavelengths import waves_of
+from posenc.views.kinds.wavelengths import find_wavelengths
 from posenc.views.panels import Dials, View
 from posenc.views.scene import Scene, format_number
 from posenc.views.subject import Subject
 
 MOST_HANDS, SOME_HANDS = 12, 8
-"""Every position is shown up to so many; else some, as many as there are colours."""
+"""All positions are shown up to the first number, else the second, which is that of colours."""
 
 SEEN = 0.25
-"""Radians that a pair must turn within the positions to be seen turning."""
+"""Radians by which a pair must turn within the positions for the turn to be visible."""
 
 
-def rotation(scene: Scene) -> View:
-    """Where a pair points at each position: the first is turned by nothing, the next by w_i, ….
+def build(scene: Scene) -> View:
+    """Show where a pair points at each position: turned by 0, w_i, 2 w_i, ….
 
     >>> from posenc.views import view
     >>> view("rope", "rotation", length=3, channels=[0], dim=4).panels[0].hands.tolist()
@@ -27,16 +27,16 @@ def rotation(scene: Scene) -> View:
     t = scene.t
     panels = [_dials(scene, subject) for subject in scene.subjects]
     count = scene.count(SOME_HANDS)
-    said = t("{shown} of {count} positions", shown=SOME_HANDS, count=count)
-    notes = () if count <= MOST_HANDS else (said,)
+    note = t("{shown} of {count} positions", shown=SOME_HANDS, count=count)
+    notes = () if count <= MOST_HANDS else (note,)
     return KIND.compose(scene, scene.title(t("rotation of pairs")), panels, *notes)
 
 
-def turning(periods: np.ndarray, count: int, most: int) -> list[int]:
-    """Pairs that turn visibly within so many positions, and at most two that are too slow.
+def pick_turning(periods: np.ndarray, count: int, most: int) -> list[int]:
+    """Pick up to `most` pairs that turn visibly within `count` positions, two of them too slow.
 
     >>> from posenc import RoPE
-    >>> turning(RoPE(64).wavelengths(), 4, 8)
+    >>> pick_turning(RoPE(64).wavelengths(), 4, 8)
     [0, 2, 3, 5, 6, 8, 20, 31]
     """
     seen = 2 * np.pi * (count - 1) / periods >= SEEN
@@ -51,11 +51,13 @@ def _dials(scene: Scene, subject: Subject) -> Dials:
     t = scene.t
     count = scene.count(SOME_HANDS)
     some = count if count <= MOST_HANDS else SOME_HANDS
-    shown = _spread(count, some)
-    turned = subject.factors(np.arange(count))[shown]
-    periods = np.min([period for _, period in waves_of(scene, subject)], axis=0)
-    pairs = turning(periods, count, 8) if scene.channels is None else scene.choose(len(periods), 8)
-    hands = np.stack([np.angle(turned), np.abs(turned)], axis=-1)[:, pairs].swapaxes(0, 1)
+    shown = _pick_positions(count, some)
+    factors = subject.factors(np.arange(count))[shown]
+    periods = np.min([period for _, period in find_wavelengths(scene, subject)], axis=0)
+    pairs = (
+        pick_turning(periods, count, 8) if scene.channels is None else scene.choose(len(periods), 8)
+    )
+    hands = np.stack([np.angle(factors), np.abs(factors)], axis=-1)[:, pairs].swapaxes(0, 1)
     names = tuple(
         t(
             "pair {pair}: {period} positions per turn",
@@ -66,17 +68,17 @@ def _dials(scene: Scene, subject: Subject) -> Dials:
     )
     named = scene.tokens
     words = ["" if named is None else named[p] for p in shown.tolist()]
-    labels = tuple(  # what has no token is called by its position already
+    labels = tuple(  # a position without a token has its number as the token
         f"{p} {word}" if word and word != str(p) else f"{p}"
         for p, word in zip(shown.tolist(), words, strict=True)
     )
     return Dials(subject.name, hands, names, labels, scene.index(subject))
 
 
-def _spread(count: int, some: int) -> np.ndarray:
-    """Some of the positions, evenly; no two in the colour of another, as far as there are colours.
+def _pick_positions(count: int, some: int) -> np.ndarray:
+    """Pick `some` of `count` positions, evenly spread and, if possible, all of different colours.
 
-    >>> _spread(8, 8).tolist(), _spread(393, 8).tolist()
+    >>> _pick_positions(8, 8).tolist(), _pick_positions(393, 8).tolist()
     ([0, 1, 2, 3, 4, 5, 6, 7], [0, 57, 111, 170, 222, 283, 333, 388])
     """
     colours = len(tokens())
@@ -93,7 +95,7 @@ KIND = Kind(
     name="rotation",
     title=later("rotation"),
     summary=later("Pairs of dimensions as hands: each position turns them further."),
-    build=rotation,
+    build=build,
     suits=rotates_text,
     columns=lambda _, __: 1,
     first_for=rotates_text,

@@ -1,4 +1,4 @@
-"""Scalings side by side: which frequencies of a rotary encoding they move, and how far."""
+"""Scalings side by side: which frequencies of a rotary encoding they change, and how much."""
 
 from dataclasses import replace
 from typing import Any, cast
@@ -9,35 +9,35 @@ from posenc import scalings as methods
 from posenc.core.mechanisms import Encoding
 from posenc.i18n import later
 from posenc.views.kind import Kind
-from posenc.views.kinds.wavelengths import over_index, waves_of
+from posenc.views.kinds.wavelengths import find_wavelengths, lines_over_index
 from posenc.views.naming import short_name
 from posenc.views.panels import Axis, View
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 
 
-def scalings(scene: Scene) -> View:
-    """Which frequencies a scaling moves, and how far: ratios of each pair, wavelengths after.
+def build(scene: Scene) -> View:
+    """Show the ratio by which a scaling changes each frequency, and the wavelengths after it.
 
-    Of one encoding without a scaling: what the usual ones with a factor of 4 would make of it.
+    For a single encoding without a scaling, the common scalings with a factor of 4.
     """
     t = scene.t
     subjects = scene.subjects
     if len(subjects) == 1 and not _is_scaled(subjects[0]):
-        subjects = _usual(subjects[0])
-    before = [(_plain(x).name, waves_of(scene, _plain(x))[0][1]) for x in subjects]
-    after = [(_scaling_name(x), waves_of(scene, x)[0][1]) for x in subjects]
+        subjects = _with_common_scalings(subjects[0])
+    before = [(_unscaled(x).name, find_wavelengths(scene, _unscaled(x))[0][1]) for x in subjects]
+    after = [(_scaling_name(x), find_wavelengths(scene, x)[0][1]) for x in subjects]
     ratios = [
         (name, np.where(np.isfinite(new), old / new, 0.0))
         for (_, old), (name, new) in zip(before, after, strict=True)
     ]
     pair = t("pair")
     wide = replace(scene, subjects=subjects)
-    moved = over_index(t("frequency after / before"), pair, ratios, wide)
+    moved = lines_over_index(t("frequency after / before"), pair, ratios, wide)
     moved = replace(moved, marks=(), y_axis=Axis(t("ratio")))
     scaled = [found for found, x in zip(after, subjects, strict=True) if _is_scaled(x)]
     originals = list({name: (name, y) for name, y in before}.values())
-    waves = over_index(t("wavelength of each pair"), pair, [*originals, *scaled], wide)
+    waves = lines_over_index(t("wavelength of each pair"), pair, [*originals, *scaled], wide)
     return KIND.compose(scene, scene.title(t("scalings")), (moved, waves))
 
 
@@ -49,13 +49,13 @@ def _is_scaled(subject: Subject) -> bool:
     return getattr(subject.unwrapped, "scaling", None) is not None
 
 
-def _plain(subject: Subject) -> Subject:
+def _unscaled(subject: Subject) -> Subject:
     return replace(subject, encoding=replace(cast(Any, subject.unwrapped), scaling=None))
 
 
-def _usual(subject: Subject) -> tuple[Subject, ...]:
+def _with_common_scalings(subject: Subject) -> tuple[Subject, ...]:
     length = subject.trained or 4096
-    usual = (
+    common = (
         methods.Interpolation(4.0),
         methods.NTK(4.0),
         methods.YaRN(4.0, length),
@@ -63,12 +63,12 @@ def _usual(subject: Subject) -> tuple[Subject, ...]:
     )
     return tuple(
         Subject(replace(cast(Any, subject.unwrapped), scaling=scaling), None, length)
-        for scaling in usual
+        for scaling in common
     )
 
 
 def takes_scaling(encoding: Encoding) -> bool:
-    """Whether its frequencies can be scaled."""
+    """Return whether its frequencies can be scaled."""
     return hasattr(encoding, "scaling")
 
 
@@ -76,7 +76,7 @@ KIND = Kind(
     name="scalings",
     title=later("scalings"),
     summary=later("Which wavelengths a scaling stretches, and how far."),
-    build=scalings,
+    build=build,
     suits=takes_scaling,
     columns=lambda _, __: 2,
     along="channel",

@@ -1,4 +1,4 @@
-"""Similarity: how alike the encodings of two positions are, and how that falls with distance."""
+"""Similarity: how alike two positions are, and how that falls with their distance."""
 
 from dataclasses import replace
 
@@ -10,22 +10,22 @@ from posenc.explanation.explanation import Step
 from posenc.explanation.maths import equation, frac, index, row
 from posenc.i18n import later
 from posenc.views import cost
-from posenc.views.kind import Kind, has_rows
+from posenc.views.kind import Kind, has_rows, is_plain
 from posenc.views.panels import Axis, Image, Line, Lines, Panel, View, common_limit
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 from posenc.views.working import check_cell, factors, product_cell
 
 
-def similarity(scene: Scene) -> View:
-    """Cosines between encodings, as a matrix of positions and as means over each distance.
+def build(scene: Scene) -> View:
+    """Show the cosine between the encodings of two positions, as a matrix and by distance.
 
-    Of a rotary encoding it is the product of a query and an equal key, divided by what it would be
-    without rotation. On a grid: the similarity of every point with the one in the middle.
+    For a rotary encoding, the product of a query and an equal key, divided by that without
+    rotation. On a grid, the similarity of every point to the one in the middle.
     """
     t = scene.t
-    on_grid = [subject for subject in scene.subjects if (subject.unwrapped.axes or 1) > 1]
-    plain = [subject for subject in scene.subjects if subject not in on_grid]
+    plain = [subject for subject in scene.subjects if is_plain(subject.unwrapped)]
+    on_grid = [subject for subject in scene.subjects if subject not in plain]
     single = len(scene.subjects) == 1
     panels: list[Panel] = []
     if plain:
@@ -34,11 +34,11 @@ def similarity(scene: Scene) -> View:
         limit = common_limit([values for _, values in matrices])
         whole = t("similarity of positions")
         panels += [
-            replace(square(scene, whole if single else s.name, m, limit), of=scene.index(s))
+            replace(square_image(scene, whole if single else s.name, m, limit), of=scene.index(s))
             for s, m in matrices
         ]
-        panels.append(_kernels(scene, matrices))
-    around = [(subject, _around_the_middle(scene, subject)) for subject in on_grid]
+        panels.append(_lines(scene, matrices))
+    around = [(subject, _similarity_to_middle(scene, subject)) for subject in on_grid]
     limit = common_limit([values for _, values in around])
     panels += [_map(scene, subject, values, limit) for subject, values in around]
     title = scene.title(t("similarity of positions"))
@@ -47,39 +47,39 @@ def similarity(scene: Scene) -> View:
 
 
 def matrix(subject: Subject, q_pos: np.ndarray, k_pos: np.ndarray | None = None) -> np.ndarray:
-    """e_i e_j / |e_i| |e_j|, or the mean product of a rotated pair of equal vectors: (q, k)."""
+    """Return e_q e_k / |e_q| |e_k|, or the mean product of equal rotated vectors: (q, k)."""
     k_pos = q_pos if k_pos is None else k_pos
     if isinstance(subject.unwrapped, Additive):
-        return _unit(subject.encode(q_pos)) @ _unit(subject.encode(k_pos)).T
+        return _normalize(subject.encode(q_pos)) @ _normalize(subject.encode(k_pos)).T
     return subject.mean_product(q_pos, k_pos)
 
 
-def by_distance(values: np.ndarray) -> np.ndarray:
-    """The mean of each diagonal at or below the main one: what a key has d positions behind.
+def mean_by_distance(values: np.ndarray) -> np.ndarray:
+    """Average each diagonal from the main one down: keys 0, 1, … positions behind the query.
 
-    >>> by_distance(np.array([[1.0, 9.0], [0.5, 1.0]]))
+    >>> mean_by_distance(np.array([[1.0, 9.0], [0.5, 1.0]]))
     array([1. , 0.5])
     """
     return np.array([np.diagonal(values, -d).mean() for d in range(len(values))])
 
 
-def square(scene: Scene, title: str, values: np.ndarray, limit: float) -> Image:
-    """A matrix of positions against positions."""
+def square_image(scene: Scene, title: str, values: np.ndarray, limit: float) -> Image:
+    """Return the image of a matrix of positions by positions."""
     t = scene.t
     axis = scene.position_axis()
     return Image(title, values, axis, axis, limit, "diverging", t("similarity"), square=True)
 
 
-def _kernels(scene: Scene, matrices: list[tuple[Subject, np.ndarray]]) -> Lines:
+def _lines(scene: Scene, matrices: list[tuple[Subject, np.ndarray]]) -> Lines:
     t = scene.t
-    lines = tuple(Line(subject.name, by_distance(values)) for subject, values in matrices)
+    lines = tuple(Line(subject.name, mean_by_distance(values)) for subject, values in matrices)
     x = np.arange(len(lines[0].y))
     title = t("mean similarity over each distance")
-    # no name beside y: that of the colours stands there
+    # y has no name: the colour scale beside it has
     return Lines(title, x, lines, Axis(t("distance")), Axis(""))
 
 
-def _around_the_middle(scene: Scene, subject: Subject) -> np.ndarray:
+def _similarity_to_middle(scene: Scene, subject: Subject) -> np.ndarray:
     points, side = scene.plane(subject, 16)
     middle = points[(side // 2) * side + side // 2][None]
     return matrix(subject, points, middle)[:, 0].reshape(side, side)
@@ -92,7 +92,7 @@ def _map(scene: Scene, subject: Subject, values: np.ndarray, limit: float) -> Im
     return Image(subject.name, values, rows, columns, limit, "diverging", unit, square=True, of=of)
 
 
-def _unit(rows: np.ndarray) -> np.ndarray:
+def _normalize(rows: np.ndarray) -> np.ndarray:
     lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
     return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
 
@@ -129,7 +129,7 @@ KIND = Kind(
     name="similarity",
     title=later("similarity"),
     summary=later("How alike the encodings of two positions are."),
-    build=similarity,
+    build=build,
     suits=has_rows,
     columns=lambda plain, gridded: min(4, plain + gridded + (plain > 0)),
     sizes=cost.pairs,

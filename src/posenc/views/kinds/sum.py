@@ -1,4 +1,4 @@
-"""The sum: embedding + encoding = input, of a sentence."""
+"""Sum: embedding + encoding = input, of a sentence."""
 
 import numpy as np
 
@@ -18,15 +18,15 @@ from posenc.views.subject import Subject
 from posenc.views.working import check_cell, view_cell
 
 
-def addition(scene: Scene) -> View:
-    """Embedding + encoding = input: three images of each encoding, the three on one scale.
+def build(scene: Scene) -> View:
+    """Show embedding + encoding = input: three images of each encoding, on one colour scale.
 
-    The embeddings stand for learned ones: random, but the same for the same token, and as large as
-    the encoding is on average, so that both can be seen.
+    The embeddings stand for learned ones: random, but equal for equal tokens, and scaled to the
+    root mean square of the encoding, so that both are visible.
 
     >>> from posenc.views import view
-    >>> x, e, made = view("sinusoidal", "sum", tokens="我 爱 AI", dim=8).panels
-    >>> bool((x.values + e.values == made.values).all())
+    >>> x, e, total = view("sinusoidal", "sum", tokens="我 爱 AI", dim=8).panels
+    >>> bool((x.values + e.values == total.values).all())
     True
     """
     t = scene.t
@@ -34,13 +34,13 @@ def addition(scene: Scene) -> View:
     found: list[tuple[str, np.ndarray, int]] = []
     sizes: list[float] = []
     for number, subject in enumerate(scene.subjects):
-        x, encoding, made = summands(scene, subject)
-        sizes.append(max(map(max_abs, (x, encoding, made))))
+        x, encoding, total = summands(scene, subject)
+        sizes.append(max(map(max_abs, (x, encoding, total))))
         label = "" if len(scene.subjects) == 1 else f"{subject.name}: "
         found += [
             (label + t("embedding"), x, number),
             (label + t("+ encoding"), encoding, number),
-            (label + t("= input"), made, number),
+            (label + t("= input"), total, number),
         ]
     # a column for each subject
     found = [found[i] for part in range(3) for i in range(part, len(found), 3)]
@@ -58,14 +58,14 @@ def addition(scene: Scene) -> View:
 
 
 def summands(scene: Scene, subject: Subject) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Embeddings, encodings, and their sum, of the sentence: (token, dim) each."""
+    """Return the embeddings, the encodings and their sum, of the sentence: (token, dim) each."""
     assert isinstance(subject.unwrapped, Additive)
     tokens = scene.sentence()
     positions = np.arange(len(tokens))
     encoding = subject.encode(positions)
     x = embeddings(tokens, subject.dim) * np.sqrt(np.mean(encoding**2))
-    made = np.asarray(subject.unwrapped.add(x, subject.as_points(positions), subject.params))
-    return x, encoding, made
+    total = np.asarray(subject.unwrapped.add(x, subject.as_points(positions), subject.params))
+    return x, encoding, total
 
 
 def work_out(scene: Scene, p: int, d: int) -> Cell:
@@ -84,7 +84,7 @@ KIND = Kind(
     name="sum",
     title=later("sum"),
     summary=later("Embedding plus encoding is what the first layer is given."),
-    build=addition,
+    build=build,
     suits=lambda e: isinstance(e, Additive) and is_plain(e),
     columns=lambda plain, _: min(4, plain),
     sizes=lambda e, length: {cost.IMAGES: 3} | cost.rows(e, length),

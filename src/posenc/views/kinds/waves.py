@@ -1,4 +1,4 @@
-"""Waves: a few channels along the positions."""
+"""Waves: a few channels as curves over the positions."""
 
 import numpy as np
 
@@ -10,26 +10,26 @@ from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 
 SOME = 2**20
-"""Values of all channels that are made at once."""
+"""Values that are computed at a time, of all channels."""
 
 FINE, POINTS = 16, 4_096
-"""Points that a smooth wave has to a position at most; fewer where there would be more in all."""
+"""Points of a smooth curve: at most so many for each position, and about so many in all."""
 
 
-def waves(scene: Scene) -> View:
-    """The values of a few dimensions along the positions; of a rotary encoding the cosines.
+def build(scene: Scene) -> View:
+    """Show a few dimensions over the positions, or the cosines of a few pairs if rotary.
 
-    Between whole positions too where the encoding is defined there, as a wave is smooth.
+    Curves are smooth where the encoding is defined between whole positions.
     """
     t = scene.t
-    panels = [_waves(scene, subject) for subject in scene.subjects]
+    panels = [_panel(scene, subject) for subject in scene.subjects]
     return KIND.compose(scene, scene.title(t("waves")), panels)
 
 
-def _waves(scene: Scene, subject: Subject) -> Lines:
+def _panel(scene: Scene, subject: Subject) -> Lines:
     t = scene.t
     rotary = not isinstance(subject.unwrapped, Additive)
-    x, values, shown = _smooth(scene, subject)
+    x, values, shown = _sample(scene, subject)
     lines = tuple(
         Line(t("pair {pair}", pair=i) if rotary else t("dimension {dimension}", dimension=i), y)
         for i, y in zip(shown, values.T.copy(), strict=True)
@@ -38,15 +38,15 @@ def _waves(scene: Scene, subject: Subject) -> Lines:
     return Lines(subject.name, x, lines, scene.position_axis(), y_axis, of=scene.index(subject))
 
 
-def moving(values: np.ndarray, most: int) -> list[int]:
-    """A few channels (position, channel) that move within these positions, so that none hides.
+def pick_moving(values: np.ndarray, most: int) -> list[int]:
+    """Pick a few channels of values (position, channel) that vary visibly and differ.
 
-    They go through half of the largest value at least: a slower wave is a level line. Sines, which
-    begin at 0, are taken before cosines, which are as fast.
+    They range over at least half of the largest value; a slower wave looks level. Sines, which
+    start at 0, are preferred to the cosines of the same frequency.
 
     >>> from posenc import Sinusoidal
-    >>> moving(Sinusoidal(64).encode(range(5)), 5), moving(Sinusoidal(64).encode(range(64)), 5)
-    ([0, 4, 8, 10, 14], [0, 8, 16, 24, 32])
+    >>> [pick_moving(Sinusoidal(64).encode(range(count)), 5) for count in (5, 64)]
+    [[0, 4, 8, 10, 14], [0, 8, 16, 24, 32]]
     """
     limit = max_abs(values)
     found = np.flatnonzero(np.ptp(values, axis=0) >= max(limit / 2, 1e-12))
@@ -58,46 +58,46 @@ def moving(values: np.ndarray, most: int) -> list[int]:
     return [int(channel) for channel in found[picked]]
 
 
-def fine(count: int) -> int:
-    """Points to each of so many positions: as many as make a wave smooth where it can be seen.
+def points_per_position(count: int) -> int:
+    """Return how many points to compute for each of `count` positions, so that curves are smooth.
 
-    >>> fine(5), fine(64), fine(1024), fine(4096)
-    (16, 16, 4, 1)
+    >>> [points_per_position(count) for count in (5, 64, 1024, 4096)]
+    [16, 16, 4, 1]
     """
     return max(1, min(FINE, POINTS // count))
 
 
-def _smooth(scene: Scene, subject: Subject) -> tuple[np.ndarray, np.ndarray, list[int]]:
-    """Positions, values of the channels that are shown, and which those are.
+def _sample(scene: Scene, subject: Subject) -> tuple[np.ndarray, np.ndarray, list[int]]:
+    """Return positions, the values of the channels that are shown, and which channels those are.
 
-    Between whole positions there are values too, if the encoding has any there.
+    Positions lie between whole ones too, if the encoding has values there.
     """
     count = scene.count(64)
     whole = np.arange(count)
     values = _values(subject, whole)
     width = values.shape[1]
-    shown = moving(values, 5) if scene.channels is None else scene.choose(width, 5)
-    between = np.arange(fine(count) * (count - 1) + 1) / fine(count)
-    # of what is added, not all channels of all positions at once; a rotation may need to see them
+    shown = pick_moving(values, 5) if scene.channels is None else scene.choose(width, 5)
+    between = np.arange(points_per_position(count) * (count - 1) + 1) / points_per_position(count)
+    # additive encodings in parts, to bound the memory; a rotation may depend on all positions
     some = max(1, SOME // width) if isinstance(subject.unwrapped, Additive) else len(between)
     parts = [between[at : at + some] for at in range(0, len(between), some)]
     try:
         return between, np.concatenate([_values(subject, part)[:, shown] for part in parts]), shown
-    except (TypeError, IndexError):  # a table has rows at whole positions only
+    except (TypeError, IndexError):  # a table has whole positions only
         return whole, values[:, shown], shown
 
 
 def _values(subject: Subject, positions: np.ndarray) -> np.ndarray:
     if isinstance(subject.unwrapped, Additive):
         return subject.encode(positions)
-    return np.real(subject.factors(positions)).copy()  # without the imaginary parts
+    return np.real(subject.factors(positions)).copy()  # a view would keep the imaginary parts
 
 
 KIND = Kind(
     name="waves",
     title=later("waves"),
     summary=later("A few dimensions along the positions: each is a wave of its own."),
-    build=waves,
+    build=build,
     suits=has_text_rows,
     columns=lambda plain, _: min(2, plain),
     channels=True,
