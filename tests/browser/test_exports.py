@@ -124,7 +124,7 @@ def test_the_python_code_makes_the_same_numbers(
     code = answer.text()
     assert "savefig" in code
     # its numbers, not its picture, which takes most of the time and which others look at
-    monkeypatch.setattr("posenc.plot.showing.draw", lambda made, **_: SimpleNamespace(view=made))
+    monkeypatch.setattr("posenc.plot.figure.draw", lambda made, **_: SimpleNamespace(view=made))
     scope: dict = {}
     exec(compile(re.sub(r".*savefig.*", "", code), "posenc.py", "exec"), scope)
     assert scope["figure"].view.to_csv() == shown_by_the_library(name, kind, lang="ja").to_csv()

@@ -59,7 +59,7 @@ def test_each_language_gets_its_own_han_characters():
 @pytest.mark.parametrize("columns", range(4, 30))
 def test_no_line_begins_with_a_comma_or_ends_with_a_bracket(columns):
     text = "色の目盛り、共通：（値は）大きい。並べ替えて、「元に」戻す；AI、了"
-    lines = fonts.wrapped(text, columns).split("\n")
+    lines = fonts.wrap(text, columns).split("\n")
     assert "".join(lines) == text
     assert not any(line[0] in "、：）。」；" for line in lines)
     assert not any(line[-1] in "（「" for line in lines)

@@ -1,7 +1,7 @@
-"""Views drawn with matplotlib. Needs the extra `plot`."""
+"""Draws views with matplotlib; needs the extra `plot`."""
 
 from posenc.plot.drawing import draw
+from posenc.plot.figure import show
 from posenc.plot.page import Page
-from posenc.plot.showing import show
 
 __all__ = ["Page", "draw", "show"]

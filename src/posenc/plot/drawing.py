@@ -1,4 +1,4 @@
-"""A view drawn on a page."""
+"""`draw`: a view on a page."""
 
 import warnings
 from typing import Any
@@ -9,47 +9,55 @@ from matplotlib.axes import Axes
 from posenc.core import rules
 from posenc.i18n import Translate, translator
 from posenc.plot import fonts
-from posenc.plot.images import colour_bar, fill, place
+from posenc.plot.images import draw_cells, draw_colour_bar, place_image
 from posenc.plot.labels import Labels, Ruler, Title
-from posenc.plot.layout import columns_of, given_size, heights_of, least_of, width_of
+from posenc.plot.layout import count_columns, page_width, parse_size, row_heights, smallest_size
 from posenc.plot.lines import draw_dials, draw_lines
-from posenc.plot.page import Page, style
+from posenc.plot.page import Page, page_style
 from posenc.views import Dials, Image, Lines, View
 
 
 def draw(
     view: View, *, lang: str = "en", dark: bool = False, size: Any = None, dpi: float = 150
 ) -> Page:
-    """The view on a page.
+    """Draw a view.
 
-    A token that no font on this machine can show is not drawn as boxes: its position stands for
-    it, and the page's notes say what is missing.
+    view  what `posenc.views.view` returns
+    lang  language of the view's texts, which decides whose Han glyphs are used
+    dark  whether the page is dark
+    size  inches, as (8, 4.5) or "8x4.5"; None: as the panels need
+    dpi   pixels per inch
+
+    Tokens that no installed font can show are replaced by their positions instead of boxes, and
+    the notes of the page say what is missing.
     """
     rules.flag("dark", dark)
     rules.real("dpi", dpi, least=10, most=2400)
-    lacking = unwritable(lang)
+    lacking = missing_glyphs(lang)
     t = translator("en" if lacking else lang)
-    texts = _texts(view) + t("1:{ratio}, averaged; the band is from least to largest", ratio=2)
+    texts = _collect_texts(view) + t(
+        "1:{ratio}, averaged; the band is from least to largest", ratio=2
+    )
     letters = fonts.Lettering(fonts.families(lang, texts))
-    heights = heights_of(view)
-    own = (width_of(view), sum(heights) + 0.15 * len(heights) + 0.5 + 0.2 * len(view.notes))
-    width, height = given_size(size, least_of(view, own)) or own
+    heights = row_heights(view)
+    own = (page_width(view), sum(heights) + 0.15 * len(heights) + 0.5 + 0.2 * len(view.notes))
+    width, height = parse_size(size, smallest_size(view, own)) or own
     scale = max(0.6, min(1.0, width / own[0], height / own[1]))
-    settings = style(letters.fonts, dark=dark, scale=scale)
+    settings = page_style(letters.fonts, dark=dark, scale=scale)
     with rc_context(settings):
-        # squares leave room beside them, which "compressed" takes away
+        # square cells leave space beside them, which "compressed" removes
         squares = any(isinstance(panel, Image) and panel.square for panel in view.panels)
         engine = "compressed" if squares else "constrained"
         page = Page(settings, figsize=(width, height), dpi=dpi, layout=engine)
         page.view = view
-        room = width / columns_of(view), height / own[1]
+        room = width / count_columns(view), height / own[1]
         placed, texts = _place(page, heights, room, letters, t, dark=dark)
-        _frame(page, width, letters)
+        _write_frame(page, width, letters)
         ruler = Ruler(page, letters.fonts, settings["xtick.labelsize"], settings["axes.titlesize"])
-        _lay_out(page, own, ruler, texts)  # now pixels can be counted
+        _lay_out(page, own, ruler, texts)  # pixels can be counted from here on
         for axes, panel in placed:
             if isinstance(panel, Image):
-                fill(axes, panel, letters, t, dark=dark)
+                draw_cells(axes, panel, letters, t, dark=dark)
     letters.missing |= lacking
     page.notes = tuple(letters.notes(translator(lang)))
     return page
@@ -61,27 +69,28 @@ def _lay_out(
     ruler: Ruler,
     texts: list[tuple[Labels | Title, float]],
 ) -> None:
-    """Find every panel its place; what has none is a sentence, where matplotlib would warn.
+    """Place all panels, labels and titles.
 
-    How much room labels and titles have is known when all is placed, and what they take of it
-    moves the rest: first by a guess, then as measured.
+    The room for labels and titles is known only when panels are placed, and what they take of it
+    moves the panels: so it is guessed first, then measured.
     """
     for text, guess in texts:
         text.arrange(ruler, guess * page.dpi)
-    _find_places(page, own)
-    news = [text.arrange(ruler) for text, _ in texts]
-    if any(news):
-        _find_places(page, own)
+    _lay_out_once(page, own)
+    changed = [text.arrange(ruler) for text, _ in texts]
+    if any(changed):
+        _lay_out_once(page, own)
         for text, _ in texts:
-            text.arrange(ruler, settled=True)
-    page.set_layout_engine("none")  # once is enough, and quicker
+            text.arrange(ruler, final=True)
+    page.set_layout_engine("none")  # not again when the page is drawn
 
 
-def _find_places(page: Page, own: tuple[float, float]) -> None:
+def _lay_out_once(page: Page, own: tuple[float, float]) -> None:
+    """Lay the page out; raise an error where matplotlib would only warn that it is too small."""
     with warnings.catch_warnings():
         warnings.filterwarnings("error", "constrained_layout not applied")
         try:
-            page.find_places()
+            page.lay_out()
         except UserWarning:
             width, height = page.get_size_inches()
             raise ValueError(
@@ -90,17 +99,17 @@ def _find_places(page: Page, own: tuple[float, float]) -> None:
             ) from None
 
 
-def unwritable(lang: str) -> set[str]:
-    """Characters of a language that no font here has: its readers get English, and a note."""
+def missing_glyphs(lang: str) -> set[str]:
+    """Return the characters of a language that no installed font has; then English is used."""
     t = translator(lang)
     sample = t("position") + t("dimension")
     letters = fonts.Lettering(fonts.families(lang, sample))
-    letters.shown(sample)
+    letters.can_show(sample)
     return letters.missing
 
 
-def _texts(view: View) -> str:
-    """Every text on the page: it tells which fonts are needed, and whose Han characters."""
+def _collect_texts(view: View) -> str:
+    """Return all texts of the page, which decide what fonts are needed, and whose Han glyphs."""
     found = [view.title, *view.notes]
     for panel in view.panels:
         found.append(panel.title)
@@ -128,11 +137,11 @@ def _place(
     *,
     dark: bool,
 ) -> tuple[list[tuple[Axes, Any]], list[tuple[Labels | Title, float]]]:
-    """Axes for every panel; `room` is the width of a column and how much taller than own.
+    """Add axes for every panel, and labels and titles with a guess of their room in inches.
 
-    Also the labels and titles, each with a guess at the inches that it has.
+    room  the width of a column in inches, and the height of the page relative to its own
     """
-    columns = columns_of(page.view)
+    columns = count_columns(page.view)
     grid = page.add_gridspec(len(heights), columns, height_ratios=heights)
     placed: list[tuple[Axes, Any]] = []
     texts: list[tuple[Labels | Title, float]] = []
@@ -142,7 +151,7 @@ def _place(
         space = room[0] - 1, max(0.5, heights[row] * room[1] - 0.8)
         labels: list[Labels] = []
         if isinstance(panel, Image):
-            labels = place(axes, panel, letters, space)
+            labels = place_image(axes, panel, letters, space)
         elif isinstance(panel, Lines):
             labels = draw_lines(axes, panel, letters, space, t, dark=dark)
         else:
@@ -150,7 +159,7 @@ def _place(
         square = isinstance(panel, Image) and panel.square
         guess = max(0.5, min(space) if square else space[0])
         texts += [(one, guess) for one in labels]
-        if not _titled(page.view):
+        if not _is_titled_by_page(page.view):
             texts.append(
                 (
                     Title(axes, panel.title, letters, pad=14 if isinstance(panel, Dials) else None),
@@ -158,15 +167,15 @@ def _place(
                 )
             )
         placed.append((axes, panel))
-    _scales(page, placed, letters, dark=dark)
+    _draw_colour_bars(page, placed, letters, dark=dark)
     return placed, texts
 
 
-def _scales(
+def _draw_colour_bars(
     page: Page, placed: list[tuple[Axes, Any]], letters: fonts.Lettering, *, dark: bool
 ) -> None:
-    """A scale for all images that share it and form a block of the page, else one for each."""
-    columns = columns_of(page.view)
+    """Draw a colour bar for all images that share a scale and form a block, else one for each."""
+    columns = count_columns(page.view)
     groups: dict[Any, list[int]] = {}
     for number, (_, panel) in enumerate(placed):
         if isinstance(panel, Image):
@@ -177,19 +186,19 @@ def _scales(
         for block in [numbers] if whole else [[number] for number in numbers]:
             shrink = 1.0 if len({n // columns for n in block}) < 3 else 0.6
             axes = [placed[n][0] for n in block]
-            colour_bar(page, placed[block[0]][1], axes, letters, shrink, dark=dark)
+            draw_colour_bar(page, placed[block[0]][1], axes, letters, shrink, dark=dark)
 
 
-def _titled(view: View) -> bool:
-    """Whether the page's title names its only panel."""
+def _is_titled_by_page(view: View) -> bool:
+    """Return whether the title of the page already names its only panel."""
     return len(view.panels) == 1 and view.title.startswith(view.panels[0].title)
 
 
-def _frame(page: Page, width: float, letters: fonts.Lettering) -> None:
-    """The title and the notes."""
+def _write_frame(page: Page, width: float, letters: fonts.Lettering) -> None:
+    """Write the title and the notes."""
     view = page.view
-    title = fonts.wrapped(view.title, int(11 * width))
+    title = fonts.wrap(view.title, int(11 * width))
     page.suptitle(letters.text(title), x=0.01, ha="left")
     if view.notes:
-        notes = "\n".join(fonts.wrapped(note, int(15 * width)) for note in view.notes)
+        notes = "\n".join(fonts.wrap(note, int(15 * width)) for note in view.notes)
         page.supxlabel(letters.text(notes), fontsize="small", x=0.01, ha="left")

@@ -1,7 +1,7 @@
-"""Fonts: those of this machine that show a text, the right Han glyphs first; never boxes.
+"""Fonts: installed ones that can show a text, with the right Han glyphs, never boxes.
 
-Han characters are written differently in Japan, in mainland China and in Taiwan, under one code, so
-the reader's language decides the font.
+Han characters look different in Japan, mainland China and Taiwan but share a code point, so the
+reader's language decides the font.
 """
 
 import re
@@ -26,13 +26,13 @@ REGIONS = {
 }
 NO_BEGINNING = frozenset(" ：。，、；！？）」』】・ー…")
 NO_END = frozenset("（「『【")
-"""What may not begin or end a line."""
+"""Characters that may not begin, or end, a line."""
 
 KANA = re.compile(r"[\u3041-\u30ff]")
 
 
 def families(lang: str, text: str) -> list[str]:
-    """Font families to try in turn for this text: no more than it needs, for each costs time."""
+    """Return the font families to try in turn for a text; no more than needed, as each is slow."""
     chosen = ["DejaVu Sans"]
     lacking = {ord(c) for c in text} - _characters(chosen[0])
     for family in han_fonts(region(lang, text)):
@@ -43,7 +43,7 @@ def families(lang: str, text: str) -> list[str]:
 
 
 def region(lang: str, text: str) -> str:
-    """Whose Han glyphs: the reader's; English readers get Japan's where there are kana.
+    """Return whose Han glyphs to use: the reader's; for English readers Japan's if there is kana.
 
     >>> region("zh-Hant", "犬が噛む"), region("en", "犬が噛む"), region("en", "我 爱 学习")
     ('zh-Hant', 'ja', 'zh-Hans')
@@ -54,9 +54,9 @@ def region(lang: str, text: str) -> str:
 
 
 def han_fonts(lang: str) -> list[str]:
-    """The fonts of this machine that have Han characters: the region's first, Noto's Sans first."""
+    """Return installed fonts with Han characters: those of the region first, Noto Sans first."""
     names = _han_names()
-    if not names:  # matplotlib remembers the fonts of its first start; look for newer ones
+    if not names:  # matplotlib caches the fonts of its first start: look for newer ones
         for path in font_manager.findSystemFonts():
             if re.search(r"cjk|han|ipa|wqy|gothic", Path(path).name, re.IGNORECASE):
                 font_manager.fontManager.addfont(path)
@@ -80,52 +80,52 @@ def _characters(family: str) -> frozenset[int]:
 
 
 class Lettering:
-    """What can be written with these fonts; remembers which characters could not."""
+    """Text in given fonts; collects the characters that none of them has."""
 
     def __init__(self, fonts: list[str]):
         self.fonts = fonts
         self.missing: set[str] = set()
 
-    def shown(self, text: str) -> bool:
-        """Whether every character has a glyph; if not, those that have none are remembered."""
+    def can_show(self, text: str) -> bool:
+        """Return whether every character has a glyph, and remember those that have none."""
         lacking = {c for c in text if not any(ord(c) in _characters(f) for f in self.fonts)}
         self.missing |= lacking
         return not lacking
 
     def label(self, token: str, most: int = 16) -> str:
-        """A token as a label, shortened; nothing if it cannot be shown."""
+        """Shorten a token to a label; empty if it cannot be shown."""
         token = "".join(c for c in token if c.isprintable() or c == JOINER)
         token = token if len(token) <= most else token[: most - 1] + "…"
-        return token if self.shown(token) else ""
+        return token if self.can_show(token) else ""
 
     def text(self, text: str) -> str:
-        """Text with the code of a character where there is no glyph, as in \\u6211."""
+        """Replace characters without a glyph by their code, as in \\u6211."""
         text = "".join(c for c in text if c.isprintable() or c in (JOINER, "\n"))
         return "".join(
-            c if c == "\n" or self.shown(c) else c.encode("ascii", "backslashreplace").decode()
+            c if c == "\n" or self.can_show(c) else c.encode("ascii", "backslashreplace").decode()
             for c in text
         )
 
     def notes(self, t: Translate) -> list[str]:
-        """What a reader should know of characters that could not be shown."""
+        """Say which characters could not be shown."""
         if not self.missing:
             return []
         few = "".join(sorted(self.missing)[:10]) + ("…" if len(self.missing) > 10 else "")
-        said = [
+        notes = [
             t(
                 "No installed font has {characters}; position numbers are shown instead.",
                 characters=few,
             )
         ]
         if HAN.search(few):
-            said.append(
+            notes.append(
                 t("For Chinese and Japanese install Noto Sans CJK (package fonts-noto-cjk).")
             )
-        return said
+        return notes
 
 
 def breadth(text: str) -> int:
-    """How many letters a text is wide: a Han character counts for two.
+    """Return the width of a text in letters; a Han character counts as two.
 
     >>> breadth("AI"), breadth("学习")
     (2, 4)
@@ -133,16 +133,16 @@ def breadth(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def wrapped(text: str, room: float, measure: Callable[[str], float] = breadth) -> str:
-    """Lines within the room; a Han character may end a line, a comma never begins one.
+def wrap(text: str, room: float, measure: Callable[[str], float] = breadth) -> str:
+    """Wrap a text to lines of width `room`; lines may end after any Han character.
 
-    >>> wrapped("one two three", 8)
+    >>> wrap("one two three", 8)
     'one two\\nthree'
-    >>> wrapped("打乱后再还原：相差", 12)
+    >>> wrap("打乱后再还原：相差", 12)
     '打乱后再还\\n原：相差'
     """
     lines = [""]
-    for word in _pieces(text):
+    for word in _split(text):
         if lines[-1] and measure((lines[-1] + word).rstrip()) > room:
             lines[-1] = lines[-1].rstrip()
             lines.append("")
@@ -150,16 +150,16 @@ def wrapped(text: str, room: float, measure: Callable[[str], float] = breadth) -
     return "\n".join(lines).rstrip()
 
 
-def _pieces(text: str) -> list[str]:
-    """Words with the space behind them; wide characters one by one, with what may not leave them.
+def _split(text: str) -> list[str]:
+    """Split into words with the space after them, and wide characters with their punctuation.
 
-    >>> _pieces("one 位置、（二）")
+    >>> _split("one 位置、（二）")
     ['one ', '位', '置、', '（二）']
     """
     pieces: list[str] = []
     for character in text:
         last = pieces[-1][-1] if pieces else " "
-        # a line may end behind a space, and beside anything wide
+        # a line may break after a space, and next to anything wide
         apart = last == " " or breadth(last + character) > 2
         if pieces and (last in NO_END or character in NO_BEGINNING or not apart):
             pieces[-1] += character

@@ -1,4 +1,4 @@
-"""Labels and titles in the room that they have: turned, thinned out or wrapped by their measure."""
+"""Labels and titles fitted to the room that they have: rotated, thinned out or wrapped."""
 
 import math
 from collections.abc import Sequence
@@ -7,10 +7,10 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
 
-from posenc.plot.fonts import Lettering, wrapped
+from posenc.plot.fonts import Lettering, wrap
 
 LEADING = 1.3
-"""The height of a line of text, in sizes of its letters."""
+"""Line height, relative to the font size."""
 
 
 class Ruler:
@@ -26,23 +26,26 @@ class Ruler:
         self.line = LEADING * size * page.dpi / 72
 
     def width(self, text: str, what: str = "label") -> float:
-        """How wide a label or a title is."""
+        """Return the width of a label or a title."""
         if (text, what) not in self._known:
             found = self._renderer.get_text_width_height_descent(text, self._fonts[what], False)
             self._known[text, what] = float(found[0])
         return self._known[text, what]
 
 
-def arrangement(
+def arrange(
     widths: Sequence[float], line: float, pitch: float, *, may_turn: bool = True
 ) -> tuple[int, bool]:
-    """Every how many labels are shown, and whether on end: level if they fit, all of them if any.
+    """Return the step between labels that are shown, and whether they are rotated.
 
-    `pitch` is how far one label is from the next, `line` how high a line of them is.
+    widths    of all labels
+    line      height of a line of text
+    pitch     distance from one label to the next
+    may_turn  whether labels can be rotated, if more of them fit that way
 
-    >>> arrangement([20, 30, 20], 12, 40), arrangement([20, 60, 20], 12, 40)
+    >>> arrange([20, 30, 20], 12, 40), arrange([20, 60, 20], 12, 40)
     ((1, False), (1, True))
-    >>> arrangement([60, 60, 60], 12, 40, may_turn=False), arrangement([60] * 50, 12, 5)
+    >>> arrange([60, 60, 60], 12, 40, may_turn=False), arrange([60] * 50, 12, 5)
     ((2, False), (3, True))
     """
     gap = line / 3
@@ -62,7 +65,7 @@ def arrangement(
 
 
 class Labels:
-    """The labels of an axis' steps, below or beside it; beside, tokens have their numbers too."""
+    """The labels of the steps of an axis; beside an image, tokens have their positions too."""
 
     def __init__(self, axes: Axes, labels: tuple[str, ...], letters: Lettering, *, beside: bool):
         self._axes, self._beside = axes, beside
@@ -78,26 +81,27 @@ class Labels:
         self._step, self._turned = 0, False
         self._axis.set_tick_params(length=0)
 
-    def arrange(self, ruler: Ruler, room: float | None = None, *, settled: bool = False) -> bool:
-        """Show those that fit, in so many pixels or those of the axes; whether that is news.
+    def arrange(self, ruler: Ruler, room: float | None = None, *, final: bool = False) -> bool:
+        """Show the labels that fit into `room` pixels; return whether any of them changed.
 
-        When the page is `settled` labels may still be left out, but take no more room.
+        room   None: the size of the axes
+        final  whether labels may only be left out, not take more room
         """
         pitch = self._pitch() if room is None else room / len(self._texts)
         if self._beside:
             step, turned = max(1, math.ceil(ruler.line / pitch)), False
         else:
             widths = [ruler.width(text) for text in self._texts]
-            step, turned = arrangement(widths, ruler.line, pitch, may_turn=not self._numbers)
-        if settled and (turned != self._turned or step < self._step):
+            step, turned = arrange(widths, ruler.line, pitch, may_turn=not self._numbers)
+        if final and (turned != self._turned or step < self._step):
             return False
-        news = (step, turned) != (self._step, self._turned)
-        if news:
+        changed = (step, turned) != (self._step, self._turned)
+        if changed:
             self._step, self._turned = step, turned
             named = range(0, len(self._texts), step)
             self._axis.set_ticks(list(named), [self._texts[i] for i in named])
             self._axis.set_tick_params(rotation=90 if turned else 0)
-        return news
+        return changed
 
     def _pitch(self) -> float:
         (x0, y0), (x1, y1) = self._axes.transData.transform([(0, 0), (1, 1)])
@@ -105,18 +109,18 @@ class Labels:
 
 
 class Title:
-    """The title of a panel, no wider than the panel."""
+    """The title of a panel, wrapped to its width."""
 
     def __init__(self, axes: Axes, text: str, letters: Lettering, *, pad: float | None = None):
         self._axes, self._text, self._pad = axes, letters.text(text), pad
 
-    def arrange(self, ruler: Ruler, room: float | None = None, *, settled: bool = False) -> bool:
-        """Wrap it to so many pixels, or to the width of the axes; whether that is news."""
-        if settled:
+    def arrange(self, ruler: Ruler, room: float | None = None, *, final: bool = False) -> bool:
+        """Wrap the title to `room` pixels, None: the axes; return whether it changed."""
+        if final:
             return False
         room = self._axes.get_window_extent().width if room is None else room
-        text = wrapped(self._text, max(room, 6 * ruler.line), lambda s: ruler.width(s, "title"))
-        news = text != self._axes.get_title(loc="left")
-        if news:
+        text = wrap(self._text, max(room, 6 * ruler.line), lambda s: ruler.width(s, "title"))
+        changed = text != self._axes.get_title(loc="left")
+        if changed:
             self._axes.set_title(text, loc="left", pad=self._pad)
-        return news
+        return changed

@@ -1,4 +1,4 @@
-"""How much room panels want, and where they stand on the page."""
+"""Sizes of pages and panels, in inches."""
 
 import math
 from typing import Any
@@ -9,25 +9,25 @@ from posenc.plot.lines import DIALS_IN_A_ROW, legend_rows
 from posenc.views import Dials, Image, Panel, View
 
 WIDTHS = {1: 8.0, 2: 11.0, 3: 13.5, 4: 14.0}
-"""Inches of a page with so many columns, where the panels do not want less."""
+"""Width of a page by its number of columns, unless the panels need less."""
 
 
-def columns_of(view: View) -> int:
-    """Columns of panels on the page."""
+def count_columns(view: View) -> int:
+    """Return the columns of panels on the page."""
     return max(1, min(view.columns, len(view.panels), max(WIDTHS)))
 
 
-def width_of(view: View) -> float:
-    """Inches that the page is wide: as each of its columns wants, within bounds."""
-    columns = columns_of(view)
+def page_width(view: View) -> float:
+    """Return the width of the page: what its columns need, within bounds."""
+    columns = count_columns(view)
     wanted = [_square(panel) + 1.2 if _is_square(panel) else 99.0 for panel in view.panels]
     return max(5.5, min(WIDTHS[columns], columns * max(wanted) + 0.8))
 
 
-def heights_of(view: View) -> list[float]:
-    """Inches that each row of panels wants: as much as the tallest in it."""
-    columns = columns_of(view)
-    wide = width_of(view) / columns
+def row_heights(view: View) -> list[float]:
+    """Return the height of each row of panels: that of the tallest panel in it."""
+    columns = count_columns(view)
+    wide = page_width(view) / columns
     wanted = [_height(panel, wide, alone=len(view.panels) == 1) for panel in view.panels]
     return [max(wanted[i : i + columns]) for i in range(0, len(wanted), columns)]
 
@@ -43,7 +43,7 @@ def _height(panel: Panel, wide: float, *, alone: bool) -> float:
 
 
 def _legend_rows(panel: Any, wide: float) -> int:
-    """Rows that the names of lines take below a panel."""
+    """Count the rows of a legend below a panel."""
     names = [item.name for item in (*panel.lines, *panel.marks)]
     return legend_rows(names, wide - 1) if len(names) > 1 else 0
 
@@ -53,26 +53,26 @@ def _is_square(panel: Panel) -> bool:
 
 
 def _square(panel: Any) -> float:
-    """Inches of a side of a square image: cells as wide as their labels, within bounds."""
+    """Return the side of a square image: cells as wide as their labels, within bounds."""
     longest = max(map(breadth, panel.columns.labels or ("",)))
     cell = min(max(0.36, 0.12 + 0.07 * longest), 0.6)
     return min(max(2.2, cell * max(panel.values.shape)), 5.0)
 
 
-def least_of(view: View, own: tuple[float, float]) -> tuple[float, float]:
-    """Inches of the smallest page that can be read, for what would take its `own` size.
+def smallest_size(view: View, own: tuple[float, float]) -> tuple[float, float]:
+    """Return the smallest legible size of a page whose natural size is `own`.
 
-    Squares shrink by the shorter side, and with them the room for their labels.
+    Square images shrink with the shorter side, and with them the room for their labels.
     """
     part = 0.7 if any(map(_is_square, view.panels)) else 0.5
     width, height = (math.ceil(10 * part * side) / 10 for side in own)
     return width, height
 
 
-def given_size(size: Any, least: tuple[float, float] = (1.0, 1.0)) -> tuple[float, float] | None:
-    """Inches (width, height), out of a pair or of text such as 8x4.5.
+def parse_size(size: Any, least: tuple[float, float] = (1.0, 1.0)) -> tuple[float, float] | None:
+    """Parse a size in inches, given as a pair or as text such as 8x4.5.
 
-    >>> given_size("8x4.5")
+    >>> parse_size("8x4.5")
     (8.0, 4.5)
     """
     if size is None:

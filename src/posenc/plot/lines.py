@@ -1,4 +1,4 @@
-"""Lines and dials drawn."""
+"""Draws lines and dials."""
 
 import math
 from typing import Any
@@ -18,7 +18,7 @@ from posenc.views import Dials, Line, Lines, colours
 DIALS_IN_A_ROW = 4
 STROKES = ("-", "--", ":", "-.")
 STEPS = 100
-"""Steps of a line that fit into an inch: they are as wide as a thin stroke."""
+"""Steps of a line per inch, at most: each is as wide as a thin stroke."""
 
 
 def draw_lines(
@@ -30,9 +30,10 @@ def draw_lines(
     *,
     dark: bool,
 ) -> list[Labels]:
-    """Lines in shades and strokes that all can tell apart, marks as rules; names beside or below.
+    """Draw lines in shades and strokes that everyone can tell apart, marks, and a legend.
 
-    Lines of more steps than fit are averaged, with a band from the least to the largest value.
+    Lines of more steps than fit are averaged, with a band from minimum to maximum. Returns the
+    labels of x, if it has any.
     """
     panel = panel.average(max(1, int(STEPS * room[0])))
     for number, line in enumerate(panel.lines):
@@ -50,17 +51,17 @@ def draw_lines(
         )
     if panel.y_axis.log:
         axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(FuncFormatter(_plain))
+        axes.yaxis.set_major_formatter(FuncFormatter(_format_tick))
         axes.yaxis.set_minor_formatter(NullFormatter())
     if panel.x_axis.log:
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(FuncFormatter(_plain))
+        axes.xaxis.set_major_formatter(FuncFormatter(_format_tick))
     axes.grid(visible=True)
     axes.set_axisbelow(True)
     axes.margins(x=0.02)
-    axes.set_xlabel(letters.text(_named(panel, t)))
+    axes.set_xlabel(letters.text(_axis_label(panel, t)))
     axes.set_ylabel(letters.text(panel.y_axis.name))
-    _legend(axes, room)
+    _draw_legend(axes, room)
     if panel.x_axis.labels is not None:
         return [Labels(axes, panel.x_axis.labels, letters, beside=False)]
     if not panel.x_axis.log:
@@ -73,7 +74,7 @@ def _draw_line(
 ) -> None:
     shade, stroke = colours.look(number if line.colour is None else line.colour)
     colour = colours.lines(dark=dark)[shade]
-    # a lone point needs a dot to be seen
+    # a single point is invisible without a marker
     dot = "o" if np.isfinite(line.y).sum() == 1 else None
     y = np.where(np.isfinite(line.y), line.y, np.nan)
     if line.low is not None and line.high is not None:
@@ -83,24 +84,24 @@ def _draw_line(
         y,
         STROKES[stroke],
         color=colour,
-        linewidth=1.5 if panel.ratio == 1 else 0.8,  # a mean is not to hide the band
+        linewidth=1.5 if panel.ratio == 1 else 0.8,  # thin, so that the band is visible
         marker=dot,
         drawstyle="steps-mid" if panel.steps else "default",
         label=letters.text(line.name),
     )
 
 
-def _named(panel: Lines, t: Translate) -> str:
+def _axis_label(panel: Lines, t: Translate) -> str:
     if panel.ratio == 1:
         return panel.x_axis.name
-    said = t("1:{ratio}, averaged; the band is from least to largest", ratio=panel.ratio)
-    return f"{panel.x_axis.name} ({said})"
+    note = t("1:{ratio}, averaged; the band is from least to largest", ratio=panel.ratio)
+    return f"{panel.x_axis.name} ({note})"
 
 
-def of_token(number: int, *, dark: bool) -> tuple[str, str]:
-    """The colour and the stroke of a token's hand: with more than there are colours, both.
+def token_style(number: int, *, dark: bool) -> tuple[str, str]:
+    """Return the colour and the stroke of a token's hand; strokes differ if colours repeat.
 
-    >>> first, ninth = of_token(0, dark=False), of_token(8, dark=False)
+    >>> first, ninth = token_style(0, dark=False), token_style(8, dark=False)
     >>> first == ninth, first[0] == ninth[0]
     (False, True)
     """
@@ -108,12 +109,12 @@ def of_token(number: int, *, dark: bool) -> tuple[str, str]:
     return palette[number % len(palette)], STROKES[number // len(palette) % len(STROKES)]
 
 
-def _plain(value: float, _: Any) -> str:
-    """10,000 and not a power: exponents would need matplotlib's own mathematics."""
+def _format_tick(value: float, _: Any) -> str:
+    """Format a tick as 10,000 rather than a power, which would need matplotlib's mathtext."""
     return f"{value:,.10g}"
 
 
-def _legend(axes: Axes, room: tuple[float, float]) -> None:
+def _draw_legend(axes: Axes, room: tuple[float, float]) -> None:
     _, names = axes.get_legend_handles_labels()
     if len(names) < 2:
         return
@@ -134,13 +135,13 @@ def _legend(axes: Axes, room: tuple[float, float]) -> None:
 
 
 def legend_rows(names: list[str], wide: float) -> int:
-    """Rows that so many names take within a width in inches."""
+    """Return the rows of a legend of these names, `wide` inches wide."""
     columns = max(1, min(4, int(wide / (0.6 + 0.075 * max(map(breadth, names))))))
     return -(-len(names) // columns)
 
 
 def draw_dials(axes: Axes, panel: Dials, letters: Lettering, *, dark: bool) -> None:
-    """Circles in rows, with a hand of its own colour for each position."""
+    """Draw circles in rows, with a hand of its own colour for each position."""
     _, ink, guide = PAPER["dark" if dark else "light"]
     longest = max(1.0, float(panel.hands[..., 1].max()))
     for dial, name in enumerate(panel.names):
@@ -150,10 +151,10 @@ def draw_dials(axes: Axes, panel: Dials, letters: Lettering, *, dark: bool) -> N
         for hand, (angle, length) in enumerate(panel.hands[dial]):
             reach = length / longest
             ends = [x + reach * math.cos(angle)], [y + reach * math.sin(angle)]
-            colour, stroke = of_token(hand, dark=dark)
+            colour, stroke = token_style(hand, dark=dark)
             axes.plot([x, *ends[0]], [y, *ends[1]], stroke, color=colour, linewidth=1.6)
             label = letters.text(panel.labels[hand]) if dial == 0 else None
-            # the second of a colour has a square at the end of its hand
+            # hands that repeat a colour end in a square
             dot = "o" if stroke == STROKES[0] else "s"
             axes.plot(*ends, dot, color=colour, markersize=4.5, label=label)
         axes.text(

@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 from posenc.views import View
 
 PAPER = {"light": ("#FFFFFF", "#1F2328", "#D5D9DE"), "dark": ("#15181C", "#E6E8EB", "#3A4048")}
-"""Colours of the page, of text, and of what only guides the eye."""
+"""Colours of the page, of text, and of guides such as grid lines."""
 
 
 class Page(Figure):
-    """A figure that notebooks show; `view` is its data, `notes` what it could not show itself."""
+    """A matplotlib figure that notebooks display; `view` is its data, `notes` what is missing."""
 
     view: View
     notes: tuple[str, ...] = ()
@@ -27,12 +27,12 @@ class Page(Figure):
         FigureCanvasAgg(self)
 
     def draw(self, renderer: RendererBase) -> None:
-        """Draw in the figure's own style: matplotlib makes ticks when it draws them."""
+        """Draw in the style of the page, as matplotlib creates ticks while it draws."""
         with rc_context(self._style):
             super().draw(renderer)
 
-    def find_places(self) -> None:
-        """Lay the page out as a drawing would, without the time that a drawing takes."""
+    def lay_out(self) -> None:
+        """Lay the page out without drawing it."""
         engine = self.get_layout_engine()
         assert engine is not None
         with rc_context(self._style):
@@ -46,8 +46,8 @@ class Page(Figure):
         return png.getvalue()
 
 
-def style(fonts: list[str], *, dark: bool, scale: float = 1.0) -> Any:
-    """matplotlib's settings for a light or a dark page, its letters smaller on a small one."""
+def page_style(fonts: list[str], *, dark: bool, scale: float = 1.0) -> Any:
+    """Return matplotlib's settings for a light or dark page; `scale` is that of its letters."""
     paper, ink, guide = PAPER["dark" if dark else "light"]
     return {
         "font.family": fonts,

@@ -1,4 +1,4 @@
-"""`posenc.show`: a view made and drawn."""
+"""`posenc.show`: builds a view and draws it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from posenc.core.hints import hinted
 from posenc.core.mechanisms import Params
 from posenc.i18n import language
-from posenc.plot.drawing import draw, unwritable
+from posenc.plot.drawing import draw, missing_glyphs
 from posenc.plot.page import Page
 from posenc.views import view
 
@@ -31,13 +31,16 @@ def show(
     size: Any = None,
     dpi: float = 150,
 ) -> Page:
-    """A figure of encodings: notebooks show it, and `savefig` writes PNG, SVG or PDF.
+    """Draw encodings: a figure that notebooks display and `savefig` writes as PNG, SVG or PDF.
 
-    `what` is an Encoding, a name, an expression such as "RoPE(64, base=5e5)", the path of a
-    config.json, or a list of those side by side. `kind` is one of `posenc.views.KINDS`: heatmap,
-    waves, wavelengths, similarity, products, rotation, decay, bias, scalings, maps, learned, sum,
-    attention; unless given, the one that suits. The rest is that of `posenc.views.view`, and the
-    page's: its size in inches, as (8, 4.5) or "8x4.5".
+    what   an Encoding, a name, an expression such as "RoPE(64, base=5e5)", the path of a
+           config.json, or a list of those side by side
+    kind   one of `posenc.views.KINDS`, such as "heatmap"; None: the one that suits best
+    dark   whether the page is dark
+    size   inches, as (8, 4.5) or "8x4.5"; None: as the panels need
+    dpi    pixels per inch
+
+    The other arguments are those of `posenc.views.view`.
 
     >>> import posenc as pe
     >>> figure = pe.show(pe.RoPE(64), "decay", length=100)
@@ -45,7 +48,7 @@ def show(
     ('equal q and k', "RoFormer's bound (eq. 37)")
     """
     lang = language(lang)
-    made = view(
+    shown = view(
         what,
         kind,
         tokens=tokens,
@@ -58,6 +61,6 @@ def show(
         trained=trained,
         params=params,
         seed=seed,
-        lang="en" if unwritable(lang) else lang,
+        lang="en" if missing_glyphs(lang) else lang,
     )
-    return draw(made, lang=lang, dark=dark, size=size, dpi=dpi)
+    return draw(shown, lang=lang, dark=dark, size=size, dpi=dpi)
