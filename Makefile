@@ -67,7 +67,7 @@ readme-table: venv  ## the table of properties in the READMEs, out of checks tha
 	$(BIN)/python -m posenc.checks.table
 
 cli-page: venv  ## docs/cli.md, out of the help of every command
-	$(BIN)/python -m tests.cli_page
+	$(BIN)/python -m tests.cli.page
 
 contract: venv  ## web/src/contract.ts, the page's types, out of the server's OpenAPI description
 	$(BIN)/python -m tests.explorer.contract

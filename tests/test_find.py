@@ -1,4 +1,4 @@
-"""Encodings found by name and by expression (test_cli.py and test_checks.py have the rest)."""
+"""Encodings found by name and by expression (tests/cli and test_checks.py have the rest)."""
 
 import gc
 import json

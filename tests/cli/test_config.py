@@ -112,3 +112,11 @@ def test_a_layer_that_is_not_there(files):
     result = run(*files(LLAMA), "--layer", "2")
     assert result.exit_code == 2
     assert "--layer must be one of 0 .. 1; got 2" in result.stderr
+
+
+def test_pairing_is_accepted_for_an_unknown_model_type(files):
+    paths = files(LLAMA | {"model_type": "mine", "rope_theta": 10_000.0})
+    assert "unless pairing" in run(*paths).stderr
+    result = run(*paths, "--pairing", "halves")
+    assert result.exit_code == 0
+    assert "pairing halves" in result.stdout

@@ -10,9 +10,9 @@ import pytest
 
 from posenc.cli import main
 from posenc.i18n import LANGUAGES, catalogue
-from tests.cli_page import walk_commands
+from tests.cli.page import walk_commands
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 COMMANDS = {
     name.removeprefix("posenc").strip(): each for name, each in walk_commands(main, "posenc")
 }

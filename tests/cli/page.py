@@ -6,7 +6,7 @@ import click
 
 from posenc.cli import main
 
-PAGE = Path(__file__).parent.parent / "docs" / "cli.md"
+PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 HEAD = """# The command line
 
 Generated from the help of every command by `make cli-page`; do not edit. Data goes to stdout,
