@@ -126,14 +126,16 @@ def test_show_learned_is_seeded(run):
     assert values[0] == values[1] != values[2]
 
 
-def test_choices_of_the_command_are_those_of_the_library():
-    """The command writes them down itself, so that --help need not import anything."""
+def test_choices_of_the_command_are_those_of_the_library(run):
     from posenc.cli import show
     from posenc.views import KINDS
 
     options = {option.name: option for option in show.params}
-    assert tuple(options["kind"].type.choices) == tuple(KINDS)
     assert tuple(options["lang"].type.choices) == LANGUAGES
+    assert f"--kind [{'|'.join(KINDS)}]" in run("show", "--help").stdout
+    refused = run("show", "--kind", "pie")
+    assert refused.exit_code == 2
+    assert f"'pie' is not one of {', '.join(map(repr, KINDS))}." in refused.stderr
 
 
 def test_show_takes_heads_and_a_short_o(run, tmp_path):

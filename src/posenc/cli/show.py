@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from posenc.cli.loading import load_encodings
 from posenc.cli.options import (
@@ -30,22 +31,31 @@ from posenc.cli.usage import (
 )
 
 ENDINGS = (".png", ".svg", ".pdf")
-# repeated here so that --help imports nothing; a test compares it with views.KINDS
-KINDS = [
-    "heatmap",
-    "waves",
-    "wavelengths",
-    "similarity",
-    "products",
-    "rotation",
-    "decay",
-    "bias",
-    "scalings",
-    "maps",
-    "learned",
-    "sum",
-    "attention",
-]
+
+
+class ViewKind(click.Choice[str]):
+    """A kind of view; they are imported when this command needs them, not for --help of others."""
+
+    def __init__(self) -> None:
+        super().__init__(())
+
+    def load(self) -> ViewKind:
+        """Import the kinds of view."""
+        from posenc.views import KINDS
+
+        self.choices = tuple(KINDS)
+        return self
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
+        return super(ViewKind, self.load()).get_metavar(param, ctx)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return super(ViewKind, self.load()).convert(value, param, ctx)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return super(ViewKind, self.load()).shell_complete(ctx, param, incomplete)
 
 
 @click.command()
@@ -54,10 +64,8 @@ KINDS = [
 @text_option
 @click.option(
     "--kind",
-    type=click.Choice(KINDS),
-    help="What to draw. Additive and rotary encodings: heatmap, waves, wavelengths, similarity, "
-    "products. Additive: sum. Learned tables: learned. Rotary: rotation, decay, scalings. Biases: "
-    "bias. Encodings of grids: maps. All: attention. [default: depends on the encoding]",
+    type=ViewKind(),
+    help="What to draw; it must suit all encodings. [default: depends on the first encoding]",
 )
 @dim_option
 @heads_option
