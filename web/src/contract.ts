@@ -86,6 +86,7 @@ export interface EncodingFacts {
   loaded: boolean;
   /** The kinds of view that suit it. */
   views: ViewKind[];
+  default_view: ViewKind;
   /** Columns of its picture: dimensions, or pairs; null: keys. */
   columns: number | null;
   /** The channel of the first column. */
@@ -115,6 +116,7 @@ export interface CatalogueEntry {
   loaded: boolean;
   /** The kinds of view that suit it. */
   views: ViewKind[];
+  default_view: ViewKind;
   /** Columns of its picture: dimensions, or pairs; null: keys. */
   columns: number | null;
   /** The channel of the first column. */
@@ -145,8 +147,40 @@ export interface Limits {
   tokenizer: boolean;
 }
 
+/** A kind of view; its title and summary are English messages. */
+export interface Kind {
+  name: ViewKind;
+  title: string;
+  summary: string;
+  /** Whether dimensions, pairs or heads can be chosen. */
+  channels: boolean;
+  /** Whether the head to look at can be chosen. */
+  head: boolean;
+  /** Whether the mask can be chosen. */
+  causal: boolean;
+  max_tokens: number | null;
+  /** Whether it has a cell for each pair of positions. */
+  pairwise: boolean;
+  /** Whether a cell of a rotation is its angle, not the cosine. */
+  angles: boolean;
+  /** Whether its numbers are its own, not those of the encoding. */
+  worked: boolean;
+  /** What x is in its lines, where they follow the cursor. */
+  along: "position" | "channel" | "offset" | "distance" | null;
+  /** Whether it can be drawn small. */
+  compact: boolean;
+  /** Columns of panels for 1, 2, … encodings: of text, and on a grid. */
+  columns: KindColumns;
+}
+
+export interface KindColumns {
+  text: number[];
+  grid: number[];
+}
+
 export interface Catalogue {
   groups: Group[];
+  kinds: Kind[];
   limits: Limits;
 }
 

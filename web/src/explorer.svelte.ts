@@ -1,10 +1,10 @@
 /** What the page knows: its state, the cursor, and the answers that several parts of it need. */
 import { getContext, setContext } from "svelte";
 import { address, RequestError, type Api, type Query } from "./api";
-import type { Acts, Catalogue, CellAnswer, Colours, EncodingFacts, Image, Panel, Report, Tokens, ViewKind } from "./contract";
+import type { Acts, Catalogue, CellAnswer, Colours, EncodingFacts, Image, Kind, Panel, Report, Tokens, ViewKind } from "./contract";
 import { nearest } from "./numbers";
 import { Resource } from "./resource.svelte";
-import { counted, FIRST, toQuery, type Lang, type State } from "./state";
+import { counted, FIRST, FIRST_VIEW, toQuery, type Lang, type State } from "./state";
 import { BORDERS, STROKES } from "./strokes";
 
 /** A place of a view: which encoding it is of, and of which view, where that matters. */
@@ -27,19 +27,7 @@ export interface Note {
   cancel?: () => void;
 }
 
-/** What a reader sees first of each mechanism. */
-const FIRST_VIEWS: Record<Acts, ViewKind> = { additive: "heatmap", rotary: "rotation", bias: "bias", scores: "attention" };
-
 const KEPT = 32;
-
-/** Views with numbers of their own: of two positions, or of a token and its encoding. */
-const WORKED: ViewKind[] = ["similarity", "products", "attention", "sum"];
-
-/** Views of single heads, where the encoding has several. */
-const HEADED: ViewKind[] = ["bias", "attention"];
-
-/** Views that show the angles of a rotation; the cell says how an angle is made. */
-const ANGLES: Partial<Record<ViewKind, ViewKind>> = { heatmap: "heatmap", rotation: "heatmap", maps: "maps" };
 
 /** An expression as a link has it. */
 const plain = (expression: string): string => expression.replaceAll(" ", "");
@@ -118,15 +106,15 @@ export class Explorer {
   /** What is chosen of a view: the head to look at, and whether attention is masked. */
   looks(kind: string): Query {
     return {
-      h: HEADED.includes(kind as ViewKind) ? counted(this.state.h, 1) : null,
-      causal: kind === "attention" ? this.state.causal : null,
+      h: this.kind(kind)?.head ? counted(this.state.h, 1) : null,
+      causal: this.kind(kind)?.causal ? this.state.causal : null,
     };
   }
 
   /** How many heads there are to choose from: as many as the one with the fewest has, of those that have some. */
   get heads(): number {
     const some = this.state.e.map((e) => this.factsOf(e)?.heads ?? 1).filter((heads) => heads > 1);
-    return HEADED.includes(this.view) ? Math.min(...some, Infinity) : 1;
+    return this.kind(this.view)?.head ? Math.min(...some, Infinity) : 1;
   }
 
   exportAddress(form: string): string {
@@ -169,6 +157,16 @@ export class Explorer {
     );
   }
 
+  /** A kind of view, as the catalogue describes it. */
+  kind(name: string): Kind | undefined {
+    return this.catalogue.value?.kinds.find((kind) => kind.name === name);
+  }
+
+  /** Columns of panels that a view will have: how many cells fit is part of the request for it. */
+  columnsOf(name: string): number {
+    return this.kind(name)?.columns[this.flat ? "text" : "grid"][this.state.e.length - 1] ?? 1;
+  }
+
   private get listed(): EncodingFacts[] {
     return (this.catalogue.value?.groups ?? []).flatMap((group) => group.encodings);
   }
@@ -207,10 +205,9 @@ export class Explorer {
     return this.likelyFactsOf(this.state.e[0])?.views ?? [];
   }
 
-  /** Whether it is known which views suit: those of the first example are known before anything is here. */
+  /** Whether it is known which views suit and how to ask for them: for the first example, before anything is here. */
   get known(): boolean {
-    if (this.catalogue.value) return true;
-    return this.state.e.every((e) => this.factsOf(e) !== undefined) || (this.state.e.join() === FIRST && (this.state.view ?? "heatmap") === "heatmap");
+    return this.catalogue.value !== null || (this.state.e.join() === FIRST && (this.state.view ?? FIRST_VIEW) === FIRST_VIEW);
   }
 
   /** Whether positions are those of a sentence, not the rows and columns of a picture. */
@@ -218,7 +215,7 @@ export class Explorer {
     return this.isFlat(this.shown);
   }
   private isFlat(expression: string | undefined): boolean {
-    return this.likelyFactsOf(expression)?.views.includes("attention") ?? true;
+    return (this.likelyFactsOf(expression)?.side ?? null) === null;
   }
 
   /** The second place of a cell: a key, a dimension, or the first dimension of the pair at the cursor. */
@@ -241,8 +238,7 @@ export class Explorer {
     const { views } = this;
     const asked = this.state.view;
     if (asked && (views.length === 0 || views.includes(asked))) return asked;
-    const acts = this.likelyFactsOf(this.state.e[0])?.acts ?? "additive";
-    const first = views.includes("maps") && !views.includes("heatmap") ? "maps" : FIRST_VIEWS[acts];
+    const first = this.likelyFactsOf(this.state.e[0])?.default_view ?? FIRST_VIEW;
     return views.length === 0 || views.includes(first) ? first : (views[0] ?? first);
   }
 
@@ -298,13 +294,14 @@ export class Explorer {
 
   /** The view whose number the cell is about, if that is not the encoding's own number. */
   get worked(): ViewKind | null {
-    const kind = (this.hover?.view ?? this.view) as ViewKind;
-    return this.flat && WORKED.includes(kind) ? kind : null;
+    const kind = this.kind(this.hover?.view ?? this.view);
+    return this.flat && kind?.worked ? kind.name : null;
   }
 
-  /** The view whose angle the cell is about, of a rotation. */
+  /** The view whose angle the cell is about, of a rotation: a saved page has those of one. */
   get angle(): ViewKind | undefined {
-    return this.acts === "rotary" ? ANGLES[(this.hover?.view ?? this.view) as ViewKind] : undefined;
+    const angles = this.acts === "rotary" && this.kind(this.hover?.view ?? this.view)?.angles;
+    return angles ? (this.flat ? "heatmap" : "maps") : undefined;
   }
 
   /** The key at the cursor, where columns are keys or other positions. */

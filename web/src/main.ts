@@ -7,7 +7,7 @@ import type { Messages } from "./contract";
 import { isDark } from "./dark";
 import { Explorer } from "./explorer.svelte";
 import { setMessages, t } from "./messages.svelte";
-import { browserLanguage, fromQuery, linked } from "./state";
+import { browserLanguage, FIRST_VIEW, fromQuery, linked } from "./state";
 
 export { default } from "./widget";
 
@@ -34,7 +34,7 @@ async function start(target: Element): Promise<void> {
   explorer.colours.load(address("colours", { theme: explorer.dark ? "dark" : "light" }));
   explorer.tokens.load(explorer.tokensAddress());
   const asked = explorer.ask();
-  const first = explorer.known ? api.json(explorer.viewAddress("heatmap", { rows: 512, columns: 512 })).catch(() => undefined) : null;
+  const first = explorer.known ? api.json(explorer.viewAddress(FIRST_VIEW, { rows: 512, columns: 512 })).catch(() => undefined) : null;
   const late = new Promise((done) => setTimeout(done, PATIENCE));
   await Promise.race([Promise.all([spoken, first, asked, catalogue]), late]);
   const said = () => t("The link had values that cannot be used; these were replaced: {names}.", { names: wrong.join(t(", ")) });

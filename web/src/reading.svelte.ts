@@ -2,11 +2,13 @@
 import type { Axis, Image } from "./contract";
 import type { Explorer } from "./explorer.svelte";
 import { t } from "./messages.svelte";
-import { visible } from "./names";
 import { number } from "./numbers";
 
 /** What the large picture says of the cursor; empty where the large view is no picture. */
 export const picture = $state({ kind: "", says: "" });
+
+/** A token as it is shown: a space that it begins with is a part of it, as in byte pairs. */
+export const visible = (label: string): string => label.replace(/^ (?=.)/, "␣");
 
 /** A position with its token, if it has one. */
 export function place(explorer: Explorer, position: number): string {

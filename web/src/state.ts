@@ -49,6 +49,7 @@ export const EXAMPLES: Record<Lang, { text: string; by: string }> = {
   "zh-Hant": { text: "狗咬了人", by: "spaces" },
 };
 export const FIRST = "Sinusoidal(64)";
+export const FIRST_VIEW: ViewKind = "heatmap";
 
 /** A number that is counted from elsewhere, where there is one. */
 export const counted = (value: number | null, by: number): number | null => (value === null ? null : value + by);

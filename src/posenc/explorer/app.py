@@ -75,7 +75,7 @@ def _array(values: dict[str, Any], loaded: dict[str, Encoding]) -> memoryview:
 ENDPOINTS = (
     Endpoint(
         "/api/v1/encodings",
-        "Every encoding with its parameters, by where it acts.",
+        "Every encoding with its parameters, the kinds of view, and the limits.",
         (p.LANG,),
         lambda v, own: encodings.list_encodings(
             v["lang"], own, tokenizer=v["tokenizer"] is not None

@@ -13,7 +13,7 @@ from posenc.explorer.parameters import RequestError
 from posenc.i18n import translator
 from posenc.names.expressions import Call, called, spelling
 from posenc.names.resolve import VARIANTS, example, found, spelled
-from posenc.views.kinds import kinds_for
+from posenc.views.kinds import KINDS, default_kind, kinds_for
 from posenc.views.kinds.bias import reach
 from posenc.views.kinds.maps import SIDE
 
@@ -23,7 +23,7 @@ MECHANISMS = {"additive": Additive, "rotary": Rotary, "bias": Bias, "scores": Sc
 def list_encodings(
     lang: str, loaded: dict[str, Encoding], *, tokenizer: bool = False
 ) -> dict[str, Any]:
-    """Every encoding with its parameters and views, by where it acts; and the limits."""
+    """Every encoding with its parameters, by where it acts; the kinds of view; the limits."""
     t = translator(lang)
     titles = {
         "additive": t("added to the embeddings"),
@@ -42,6 +42,7 @@ def list_encodings(
             }
             for acts, title in titles.items()
         ],
+        "kinds": _kinds(),
         "limits": {
             "text": limits.TEXT,
             "positions": limits.POSITIONS,
@@ -50,6 +51,13 @@ def list_encodings(
             "tokenizer": tokenizer,
         },
     }
+
+
+@cache
+def _kinds() -> list[dict[str, Any]]:
+    """Every kind of view, in English: the page, which has all messages, translates it."""
+    t = translator("en")
+    return [kind.to_json(t, most=limits.ENCODINGS) for kind in KINDS.values()]
 
 
 @cache
@@ -138,6 +146,7 @@ def _facts(value: Encoding) -> dict[str, Any]:
     return {
         "acts": next(acts for acts, kind in MECHANISMS.items() if isinstance(acting, kind)),
         "views": kinds_for(value),
+        "default_view": default_kind(acting),
         "columns": columns or None,
         "first": passed if trailing else 0,  # channel of the first column
         "stride": 2 if neighbours else 1,  # distance to the channel of the next column

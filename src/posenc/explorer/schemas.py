@@ -4,8 +4,9 @@ A schema lists every field of an answer. Numbers that are not finite come as nul
 web/src/contract.ts, are generated from these by `make contract`.
 """
 
-from typing import Any
+from typing import Any, get_args
 
+from posenc.views.kind import Along
 from posenc.views.kinds import KINDS
 
 Schema = dict[str, Any]
@@ -85,6 +86,7 @@ FACTS = {
     "fields": array_of(ref("Field")),
     "loaded": about("Whether it is the user's own.", BOOLEAN),
     "views": about("The kinds of view that suit it.", array_of(ref("ViewKind"))),
+    "default_view": ref("ViewKind"),
     "columns": about("Columns of its picture: dimensions, or pairs; null: keys.", optional(WHOLE)),
     "first": about("The channel of the first column.", WHOLE),
     "stride": about("The distance from the channel of a column to that of the next.", WHOLE),
@@ -142,7 +144,34 @@ SCHEMAS: dict[str, Schema] = {
     "Limits": object_of(
         text=WHOLE, positions=WHOLE, cells=WHOLE, encodings=WHOLE, tokenizer=BOOLEAN
     ),
-    "Catalogue": object_of(groups=array_of(ref("Group")), limits=ref("Limits")),
+    "Kind": about(
+        "A kind of view; its title and summary are English messages.",
+        object_of(
+            name=ref("ViewKind"),
+            title=TEXT,
+            summary=TEXT,
+            channels=about("Whether dimensions, pairs or heads can be chosen.", BOOLEAN),
+            head=about("Whether the head to look at can be chosen.", BOOLEAN),
+            causal=about("Whether the mask can be chosen.", BOOLEAN),
+            max_tokens=optional(WHOLE),
+            pairwise=about("Whether it has a cell for each pair of positions.", BOOLEAN),
+            angles=about("Whether a cell of a rotation is its angle, not the cosine.", BOOLEAN),
+            worked=about("Whether its numbers are its own, not those of the encoding.", BOOLEAN),
+            along=about(
+                "What x is in its lines, where they follow the cursor.",
+                optional(one_of(*get_args(Along))),
+            ),
+            compact=about("Whether it can be drawn small.", BOOLEAN),
+            columns=about(
+                "Columns of panels for 1, 2, … encodings: of text, and on a grid.",
+                ref("KindColumns"),
+            ),
+        ),
+    ),
+    "KindColumns": object_of(text=array_of(WHOLE), grid=array_of(WHOLE)),
+    "Catalogue": object_of(
+        groups=array_of(ref("Group")), kinds=array_of(ref("Kind")), limits=ref("Limits")
+    ),
     "Token": object_of(
         label=TEXT, text=TEXT, start=WHOLE, end=WHOLE, bytes=TEXT, part=optional(PAIR)
     ),

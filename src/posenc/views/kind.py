@@ -141,6 +141,7 @@ class Kind:
             "max_tokens": self.max_tokens,
             "pairwise": self.pairwise,
             "angles": self.angles,
+            "worked": self.working is not None,
             "along": self.along,
             "compact": self.compact,
             "columns": {

@@ -225,6 +225,7 @@ KIND = Kind(
     max_tokens=MOST_TOKENS,
     sizes=cost.logits,
     intermediate=True,
+    pairwise=True,
     working=work_out,
     compact=False,
 )

@@ -1,0 +1,48 @@
+"""What the catalogue says of kinds of view is what views and requests do."""
+
+import pytest
+
+import posenc as pe
+from posenc.explorer import limits
+from posenc.explorer.answers import choose_kind
+from posenc.explorer.requests import ViewRequest
+from posenc.i18n import LANGUAGES, catalogue
+from posenc.names.expressions import spelling
+from posenc.names.resolve import VARIANTS, example
+from posenc.views.kinds import KINDS
+
+EVERY = [*map(example, pe.catalogue().values()), *(make(64) for make in VARIANTS.values())]
+
+
+@pytest.fixture(scope="module")
+def kinds(client):
+    return {kind["name"]: kind for kind in client.get("/api/v1/encodings").json["kinds"]}
+
+
+def test_the_catalogue_has_every_kind_in_the_order_of_tabs(kinds):
+    assert list(kinds) == list(KINDS)
+    for lang in LANGUAGES[1:]:  # the page translates them
+        assert {kind[part] for kind in kinds.values() for part in ("title", "summary")} <= {
+            *catalogue(lang)
+        }
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+@pytest.mark.parametrize(
+    "expression", ["Sinusoidal(8)", "RoPE(8)", "ALiBi(4)", "AxialSinusoidal(8)"]
+)
+def test_columns_of_panels_are_known_before_a_view_is_requested(client, kinds, expression, count):
+    facts = client.get("/api/v1/spell", e=expression).json
+    for kind in facts["views"]:
+        shown = client.get(f"/api/v1/view/{kind}", e=[expression] * count, n=4).json
+        expected = kinds[kind]["columns"]["text" if facts["side"] is None else "grid"]
+        assert len(expected) == limits.ENCODINGS
+        assert expected[count - 1] == shown["columns"], kind
+
+
+@pytest.mark.parametrize("encoding", EVERY, ids=spelling)
+def test_the_default_view_of_an_encoding_is_the_one_that_is_exported(client, encoding):
+    facts = client.get("/api/v1/spell", e=spelling(encoding)).json
+    request = ViewRequest((encoding,), (spelling(encoding),), (), 8, 0, "en")
+    assert facts["default_view"] == choose_kind(request)
+    assert facts["default_view"] in facts["views"]
