@@ -95,18 +95,19 @@ class Subject:
 
     def factors(self, positions: np.ndarray) -> np.ndarray:
         """Return the complex factor cos + i sin of each pair of a query: (seq, pair)."""
-        return self._factors(positions, "cos_sin")
+        return self._factors(positions, keys=False)
 
     def key_factors(self, positions: np.ndarray) -> np.ndarray:
         """Return the complex factor of each pair of a key: (seq, pair)."""
-        return self._factors(positions, "key_cos_sin")
+        return self._factors(positions, keys=True)
 
-    def _factors(self, positions: np.ndarray, tables: str) -> np.ndarray:
+    def _factors(self, positions: np.ndarray, *, keys: bool) -> np.ndarray:
         assert isinstance(self.unwrapped, Rotary)
         rotary = self.unwrapped
         if self.varies_with_length:
             rotary = rotary.at(1 + max(0, math.floor(positions.max(initial=0))))
-        cos, sin = getattr(rotary, tables)(self.as_points(positions), dtype=np.float64)
+        tables = rotary.key_cos_sin if keys else rotary.cos_sin
+        cos, sin = tables(self.as_points(positions), dtype=np.float64)
         return _as_float64(cos) + 1j * _as_float64(sin)
 
     def rotate(self, x: np.ndarray, position: int, *, keys: bool = False) -> np.ndarray:

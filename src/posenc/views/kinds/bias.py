@@ -1,6 +1,7 @@
 """Bias: what is added to the logits, for each head, by distance and as a matrix."""
 
 from dataclasses import replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -22,8 +23,17 @@ from posenc.views.panels import (
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 
+SIDE = 8
+"""Rows and columns of the window of a bias that has none of its own."""
 SOME = 2**16
 """Pairs of a query and a key whose biases are computed at a time, in all heads; few are kept."""
+
+
+@runtime_checkable
+class Windowed(Protocol):
+    """A bias that is defined within a window of a grid."""
+
+    window: tuple[int, int]
 
 
 def build(scene: Scene) -> View:
@@ -133,8 +143,8 @@ def _head_image(
 
 def reach(encoding: Encoding, length: int | None = None) -> int:
     """Return how far a key can be from its query on a map: to the end of the window."""
-    window = getattr(encoding, "window", None)
-    return (length or (min(window) if window else 8)) - 1
+    side = min(encoding.window) if isinstance(encoding, Windowed) else SIDE
+    return (length or side) - 1
 
 
 def _displacements(scene: Scene, subject: Subject) -> list[Image]:
@@ -154,16 +164,16 @@ def _displacements(scene: Scene, subject: Subject) -> list[Image]:
 def _window_notes(scene: Scene, subject: Subject) -> list[str]:
     """Say that maps show a square of a window that is not square."""
     t = scene.t
-    height, width = getattr(subject.unwrapped, "window", (0, 0))
-    if height == width:
+    encoding = subject.unwrapped
+    if not isinstance(encoding, Windowed) or len(set(encoding.window)) == 1:
         return []
-    far = reach(subject.unwrapped, scene.length)
+    height, width = encoding.window
     return [
         t(
             "a window of {height} × {width}: keys up to {reach} away are shown",
             height=height,
             width=width,
-            reach=far,
+            reach=reach(encoding, scene.length),
         )
     ]
 

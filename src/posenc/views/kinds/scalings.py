@@ -1,7 +1,7 @@
 """Scalings side by side: which frequencies of a rotary encoding they change, and how much."""
 
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
@@ -16,6 +16,13 @@ from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 
 
+@runtime_checkable
+class Scalable(Protocol):
+    """An encoding with a field for the scaling of its frequencies."""
+
+    scaling: methods.Scaling | None
+
+
 def build(scene: Scene) -> View:
     """Show the ratio by which a scaling changes each frequency, and the wavelengths after it.
 
@@ -23,7 +30,7 @@ def build(scene: Scene) -> View:
     """
     t = scene.t
     subjects = scene.subjects
-    if len(subjects) == 1 and not _is_scaled(subjects[0]):
+    if len(subjects) == 1 and _scaling(subjects[0]) is None:
         subjects = _with_common_scalings(subjects[0])
     before = [(_unscaled(x).name, find_wavelengths(scene, _unscaled(x))[0][1]) for x in subjects]
     after = [(_scaling_name(x), find_wavelengths(scene, x)[0][1]) for x in subjects]
@@ -35,22 +42,29 @@ def build(scene: Scene) -> View:
     wide = replace(scene, subjects=subjects)
     moved = lines_over_index(t("frequency after / before"), pair, ratios, wide)
     moved = replace(moved, marks=(), y_axis=Axis(t("ratio")))
-    scaled = [found for found, x in zip(after, subjects, strict=True) if _is_scaled(x)]
+    scaled = [found for found, x in zip(after, subjects, strict=True) if _scaling(x) is not None]
     originals = list({name: (name, y) for name, y in before}.values())
     waves = lines_over_index(t("wavelength of each pair"), pair, [*originals, *scaled], wide)
     return KIND.compose(scene, scene.title(t("scalings")), (moved, waves))
 
 
 def _scaling_name(subject: Subject) -> str:
-    return short_name(cast(Any, subject.unwrapped).scaling) if _is_scaled(subject) else subject.name
+    scaling = _scaling(subject)
+    return subject.name if scaling is None else short_name(scaling)
 
 
-def _is_scaled(subject: Subject) -> bool:
-    return getattr(subject.unwrapped, "scaling", None) is not None
+def _scaling(subject: Subject) -> methods.Scaling | None:
+    encoding = subject.unwrapped
+    assert isinstance(encoding, Scalable)
+    return encoding.scaling
+
+
+def _with_scaling(subject: Subject, scaling: methods.Scaling | None) -> Encoding:
+    return replace(cast(Any, subject.unwrapped), scaling=scaling)
 
 
 def _unscaled(subject: Subject) -> Subject:
-    return replace(subject, encoding=replace(cast(Any, subject.unwrapped), scaling=None))
+    return replace(subject, encoding=_with_scaling(subject, None))
 
 
 def _with_common_scalings(subject: Subject) -> tuple[Subject, ...]:
@@ -61,15 +75,12 @@ def _with_common_scalings(subject: Subject) -> tuple[Subject, ...]:
         methods.YaRN(4.0, length),
         methods.Llama3(4.0, length),
     )
-    return tuple(
-        Subject(replace(cast(Any, subject.unwrapped), scaling=scaling), None, length)
-        for scaling in common
-    )
+    return tuple(Subject(_with_scaling(subject, one), None, length) for one in common)
 
 
 def takes_scaling(encoding: Encoding) -> bool:
     """Return whether its frequencies can be scaled."""
-    return hasattr(encoding, "scaling")
+    return isinstance(encoding, Scalable)
 
 
 KIND = Kind(
