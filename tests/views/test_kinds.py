@@ -1,6 +1,7 @@
 """Kinds of view: each is one file, and what it says of itself is so."""
 
 import pkgutil
+import re
 from math import prod
 
 import numpy as np
@@ -8,9 +9,9 @@ import pytest
 
 import posenc as pe
 from posenc.i18n import LANGUAGES, translator
-from posenc.views import KINDS, Image, Kind, Line, Lines, default_kind, kinds, kinds_for, view
+from posenc.views import KINDS, Image, default_kind, kinds, kinds_for, view
 from posenc.views.kinds import first_encoding_for
-from posenc.views.panels import Axis
+from tests.test_project import ROOT
 
 EVERY = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 GRID = {"similarity": "axial-rope", "bias": "swin", "maps": "axial-rope", "wavelengths": "mrope"}
@@ -96,30 +97,19 @@ def test_what_a_page_is_told_of_a_kind():
     assert (told["angles"], told["along"], told["compact"]) == (False, None, False)
 
 
-def draw_norms(scene):
-    positions = scene.positions(8)
-    lines = tuple(
-        Line(subject.name, np.linalg.norm(subject.encode(positions), axis=-1))
-        for subject in scene.subjects
-    )
-    panel = Lines("norms", positions, lines, scene.position_axis(), Axis("norm"))
-    return NORMS.compose(scene, scene.title("norms"), [panel])
+@pytest.fixture
+def norms(monkeypatch):
+    """The kind of CONTRIBUTING.md, added to the list."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text[text.index("## Add a kind of view") :]
+    module = {}
+    exec(re.search(r"```python\n(.*?)```", section, flags=re.DOTALL)[1], module)
+    monkeypatch.setitem(KINDS, "norms", module["KIND"])
 
 
-NORMS = Kind(
-    name="norms",
-    title="norms",
-    summary="How long each encoding is.",
-    build=draw_norms,
-    suits=lambda e: isinstance(e, pe.Sinusoidal),
-    columns=lambda _, __: 1,
-    first_for=lambda e: isinstance(e, pe.Sinusoidal),
-)
-
-
-def test_a_kind_is_one_value(monkeypatch):
+@pytest.mark.usefixtures("norms")
+def test_a_kind_is_one_value():
     """Once it is in the list it is offered, chosen, drawn and refused as the others are."""
-    monkeypatch.setitem(KINDS, "norms", NORMS)
     assert kinds_for(pe.Sinusoidal(8))[-1] == "norms"
     made = view([pe.Sinusoidal(8), pe.Sinusoidal(32)], "norms", length=3)
     assert np.allclose([line.y for line in made.panels[0].lines], [[2] * 3, [4] * 3])
@@ -131,8 +121,8 @@ def test_a_kind_is_one_value(monkeypatch):
         view("sinusoidal", "norms", head=0)
 
 
-def test_the_kind_of_an_encoding_is_the_first_that_claims_it(monkeypatch):
-    monkeypatch.setitem(KINDS, "norms", NORMS)
+@pytest.mark.usefixtures("norms")
+def test_the_kind_of_an_encoding_is_the_first_that_claims_it():
     assert default_kind(pe.Sinusoidal(8)) == "heatmap"
     assert default_kind(pe.Shaw(8, 4)) == default_kind(pe.RoPE(8), pe.ALiBi(4)) == "attention"
     assert default_kind(pe.AxialRoPE.split(8), pe.RoPE(8)) == "similarity"  # no other in common
