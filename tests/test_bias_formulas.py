@@ -50,7 +50,7 @@ CASES = {
         pe.FIRE(3, hidden=4),
         lambda *a: oracle.fire(dict(zip(FIRE, a[:6], strict=True)), *a[6:]),
     ),
-    "sandwich": (pe.Sandwich(3, dim=16), lambda q, k: oracle.sandwich(3, q, k, dim=16)),
+    "sandwich": (pe.Sandwich(3, features=16), lambda q, k: oracle.sandwich(3, q, k, dim=16)),
     "swin": (
         pe.SwinBias(3, (3, 4)),
         lambda table, q, k: oracle.swin(table, (3, 4), q, k),

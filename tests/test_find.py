@@ -12,7 +12,7 @@ import pytest
 import posenc as pe
 from posenc.i18n import LANGUAGES, translator
 from posenc.names.expressions import called, spelling
-from posenc.names.resolve import SCALED, example, found, is_sentence, known_name, shared, spelled
+from posenc.names.resolve import SCALED, found, is_sentence, known_name, shared, spelled
 from posenc.views import view
 
 
@@ -88,7 +88,7 @@ def test_a_variant_has_the_dim_that_is_asked_for(name, dim):
 
 
 def test_sizes_go_to_the_fields_that_are_required():
-    assert example(pe.Learned, length=3, dim=8) == pe.Learned(3, 8)
+    assert pe.Learned.example(length=3, dim=8) == pe.Learned(3, 8)
     assert found("t5", heads=2, dim=8)["t5"] == pe.T5Bias(2)
 
 

@@ -186,7 +186,12 @@ def test_float64_in_jax_refines_and_does_not_change(rng):
 
     q = np.arange(0, 4000, 37)
     # float32 rounds distance, logarithm and product, and each partial sum of a sum of products
-    roundings = {pe.ALiBi(4): 4, pe.Sandwich(4, dim=16): 24 + 4, pe.KERPLE(4): 4, pe.T5Bias(4): 1}
+    roundings = {
+        pe.ALiBi(4): 4,
+        pe.Sandwich(4, features=16): 24 + 4,
+        pe.KERPLE(4): 4,
+        pe.T5Bias(4): 1,
+    }
     for encoding, count in roundings.items():
         params = encoding.init(rng)
 

@@ -67,7 +67,7 @@ BUILT = {
     pe.ClippedBias: {"std": JUNK},
     pe.KERPLE: {"kernel": JUNK},
     pe.FIRE: {"hidden": SMALL, "length": JUNK, "eps": JUNK},
-    pe.Sandwich: {"dim": SMALL, "base": JUNK},
+    pe.Sandwich: {"features": SMALL, "base": JUNK},
     pe.SwinBias: {"std": JUNK},
     pe.SwinV2Bias: {"pretrained_window": JUNK, "hidden": SMALL},
     pe.Shaw: {"values": JUNK},
@@ -101,7 +101,7 @@ def test_constructors_refuse_junk_with_a_sentence(encoding, data):
     count = sum(field.init and not field.kw_only for field in dataclasses.fields(encoding))
     positional = (first, second)[:count]
     made = attempt(lambda: encoding(*positional, **options))
-    if made is None or getattr(made, "dim", 0) > 5000 or (made.axes or 0) > 100:
+    if made is None or (made.dim or 0) > 5000 or (made.axes or 0) > 100:
         return
     if isinstance(made, pe.Learned) and made.length > 5000:
         return
@@ -114,7 +114,7 @@ def test_constructors_refuse_junk_with_a_sentence(encoding, data):
     elif isinstance(made, pe.Rotary):
         result, shape = made.rotate(np.ones((3, made.dim)), positions), (3, made.dim)
     elif isinstance(made, pe.Scores):
-        heads = getattr(made, "heads", 2)
+        heads = made.heads or 2
         q = np.ones((heads, 3, made.dim))
         result, shape = made.scores(q, q, positions, positions, params), (heads, 3, 3)
     else:

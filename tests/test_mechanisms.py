@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 import posenc as pe
-from posenc.names.resolve import example
 from tests import bounds
 from tests.libraries import numpy_of
 
@@ -141,7 +140,7 @@ def test_bad_entry_points_are_named(monkeypatch, name, value, message):
 
 BUILTIN = [kind for _, kind in pe.encodings.BUILTIN]
 ENCODINGS = [
-    *map(example, BUILTIN),
+    *(kind.example() for kind in BUILTIN),
     pe.Tempered(pe.RoPE(8), pe.LogN(2)),
     pe.Tempered(pe.AxialRoPE.split(8), pe.LogN(2)),
     pe.Tempered(pe.NoPE(), pe.LogN(2)),
@@ -150,8 +149,8 @@ ENCODINGS = [
 
 def calls(encoding, p, array, params):
     """Everything of `encoding` that takes positions, called with p for queries and keys."""
-    heads = getattr(encoding, "heads", 2)
-    dim = getattr(encoding, "dim", None) or 8
+    heads = encoding.heads or 2
+    dim = encoding.dim or 8
     x = array(np.random.default_rng(0).normal(size=(heads, len(p), dim)).astype("f"))
     yield lambda: pe.logits(encoding, x, x, p, p, params)
     if isinstance(encoding, pe.Additive):

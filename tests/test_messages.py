@@ -503,9 +503,9 @@ CASES = [
         "reach must be a whole number of at least 0 and at most 8,388,608; got reach=-1",
     ),
     (
-        lambda: pe.Sandwich(8, dim=7),
+        lambda: pe.Sandwich(8, features=7),
         ValueError,
-        "dim must be an even number; got dim=7",
+        "features must be an even number; got features=7",
     ),
     (
         lambda: pe.SwinBias(3, 7),

@@ -48,7 +48,7 @@ REFUSED = [  # what a reader of the explorer's page can ask for
     lambda: spelled("T5Bias(8, buckets=5)"),
     lambda: spelled("SwinBias(3, 7)"),
     lambda: spelled("SwinBias(3, (7, 0))"),
-    lambda: spelled("Sandwich(8, dim=7)"),
+    lambda: spelled("Sandwich(8, features=7)"),
     lambda: spelled("Learned(8, 8, std=-1)"),
     lambda: spelled("Tempered(1, 2)"),
     lambda: spelled("Nothing(64)"),

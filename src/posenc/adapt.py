@@ -19,8 +19,9 @@ from typing import Any, Literal
 from posenc.core import rules
 from posenc.core.about import Traits
 from posenc.core.arrays import Array, Dtype, is_torch
+from posenc.core.encoding import Params
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Additive, Bias, Params, Rotary
+from posenc.core.mechanisms import Additive, Bias, Rotary, check_needs
 
 Library = Literal["numpy", "torch"]
 ROTARY = Traits(relative=True, norm_preserving=True, unique=True, bounded=True, ordered=True)
@@ -48,7 +49,7 @@ class Adapted:
         return self.fn if hasattr(self.fn, "parameters") else None
 
     def __repr__(self) -> str:
-        size = "dim" if hasattr(self, "dim") else "heads"
+        size = "dim" if isinstance(self, Additive | Rotary) else "heads"
         told = (f"{name}={getattr(self, name)!r}" for name in (size, "name", "library", "axes"))
         return f"{type(self).__name__}({', '.join(told)})"
 
@@ -60,18 +61,41 @@ class AdaptedRotary(Adapted, Rotary):
     dim: int
     keys: Callable[..., Any] | None = field(default=None, kw_only=True)
 
-    def cos_sin(self, positions: Any, *, dtype: Dtype = None) -> tuple[Array, Array]:
+    def cos_sin(
+        self, positions: Any, params: Params | None = None, *, dtype: Dtype = None
+    ) -> tuple[Array, Array]:
         raise TypeError(f"fn must be asked for rotations, not for angles; {self.name} has no table")
 
-    def rotate(self, x: Array, positions: Any, *, inverse: bool = False) -> Array:
-        if inverse:
-            raise ValueError(f"inverse must be False for a foreign rotation; got inverse={inverse}")
+    def rotate(
+        self,
+        x: Array,
+        positions: Any,
+        params: Params | None = None,
+        *,
+        inverse: bool = False,
+        features: Array | None = None,
+    ) -> Array:
+        self._check_call(params, inverse, features)
         return self.fn(x, positions)
 
-    def rotate_keys(self, x: Array, positions: Any, *, inverse: bool = False) -> Array:
+    def rotate_keys(
+        self,
+        x: Array,
+        positions: Any,
+        params: Params | None = None,
+        *,
+        inverse: bool = False,
+        features: Array | None = None,
+    ) -> Array:
+        self._check_call(params, inverse, features)
+        return (self.keys or self.fn)(x, positions)
+
+    def _check_call(self, params: Params | None, inverse: bool, features: Array | None) -> None:
+        """Refuse what a foreign function does not take."""
+        self.read_params(params)
+        check_needs(self, features=features)
         if inverse:
             raise ValueError(f"inverse must be False for a foreign rotation; got inverse={inverse}")
-        return (self.keys or self.fn)(x, positions)
 
 
 @dataclass(frozen=True, repr=False)

@@ -7,7 +7,7 @@ one length are wrong for another, so such a scaling must be settled first, with 
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from posenc.core import frequencies as f
 from posenc.core import rules
 from posenc.core.about import About
-from posenc.core.hints import hint_arguments
+from posenc.core.values import UNSTATED, value
 from posenc.i18n import later, said
 from posenc.i18n.arguments import sentences
 
@@ -30,6 +30,8 @@ class Scaling(ABC):
 
     fits_any_length: bool = True
     """Whether a rotated key stays right as the text grows."""
+    original_length: int | None = UNSTATED
+    """The length of the texts of training, where the scaling states it."""
     about: About = About()
     """Its paper, the models that have it, and what no check can measure."""
 
@@ -43,7 +45,7 @@ class Scaling(ABC):
         return self
 
 
-@dataclass(frozen=True)
+@value
 class Plain(Scaling):
     """No scaling: w_i = base^(-2i/dim)."""
 
@@ -51,7 +53,7 @@ class Plain(Scaling):
         return f.geometric(dim, base=base)
 
 
-@dataclass(frozen=True)
+@value
 class Interpolation(Scaling):
     """Position interpolation (Hugging Face's linear): every frequency divided by `factor`.
 
@@ -72,14 +74,13 @@ class Interpolation(Scaling):
     )
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         _factor(self.factor)
 
     def frequencies(self, dim: int, *, base: float) -> np.ndarray:
         return f.interpolated(f.geometric(dim, base=base), factor=self.factor)
 
 
-@dataclass(frozen=True)
+@value
 class NTK(Scaling):
     """NTK-aware: a larger base that stretches the slowest wave by `factor`, not the fastest."""
 
@@ -93,14 +94,13 @@ class NTK(Scaling):
     )
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         _factor(self.factor)
 
     def frequencies(self, dim: int, *, base: float) -> np.ndarray:
         return f.ntk(dim, base=base, factor=self.factor)
 
 
-@dataclass(frozen=True)
+@value
 class DynamicNTK(Scaling):
     """NTK whose factor grows with the text: factor * length / original_length - factor + 1.
 
@@ -122,7 +122,6 @@ class DynamicNTK(Scaling):
     )
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         _factor(self.factor)
         _length(self.original_length)
 
@@ -134,7 +133,7 @@ class DynamicNTK(Scaling):
         return NTK(max(1.0, self.factor * ratio - (self.factor - 1)))
 
 
-@dataclass(frozen=True)
+@value
 class YaRN(Scaling):
     """YaRN: slow waves are stretched by `factor`, fast ones kept, those between blended.
 
@@ -171,7 +170,6 @@ class YaRN(Scaling):
     )
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         _factor(self.factor)
         _length(self.original_length)
         rules.ordered(self.beta_slow, self.beta_fast, names=("beta_slow", "beta_fast"))
@@ -215,7 +213,7 @@ class YaRN(Scaling):
         return _mscale(self.factor, self.mscale_all_dim) ** 2 if self.mscale_all_dim else 1.0
 
 
-@dataclass(frozen=True)
+@value
 class Llama3(Scaling):
     """Llama 3.1: YaRN's blend over turns, from `low_freq_factor` to `high_freq_factor`, no factor.
 
@@ -238,7 +236,6 @@ class Llama3(Scaling):
     )
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         _factor(self.factor)
         _length(self.original_length)
         rules.ordered(
@@ -261,7 +258,7 @@ class Llama3(Scaling):
         )
 
 
-@dataclass(frozen=True)
+@value
 class PerPair(Scaling):
     """Each frequency divided by a factor of its own: what LongRoPE is at one length."""
 
@@ -269,7 +266,6 @@ class PerPair(Scaling):
     attention_factor: float = 1.0
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         rules.factors("factors", self.factors)
         rules.real("attention_factor", self.attention_factor, least=1e-6, most=1e6)
 
@@ -282,7 +278,7 @@ class PerPair(Scaling):
         return f.geometric(dim, base=base) / np.asarray(self.factors)
 
 
-@dataclass(frozen=True)
+@value
 class LongRoPE(Scaling):
     """LongRoPE: searched factors for each pair, one set up to the original length, one beyond.
 
@@ -314,7 +310,6 @@ class LongRoPE(Scaling):
     )
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         rules.factors("short_factor", self.short_factor)
         rules.factors("long_factor", self.long_factor)
         _length(self.original_length)
@@ -347,7 +342,7 @@ class LongRoPE(Scaling):
         return PerPair(self.short_factor if within else self.long_factor, self.scale)
 
 
-@dataclass(frozen=True)
+@value
 class Proportional(Scaling):
     """p-RoPE: only the fastest `share` of the pairs turn (0.25 in Gemma 4); the others do not."""
 
@@ -370,15 +365,11 @@ class Proportional(Scaling):
     )
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         rules.real("share", self.share, least=0, most=1)
         _factor(self.factor)
 
     def frequencies(self, dim: int, *, base: float) -> np.ndarray:
         return f.proportional(dim, base=base, share=self.share) / self.factor
-
-
-hint_arguments(Plain, Interpolation, NTK, DynamicNTK, YaRN, Llama3, PerPair, LongRoPE, Proportional)
 
 
 def _mscale(factor: float, mscale: float) -> float:

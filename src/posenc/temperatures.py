@@ -6,7 +6,8 @@ it is a constant on cosines and sines, and so is part of its scaling.
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,18 +15,10 @@ import numpy as np
 from posenc.core import rules
 from posenc.core.about import Traits
 from posenc.core.arrays import Array, Dtype, cast, clip, has_float64, host, namespace, working
-from posenc.core.hints import hint_arguments
-from posenc.core.mechanisms import (
-    Encoding,
-    Params,
-    Rotary,
-    Scores,
-    at_length_of,
-    logits,
-    result_dtype,
-)
+from posenc.core.encoding import Encoding, Parameter, Params
+from posenc.core.mechanisms import Bias, Rotary, Scores, at_length_of, logits, result_dtype
 from posenc.core.positions import LIMIT, as_arrays, as_positions
-from posenc.encodings.nope import NoPE
+from posenc.core.values import value
 from posenc.i18n import said
 
 
@@ -42,7 +35,7 @@ class Temperature(ABC):
         return cast(self._factors(*_wide(positions)), result_dtype(positions, dtype))
 
 
-@dataclass(frozen=True)
+@value
 class Llama4Temperature(Temperature):
     """Llama 4, on layers without RoPE: 1 + scale ln(1 + floor((p + 1) / floor_scale)).
 
@@ -54,7 +47,6 @@ class Llama4Temperature(Temperature):
     scale: float = 0.1
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         rules.real("floor_scale", self.floor_scale, least=1)
         rules.real("scale", self.scale, least=0)
 
@@ -62,7 +54,7 @@ class Llama4Temperature(Temperature):
         return 1 + self.scale * xp.log1p(xp.floor((p + 1) / self.floor_scale))
 
 
-@dataclass(frozen=True)
+@value
 class MinistralTemperature(Temperature):
     """Ministral 3 and Mistral 4, on every layer: 1 + beta ln(1 + floor(p / original_length)).
 
@@ -74,7 +66,6 @@ class MinistralTemperature(Temperature):
     beta: float = 0.1
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         rules.whole("original_length", self.original_length, least=1)
         rules.real("beta", self.beta, least=0)
 
@@ -82,7 +73,7 @@ class MinistralTemperature(Temperature):
         return 1 + self.beta * xp.log1p(xp.floor(p / self.original_length))
 
 
-@dataclass(frozen=True)
+@value
 class LogN(Temperature):
     """Su's log n: max(1, ln(p + 1) / ln(original_length)), so that entropy stays level.
 
@@ -93,14 +84,13 @@ class LogN(Temperature):
     original_length: int
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         rules.whole("original_length", self.original_length, least=2)
 
     def _factors(self, p: Array, xp: Any) -> Array:
         return clip(xp.log1p(p) / math.log(self.original_length), least=1.0)
 
 
-@dataclass(frozen=True)
+@value
 class SSMax(Temperature):
     """Scalable softmax: s ln n with n = p + 1 keys in sight.
 
@@ -114,14 +104,29 @@ class SSMax(Temperature):
     s: float = 0.43
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         rules.real("s", self.s)
 
     def _factors(self, p: Array, xp: Any) -> Array:
         return self.s * xp.log1p(p)
 
 
-@dataclass(frozen=True)
+FACTS = (
+    "about",
+    "axes",
+    "causal_only",
+    "dim",
+    "feature_dim",
+    "fits_any_length",
+    "heads",
+    "library",
+    "needs",
+    "scaled",
+    "two_sided_hint",
+)
+"""What a tempered encoding states as the one that it wraps does."""
+
+
+@value
 class Tempered(Scores):
     """An encoding whose logits are multiplied by a temperature of the query's position.
 
@@ -140,7 +145,6 @@ class Tempered(Scores):
     temperature: Temperature
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         if not isinstance(self.encoding, Encoding):
             raise said(
                 TypeError, "encoding must be an Encoding; got {encoding!r}", encoding=self.encoding
@@ -151,18 +155,8 @@ class Tempered(Scores):
                 "temperature must be a Temperature; got {temperature!r}",
                 temperature=self.temperature,
             )
-        for name in (
-            "about",
-            "axes",
-            "causal_only",
-            "fixed",
-            "scaled",
-            "fits_any_length",
-            "dim",
-            "heads",
-        ):
-            if hasattr(self.encoding, name):
-                object.__setattr__(self, name, getattr(self.encoding, name))
+        for name in FACTS:
+            object.__setattr__(self, name, getattr(self.encoding, name))
 
     @property
     def traits(self) -> Traits:
@@ -176,20 +170,43 @@ class Tempered(Scores):
             decays=own.decays and positive,
         )
 
-    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    @property
+    def inner(self) -> Encoding:
+        """The encoding whose logits are multiplied."""
+        return self.encoding
+
+    @property
+    def limit(self) -> int | None:
+        return self.encoding.limit
+
+    @property
+    def trained_length(self) -> int | None:
+        return self.encoding.trained_length
+
+    def parameters(self) -> Mapping[str, Parameter]:
         """Those of the encoding."""
-        return self.encoding.init(rng)
+        return self.encoding.parameters()
+
+    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
+        """Those of the encoding."""
+        return self.encoding.init(rng) if like is None else self.encoding.init(rng, like=like)
 
     def at(self, length: int) -> Self:
         """The encoding for a text of `length` tokens, with the same temperature."""
         return replace(self, encoding=self.encoding.at(length))
 
     def scores(
-        self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
+        self,
+        q: Array,
+        k: Array,
+        q_pos: Array,
+        k_pos: Array,
+        params: Params | None = None,
+        **needed: Any,
     ) -> Array:
         q_pos, k_pos = as_arrays(q_pos, k_pos, like=q)
         wide = working(namespace(q=q), q.dtype)  # a half is rounded once, by `logits`
-        made = logits(self.encoding, cast(q, wide), cast(k, wide), q_pos, k_pos, params)
+        made = logits(self.encoding, cast(q, wide), cast(k, wide), q_pos, k_pos, params, **needed)
         return made * self.row_factors(made, q_pos)
 
     def folded(
@@ -197,16 +214,22 @@ class Tempered(Scores):
     ) -> tuple[Array, Array] | None:
         """Where only q and k are touched, the factors ride on q."""
         q_pos, k_pos = as_arrays(q_pos, k_pos, like=q)
-        self._check_params(params)
+        given = () if params is None else (params,)
+        if self.needs:  # which depends on more than q, k and positions
+            return None
         if isinstance(self.encoding, Rotary):
             rotary = at_length_of(self.encoding, q_pos, k_pos)
-            q, k = rotary.rotate(q, q_pos), rotary.rotate_keys(k, k_pos)
+            q, k = rotary.rotate(q, q_pos, *given), rotary.rotate_keys(k, k_pos, *given)
         elif isinstance(self.encoding, Scores):
             made = self.encoding.folded(q, k, q_pos, k_pos, params)
             if made is None:
                 return None
             q, k = made
-        elif not isinstance(self.encoding, NoPE):
+        elif isinstance(self.encoding, Bias):
+            terms = self.encoding.terms(q_pos, k_pos, params)
+            if terms is None or terms[0].shape[-1]:  # no sum of products, or one of some
+                return None
+        else:
             return None
         return q * self.row_factors(q, q_pos), k
 
@@ -216,13 +239,8 @@ class Tempered(Scores):
         """What the encoding does to values: a temperature does nothing to them."""
         if isinstance(self.encoding, Scores):
             return self.encoding.mixed(weights, v, q_pos, k_pos, params)
-        self._check_params(params)
+        self.encoding.read_params(params)
         return weights @ v
-
-    def _check_params(self, params: Params | None) -> None:
-        """Refuse any for an encoding that learns nothing; others refuse what they do not have."""
-        if isinstance(self.encoding, Rotary | NoPE):
-            rules.known_params(params)
 
     def row_factors(self, x: Array, q_pos: Array) -> Array:
         """Factors beside the rows of x (…, q, channel); on several axes time, the first, counts."""
@@ -232,9 +250,6 @@ class Tempered(Scores):
             heads = (1,) * (x.ndim - 3)
             factors = namespace(x=x).reshape(factors, (factors.shape[0], *heads, -1))
         return factors[..., None]
-
-
-hint_arguments(Llama4Temperature, MinistralTemperature, LogN, SSMax, Tempered)
 
 
 def _wide(positions: Array) -> tuple[Array, Any]:

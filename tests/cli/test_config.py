@@ -37,9 +37,7 @@ def test_one_model_is_told(files):
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
         "llama: 2 layers, trained length 512",
-        "layers 0-1: RoPE(dim=16, base=10000.0, pairing='halves', rotary_dim=16, "
-        "rotated='leading', scaling=Llama3(factor=8.0, original_length=512, "
-        "low_freq_factor=1.0, high_freq_factor=4.0))",
+        "layers 0-1: RoPE(16, pairing='halves', scaling=Llama3(8.0, 512))",
         "  base 10,000, 16 of 16 channels rotate, pairing halves",
         "  4 of 8 pairs complete a turn within 512 tokens",
         "  longest wavelength: 158,953.4 tokens",

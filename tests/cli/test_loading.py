@@ -65,7 +65,7 @@ def test_a_name_in_a_file_is_no_sentence(run, name):
 def test_a_call_takes_what_expressions_may_have(run):
     call = "MyRot(8, scaling=YaRN(4, 8192))"
     report = json.loads(run("check", call, "--json").stdout)["reports"][call]
-    assert report["subject"].startswith("MyRot(dim=8, scaling=YaRN(factor=4")
+    assert report["subject"].startswith("MyRot(dim=8, scaling=YaRN(4, ")
     assert run("explain", call).stdout.startswith("MyRot(dim=8, ")
 
 

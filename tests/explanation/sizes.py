@@ -7,5 +7,5 @@ EVERY = [*pe.catalogue(), *VARIANTS]
 
 
 def of_size(name, **options):
-    dim = {"dim": 16} if hasattr(next(iter(found(name).values())), "dim") else {}
+    dim = {"dim": 16} if next(iter(found(name).values())).dim else {}
     return pe.explain(name, length=2, **dim, **options)

@@ -99,7 +99,7 @@ def the_number(encoding: pe.Encoding, place, other) -> float:
             x[0, begin + first] = 1.0  # the first of its pair: it becomes (cos, sin)
             return float(encoding.rotate(x, q)[0, other])
         case _:
-            x = np.random.default_rng(0).normal(size=(getattr(encoding, "heads", 1), 1, 8))
+            x = np.random.default_rng(0).normal(size=(encoding.heads or 1, 1, 8))
             return float(encoding.scores(x, x, q, k, params)[0, 0, 0])
 
 

@@ -8,7 +8,7 @@ import pytest
 import posenc as pe
 from posenc.explorer import controls
 from posenc.names.expressions import called, makers, presets, spelling
-from posenc.names.resolve import VARIANTS, example, spelled
+from posenc.names.resolve import VARIANTS, spelled
 
 MADE = {
     "AxialRoPE": "AxialRoPE.split(64)",
@@ -16,7 +16,7 @@ MADE = {
     "ALiBi.falcon": "ALiBi.falcon(8, 64)",
 }
 EXPRESSIONS = [
-    *(spelling(example(kind)) for kind in pe.catalogue().values()),
+    *(spelling(kind.example()) for kind in pe.catalogue().values()),
     *(spelling(make(64)) for make in VARIANTS.values()),
     *(
         MADE.get(f"{kind.__name__}.{preset}", f"{kind.__name__}.{preset}(64)")
@@ -220,7 +220,7 @@ def test_an_encoding_is_made_in_another_way(client, expression, maker):
     )
     assert len(told["expression"]) < 100
     made, before = spelled(told["expression"]), spelled(expression)
-    assert getattr(made, "dim", 64) in (64, getattr(before, "dim", 64))
+    assert (made.dim or 64) in (64, before.dim or 64)
     if "." not in maker:
         assert made == before
 

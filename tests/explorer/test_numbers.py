@@ -12,7 +12,7 @@ import posenc as pe
 from posenc.explorer.answers import INLINE
 from posenc.i18n import LANGUAGES, catalogue
 from posenc.names.expressions import spelling
-from posenc.names.resolve import VARIANTS, example, spelled
+from posenc.names.resolve import VARIANTS, spelled
 from posenc.text import MODES, tokenise
 from posenc.views import Dials, Image, colours, kinds_for, view
 from tests.oracles import additive, rotary
@@ -20,7 +20,10 @@ from tests.patient import check
 from tests.slow import slow
 
 SENTENCES = ["我 爱 学习 AI", "犬が人を噛む。", "the dog bit the man", "👩‍👩‍👧 é\u0301 \n x"]
-EVERY = [*map(example, pe.catalogue().values()), *(make(64) for make in VARIANTS.values())]
+EVERY = [
+    *(kind.example() for kind in pe.catalogue().values()),
+    *(make(64) for make in VARIANTS.values()),
+]
 
 
 # Views

@@ -10,7 +10,6 @@ from posenc.explorer import limits
 from posenc.explorer.parameters import RequestError
 from posenc.explorer.widget import answer
 from posenc.i18n import LANGUAGES, catalogue, said, told
-from posenc.names.resolve import example
 from posenc.views.kinds import kinds_for
 from tests.explorer.asking import HOST, Client, small_crew
 
@@ -138,9 +137,9 @@ def test_every_size_that_a_view_takes_has_a_name_in_the_catalogues():
     taken = {
         name
         for kind in encodings().values()
-        for view in kinds_for(example(kind))
+        for view in kinds_for(kind.example())
         for length in (8, 4096)
-        for name in limits.view_sizes(view, example(kind), length)
+        for name in limits.view_sizes(view, kind.example(), length)
     }
     assert len(taken) > 5
     for lang in LANGUAGES[1:]:

@@ -11,7 +11,7 @@ from posenc.explorer import answers, page, saved_page, verdicts
 from posenc.explorer.parameters import RequestError
 from posenc.i18n import LANGUAGES
 from posenc.names.expressions import spelling
-from posenc.names.resolve import VARIANTS, example
+from posenc.names.resolve import VARIANTS
 from tests.slow import seldom, slow
 
 NEAR = (
@@ -20,8 +20,8 @@ NEAR = (
 )
 """Their cells are asked for in the way of another, which `make test` has."""
 EVERY = [
-    *(spelling(example(kind)) for kind in pe.catalogue().values() if kind not in NEAR),
-    *slow(*(spelling(example(kind)) for kind in NEAR)),
+    *(spelling(kind.example()) for kind in pe.catalogue().values() if kind not in NEAR),
+    *slow(*(spelling(kind.example()) for kind in NEAR)),
     # of each pair in turn: 8 tell as much
     *seldom(
         [spelling(make(16)) for make in VARIANTS.values()], but=[spelling(VARIANTS["mrope"](16))]

@@ -15,13 +15,16 @@ from posenc.explorer.cache import SharedCache
 from posenc.explorer.schemas import SCHEMAS, VERDICTS
 from posenc.i18n import LANGUAGES
 from posenc.names.expressions import spelling
-from posenc.names.resolve import VARIANTS, example, spelled
+from posenc.names.resolve import VARIANTS, spelled
 from posenc.views import kinds_for
 from tests.explorer import contract
 from tests.patient import LIMIT, check
 from tests.slow import seldom
 
-EVERY = [*map(example, pe.catalogue().values()), *(make(64) for make in VARIANTS.values())]
+EVERY = [
+    *(kind.example() for kind in pe.catalogue().values()),
+    *(make(64) for make in VARIANTS.values()),
+]
 ODD = [  # numbers that JSON does not have, one of all sizes, temperatures, tables
     "Sinusoidal(8, base=1e308)",
     "RoPE(64, rotary_dim=32, pairing='interleaved', base=1e-300)",

@@ -84,7 +84,7 @@ class Trial:
         self.params = subject.params or None
         self.p = _positions(subject, tokens)
         self.count = len(self.p)
-        self.heads = getattr(self.encoding, "heads", None) or HEADS
+        self.heads = self.encoding.heads or HEADS
         dim = subject.dim if isinstance(self.encoding, Rotary | Scores) else DIM
         rng = np.random.default_rng(0)
         self.q, self.k = rng.normal(size=(2, self.heads, self.count, dim)).astype(np.float32)

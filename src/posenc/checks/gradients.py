@@ -33,7 +33,7 @@ def gradient_error(subject: Subject, rng: np.random.Generator) -> Measured:
             )
         )
         for name, x in subject.params.items()
-        if name not in encoding.fixed
+        if encoding.parameters()[name].trained
     }
     learned = set(inputs)
     if isinstance(encoding, Additive) and not learned:
@@ -42,7 +42,7 @@ def gradient_error(subject: Subject, rng: np.random.Generator) -> Measured:
         names = ("x",) if isinstance(encoding, Rotary) else ("q", "k")
         shape = subject.queries(rng, n).shape
         inputs |= {name: torch.from_numpy(rng.normal(size=shape)) for name in names}
-    kept = {n_: torch.from_numpy(x) for n_, x in subject.params.items() if n_ in encoding.fixed}
+    kept = {n_: torch.from_numpy(x) for n_, x in subject.params.items() if n_ not in learned}
 
     def made(values: dict[str, Any]) -> Any:
         params = {name: values[name] for name in learned} | kept or None
@@ -53,7 +53,7 @@ def gradient_error(subject: Subject, rng: np.random.Generator) -> Measured:
         return logits(encoding, values["q"], values["k"], p, p, params)
 
     # a foreign rotation may go by float32 inside, where a small step is lost; it is linear
-    step = 0.1 if isinstance(encoding, Rotary) and hasattr(encoding, "library") else 1e-6
+    step = 0.1 if isinstance(encoding, Rotary) and encoding.library is not None else 1e-6
     return _compared(made, inputs, rng, step)
 
 

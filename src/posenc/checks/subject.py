@@ -32,7 +32,7 @@ class Subject:
         self.whole = encoding
         """As it was given: `encoding` is that for one length, where angles depend on the length."""
         self.encoding = encoding if encoding.fits_any_length else encoding.at(LENGTH)
-        self.library = getattr(encoding, "library", "numpy")
+        self.library = encoding.library or "numpy"
         self.params = encoding.init(np.random.default_rng(seed))
         self.refusal: str | None = None
         if self.library == "numpy" and not self._takes(0) and self._speaks_torch():
@@ -52,12 +52,12 @@ class Subject:
     @property
     def dim(self) -> int:
         """Channels of a query or an embedding."""
-        return getattr(self.encoding, "dim", None) or 8
+        return self.encoding.dim or 8
 
     @property
     def heads(self) -> int:
         """Heads of queries."""
-        return getattr(self.encoding, "heads", None) or 1
+        return self.encoding.heads or 1
 
     @property
     def width(self) -> int:
@@ -137,7 +137,7 @@ class Subject:
 
     def others(self) -> list[tuple[str, Encoding]]:
         """Encodings of the same kind with another number in a field, and which."""
-        foreign = hasattr(self.encoding, "library")  # whose fields its function does not read
+        foreign = self.encoding.library is not None  # whose fields its function does not read
         if foreign or not dataclasses.is_dataclass(self.encoding):
             return []
         found: list[tuple[str, Encoding]] = []

@@ -6,7 +6,6 @@ from posenc.checks.engine import run
 from posenc.checks.properties import ALL
 from posenc.core.about import Traits
 from posenc.encodings import BUILTIN
-from posenc.names.resolve import example
 
 START, END = "<!-- what the checks found: make readme-table -->\n", "<!-- end -->\n"
 
@@ -22,7 +21,7 @@ def table() -> str:
         "|---" * (len(names) + 1) + "|",
     ]
     for _, kind in BUILTIN:
-        report = run(example(kind), ALL)
+        report = run(kind.example(), ALL)
         if not report.ok:
             raise ArithmeticError(f"{kind.__name__} fails {', '.join(report.failed)}; not written")
         marks = ["✓" if report[name].verdict == "holds" else "" for name in names]

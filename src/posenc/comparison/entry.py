@@ -69,7 +69,7 @@ def measured(name: str, encoding: Encoding, *, bench: bool, seed: int, limit: fl
     """The entry of an encoding: every check, its parameters as `init` draws them, its cost."""
     report = check(encoding, seed=seed, limit=limit)
     drawn = _drawn(encoding, seed)
-    trained = {key: value for key, value in drawn.items() if key not in encoding.fixed}
+    trained = {key: value for key, value in drawn.items() if encoding.parameters()[key].trained}
     cost, untimed = _cost(encoding, report) if bench else (None, "")
     acts = (kind.__name__.lower() for kind in MECHANISMS if isinstance(encoding, kind))
     return Entry(

@@ -138,3 +138,13 @@ def proportional(dim: int, /, *, base: float, share: float) -> np.ndarray:
     """
     w = geometric(dim, base=base)
     return np.where(np.arange(len(w)) < math.floor(share * dim / 2), w, 0.0)
+
+
+def wavelengths(frequencies: np.ndarray) -> np.ndarray:
+    """Positions per turn, 2 pi / |w|; infinite where nothing turns.
+
+    >>> wavelengths(np.array([1.0, 0.0])).round(2)
+    array([6.28,  inf])
+    """
+    w = np.abs(frequencies)
+    return np.divide(2 * np.pi, w, out=np.full(w.shape, np.inf), where=w != 0)

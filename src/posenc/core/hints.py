@@ -156,6 +156,8 @@ def hint_arguments(*kinds: type) -> None:
 def _hinted(function: Callable[..., Any], maker: str) -> Callable[..., Any]:
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     parameters = inspect.signature(function).parameters.items()
+    if any(each.kind is inspect.Parameter.VAR_KEYWORD for _, each in parameters):
+        return function  # it takes any name, or says itself what it takes
     known = [n for n, each in parameters if each.kind in named and n not in ("self", "cls")]
 
     @functools.wraps(function)

@@ -17,14 +17,12 @@ array([[[ 0. , -0.5],
 """
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from typing import Any, Self, TypeVar
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from posenc.core import rules
-from posenc.core.about import About, Traits
 from posenc.core.arrays import (
     Array,
     Dtype,
@@ -41,48 +39,10 @@ from posenc.core.arrays import (
     unrounded,
     working,
 )
+from posenc.core.encoding import Encoding, EncodingT, Params
 from posenc.core.hints import hinted
 from posenc.core.positions import as_positions
 from posenc.core.rotation import Pairing, Rotated, rotate, unscaled
-
-Params = Mapping[str, Array]
-"""Learned parameters by name, as `init` makes them."""
-
-
-class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
-    """A positional encoding: a value (equal fields mean equal encodings) that acts in one place."""
-
-    axes: int | None = None
-    """How many numbers make a position: None for a plain number, else the size of the last axis."""
-    scaled: bool = True
-    """Whether the products of queries and keys are divided by sqrt(dim); T5 does not."""
-    causal_only: bool = False
-    """Whether it is meant for keys at or behind their query only."""
-    fits_any_length: bool = True
-    """Whether it is the same in a text of any length, so that rotated keys may be cached."""
-    about: About = About()
-    """Its paper, the models that have it, and what no check can measure."""
-
-    @property
-    def traits(self) -> Traits:
-        """What this encoding claims; nothing, unless it says so."""
-        return Traits()
-
-    fixed: tuple[str, ...] = ()
-    """Which of the parameters that `init` draws are kept as they are, not trained."""
-
-    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        """Fresh parameters by name; none, unless the encoding has some."""
-        rules.generator("rng", rng)
-        return {}
-
-    def at(self, length: int) -> Self:
-        """This encoding for a text of `length` tokens: itself, unless it depends on that."""
-        rules.whole("length", length, least=1)
-        return self
-
-
-EncodingT = TypeVar("EncodingT", bound=Encoding)
 
 
 class Additive(Encoding):
@@ -100,7 +60,8 @@ class Additive(Encoding):
         """scale x + e(p) for x (…, seq, dim), in the dtype of x; 16-bit sums are rounded once."""
         positions = positions_for("x", x, positions, axes=self.axes)
         wide = working(namespace(x=x), x.dtype)
-        encoded = _aligned(_made(self, self.encode, positions, positions, params, dtype=wide), x)
+        encoded = _call(self, self.encode, positions, positions, params, dtype=wide)
+        encoded = _beside_heads(encoded, x)
         if tuple(encoded.shape[-2:]) != tuple(x.shape[-2:]):
             raise ValueError(
                 f"x must have the shape of its encoding, (…, seq, dim) = {tuple(encoded.shape)}; "
@@ -121,40 +82,76 @@ class Rotary(Encoding):
     rotated: Rotated = "leading"
 
     @abstractmethod
-    def cos_sin(self, positions: Any, *, dtype: Dtype = None) -> tuple[Array, Array]:
+    def cos_sin(
+        self, positions: Any, params: Params | None = None, *, dtype: Dtype = None
+    ) -> tuple[Array, Array]:
         """Cosines and sines of the angles: positions (…, seq) -> two arrays (…, seq, pair)."""
 
-    def key_cos_sin(self, positions: Any, *, dtype: Dtype = None) -> tuple[Array, Array]:
+    def key_cos_sin(
+        self, positions: Any, params: Params | None = None, *, dtype: Dtype = None
+    ) -> tuple[Array, Array]:
         """The same for keys, where they differ from queries (xPos)."""
-        return self.cos_sin(positions, dtype=dtype)
+        return self.cos_sin(positions, *_given(params), dtype=dtype)
 
-    def rotate(self, x: Array, positions: Any, *, inverse: bool = False) -> Array:
-        """R(p) x for x (…, seq, dim), or R(p)^-1 x, in the dtype of x."""
-        return self._turned(x, positions, self.cos_sin, inverse=inverse)
-
-    def rotate_keys(self, x: Array, positions: Any, *, inverse: bool = False) -> Array:
-        """What `rotate` is to queries, for keys."""
-        return self._turned(x, positions, self.key_cos_sin, inverse=inverse)
-
-    def _turned(
-        self, x: Array, positions: Any, tables: Callable[..., Any], *, inverse: bool
+    def rotate(
+        self,
+        x: Array,
+        positions: Any,
+        params: Params | None = None,
+        *,
+        inverse: bool = False,
+        features: Array | None = None,
     ) -> Array:
-        cos, sin, rotated = self.tables_for(x, positions, tables)
+        """Rotate each pair of channels of `x` by its angle at `positions`: R(p) x.
+
+        x          (…, seq, dim), of any floating dtype, which is that of the result
+        positions  (seq,) or (batch, seq); whole or fractional, |p| < 2^24
+        inverse    rotate back: R(p)^-1 x
+        features   (…, seq, feature_dim), for an encoding that `needs` them
+        """
+        tables = self.tables_for(x, positions, self.cos_sin, params, features=features)
+        return self._rotate(x, *tables, inverse=inverse)
+
+    def rotate_keys(
+        self,
+        x: Array,
+        positions: Any,
+        params: Params | None = None,
+        *,
+        inverse: bool = False,
+        features: Array | None = None,
+    ) -> Array:
+        """What `rotate` is to queries, for keys."""
+        tables = self.tables_for(x, positions, self.key_cos_sin, params, features=features)
+        return self._rotate(x, *tables, inverse=inverse)
+
+    def _rotate(
+        self, x: Array, cos: Array, sin: Array, rotated: Rotated | None, *, inverse: bool
+    ) -> Array:
         if inverse and not self.traits.norm_preserving:
             cos, sin = unscaled(cos, sin)
         return rotate(x, cos, sin, pairing=self.pairing, rotated=rotated, inverse=inverse)
 
     def tables_for(
-        self, x: Array, positions: Any, tables: Callable[..., Any]
+        self,
+        x: Array,
+        positions: Any,
+        tables: Callable[..., Any],
+        params: Params | None = None,
+        *,
+        features: Array | None = None,
     ) -> tuple[Array, Array, Rotated | None]:
         """Cosines and sines beside the heads of x, and which channels they turn."""
         positions = positions_for("x", x, positions, axes=self.axes)
-        dim = getattr(self, "dim", None)
-        if dim is not None and x.shape[-1] != dim:
-            raise ValueError(f"x must be (…, seq, {dim}); got shape {tuple(x.shape)}")
+        if self.dim is not None and x.shape[-1] != self.dim:
+            raise ValueError(f"x must be (…, seq, {self.dim}); got shape {tuple(x.shape)}")
         dtype = working(namespace(x=x), x.dtype)
-        cos, sin = _made(self, tables, positions, positions, dtype=dtype)
-        return _aligned(cos, x), _aligned(sin, x), None if dim is None else self.rotated
+        needed = check_needs(self, features=features)
+        if params is not None and not self.parameters():
+            self.read_params(params)  # which refuses them
+        cos, sin = _call(self, tables, positions, positions, *_given(params), dtype=dtype, **needed)
+        whole = None if self.dim is None else self.rotated
+        return _beside_heads(cos, x), _beside_heads(sin, x), whole
 
 
 class Bias(Encoding):
@@ -176,7 +173,12 @@ class Bias(Encoding):
 
 
 class Scores(Encoding):
-    """Makes the logits itself, from queries, keys and positions; may have a say in the values."""
+    """Makes the logits itself, from queries, keys and positions; may have a say in the values.
+
+    What depends on the tokens themselves names it in `needs` and takes it as keyword arguments:
+    `features`, a pair of the queries' and the keys' (…, seq, feature_dim), and `mask`, which pairs
+    are seen, (…, q, k) of bool.
+    """
 
     @abstractmethod
     def scores(
@@ -197,6 +199,33 @@ class Scores(Encoding):
         return weights @ v
 
 
+def _given(params: Params | None) -> tuple[Params, ...]:
+    """`params` as arguments: none where there are none, for methods that take none."""
+    return () if params is None else (params,)
+
+
+def check_needs(encoding: Encoding, **given: Any) -> dict[str, Any]:
+    """What an encoding needs of the tokens, by name; or a sentence that says what is missing.
+
+    >>> from posenc import RoPE
+    >>> check_needs(RoPE(8), features=np.zeros((3, 4)))
+    Traceback (most recent call last):
+    ValueError: features must be left out for RoPE, which does not depend on the tokens
+    """
+    for name, value in given.items():
+        if value is None and name in encoding.needs:
+            raise ValueError(
+                f"{name} must be given for {type(encoding).__name__}, which depends on the "
+                f"tokens; got {name}=None"
+            )
+        if value is not None and name not in encoding.needs:
+            raise ValueError(
+                f"{name} must be left out for {type(encoding).__name__}, which does not depend on "
+                "the tokens"
+            )
+    return {name: value for name, value in given.items() if value is not None}
+
+
 @hinted("logits")
 def logits(
     encoding: Encoding,
@@ -205,6 +234,9 @@ def logits(
     q_pos: Any,
     k_pos: Any,
     params: Params | None = None,
+    *,
+    features: Any = None,
+    mask: Array | None = None,
 ) -> Array:
     """The attention logits that `encoding` makes of queries and keys: (…, head, q, k).
 
@@ -212,6 +244,8 @@ def logits(
     biases; heads of keys may be fewer, each for as many of the queries. Additive encodings act on
     what comes in, so here e(p) is added to q and k themselves, as if the projections were the
     identity. The products are divided by sqrt(dim), unless the encoding says that its are not.
+    `features` (…, seq, feature_dim), a pair of them if queries and keys differ, and `mask`
+    (…, q, k), True where a key is seen, are for encodings that name them in `needs`.
 
     >>> rng = np.random.default_rng(0)
     >>> q, k = rng.normal(size=(2, 5, 8))
@@ -227,28 +261,50 @@ def logits(
     q_pos = positions_for("q", q, q_pos, axes=encoding.axes)
     k_pos = positions_for("k", k, k_pos, axes=encoding.axes)
     k = repeat_heads("k", k, q)
+    needed = check_needs(encoding, features=features, mask=mask)
+    if "features" in needed and not isinstance(features, tuple):
+        needed["features"] = (features, features)
     with unrounded(q):
         match encoding:
             case Additive():
                 q, k = encoding.add(q, q_pos, params), encoding.add(k, k_pos, params)
                 return cast(_products(q, k, scaled=encoding.scaled), q.dtype)
             case Rotary():
-                rules.known_params(params)
-                encoding = at_length_of(encoding, q_pos, k_pos)
-                q, k = encoding.rotate(q, q_pos), encoding.rotate_keys(k, k_pos)
+                q, k = _rotate_both(encoding, q, k, q_pos, k_pos, params, **needed)
                 return cast(_products(q, k, scaled=encoding.scaled), q.dtype)
             case Bias():
                 products = _products(q, k, scaled=encoding.scaled)
-                biased = _biased(products, compute_bias(encoding, q_pos, k_pos, params))
-                return cast(biased, q.dtype)
+                bias = compute_bias(encoding, q_pos, k_pos, params, **needed)
+                return cast(_add_bias(products, bias), q.dtype)
             case Scores():
-                scores = _made(encoding, encoding.scores, q_pos, q, k, q_pos, k_pos, params)
+                scores = _call(
+                    encoding, encoding.scores, q_pos, q, k, q_pos, k_pos, params, **needed
+                )
                 return cast(scores, q.dtype)
             case _:
                 raise TypeError(
                     "encoding must derive from Additive, Rotary, Bias or Scores; "
                     f"got {type(encoding).__name__}"
                 )
+
+
+def _rotate_both(
+    encoding: Rotary,
+    q: Array,
+    k: Array,
+    q_pos: Array,
+    k_pos: Array,
+    params: Params | None,
+    features: tuple[Array, Array] | None = None,
+) -> tuple[Array, Array]:
+    """R(p) q and R(p) k of a whole text; params only where there are some, for foreign methods."""
+    rotary, given = at_length_of(encoding, q_pos, k_pos), _given(params)
+    if features is None:
+        return rotary.rotate(q, q_pos, *given), rotary.rotate_keys(k, k_pos, *given)
+    return (
+        rotary.rotate(q, q_pos, *given, features=features[0]),
+        rotary.rotate_keys(k, k_pos, *given, features=features[1]),
+    )
 
 
 def compute_bias(
@@ -258,12 +314,13 @@ def compute_bias(
     params: Params | None = None,
     *,
     heads: int | None = None,
+    **needed: Any,
 ) -> Array:
     """`encoding.bias`, or a sentence if that has not the shape (…, head, q, k) of its positions."""
-    made = _made(encoding, encoding.bias, q_pos, q_pos, k_pos, params)
+    made = _call(encoding, encoding.bias, q_pos, q_pos, k_pos, params, **needed)
     seq = -1 if encoding.axes is None else -2
     rows = tuple(q_pos.shape[:seq]) or tuple(k_pos.shape[:seq])
-    heads = getattr(encoding, "heads", heads)
+    heads = encoding.heads or heads
     shape = tuple(made.shape) if is_array(made) else None
     if shape is not None and len(shape) == len(rows) + 3:
         fits = shape[:-3] in (rows, (1,) * len(rows)) and (heads is None or shape[-3] in (1, heads))
@@ -277,7 +334,7 @@ def compute_bias(
     )
 
 
-def _made(
+def _call(
     encoding: Encoding, method: Callable[..., Any], positions: Array, *given: Any, **options: Any
 ) -> Any:
     """What `method` of `encoding` returns, or a sentence if it knows another library only."""
@@ -372,7 +429,7 @@ def span(*positions: Array) -> int:
     return 1 + max(0, math.floor(largest))
 
 
-def _aligned(table: Array, x: Array) -> Array:
+def _beside_heads(table: Array, x: Array) -> Array:
     """A table (batch, seq, channel) with axes for the heads of x (batch, head, seq, dim)."""
     if table.ndim < 3 or table.ndim >= x.ndim:
         return table
@@ -391,7 +448,7 @@ def _products(q: Array, k: Array, *, scaled: bool) -> Array:
     return products / math.sqrt(q.shape[-1]) if scaled else products
 
 
-def _biased(products: Array, bias: Array) -> Array:
+def _add_bias(products: Array, bias: Array) -> Array:
     if products.ndim > 2 and 1 != bias.shape[-3] != products.shape[-3]:
         raise ValueError(
             f"q and k must have the heads of the bias, {bias.shape[-3]}; got {products.shape[-3]}"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from posenc.core.hints import did_you_mean, fold, hint_arguments, hinted, nearest
+from posenc.core.hints import did_you_mean, fold, hinted, nearest
 from posenc.core.mechanisms import Encoding
 from posenc.encodings.alibi import ALiBi, TwoSidedALiBi
 from posenc.encodings.axial import AxialRoPE
@@ -41,7 +41,6 @@ BUILTIN: tuple[tuple[str, type[Encoding]], ...] = (
     ("transformer-xl", TransformerXL),
     ("nope", NoPE),
 )
-hint_arguments(*dict(BUILTIN).values())
 
 __all__ = [
     "BUILTIN",

@@ -1,7 +1,7 @@
 """ALiBi: attention with linear biases, one way and both ways."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 import numpy as np
@@ -9,9 +9,11 @@ import numpy as np
 from posenc.core import rules
 from posenc.core.about import About, Traits
 from posenc.core.arrays import Array, cast, has_float64, namespace, send, sigmoid, working
-from posenc.core.mechanisms import Bias, Params, result_dtype
+from posenc.core.encoding import Parameter, Params, params_like
+from posenc.core.mechanisms import Bias, result_dtype
 from posenc.core.positions import as_arrays, distances
-from posenc.encodings.tables import MOST_HEADS, named
+from posenc.core.values import value
+from posenc.encodings.tables import MOST_HEADS
 from posenc.i18n import later
 from posenc.i18n.arguments import sentences
 
@@ -19,7 +21,7 @@ Slopes = Literal["official", "paper"]
 Future = Literal["mirrored", "offset"]
 
 
-@dataclass(frozen=True)
+@value
 class ALiBi(Bias):
     """A penalty that grows with distance, steeper in some heads: b_h(i, j) = -m_h |i - j|.
 
@@ -71,7 +73,6 @@ class ALiBi(Bias):
     )
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         heads = rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
         rules.one_of("slopes", self.slopes, ("official", "paper"))
         rules.one_of("future", self.future, ("mirrored", "offset"))
@@ -115,7 +116,7 @@ class ALiBi(Bias):
         return self._slopes.copy()
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
-        rules.known_params(params)
+        self.read_params(params)
         behind = distances(q_pos, k_pos)[..., None, :, :]
         dtype = result_dtype(behind, None)
         away = cast(abs(behind), dtype)
@@ -128,7 +129,7 @@ class ALiBi(Bias):
         self, q_pos: Array, k_pos: Array, params: Params | None = None, *, causal: bool = False
     ) -> tuple[Array, Array] | None:
         """-m_h (i - j) = (-i) m_h + m_h j: one way only, the mirror image is no sum."""
-        rules.known_params(params)
+        self.read_params(params)
         q_pos, k_pos = as_arrays(q_pos, k_pos)
         if not causal or self.future == "offset" or not has_float64(q_pos):
             return None
@@ -139,7 +140,7 @@ class ALiBi(Bias):
         return xp.stack([-i, slopes + 0 * i], axis=-1), xp.stack([slopes + 0 * j, j], axis=-1)
 
 
-@dataclass(frozen=True)
+@value
 class TwoSidedALiBi(Bias):
     """A learned slope for each side: b_h = -sigmoid(s_h) |i - j|, with s behind or s ahead.
 
@@ -163,7 +164,6 @@ class TwoSidedALiBi(Bias):
     )
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
 
     @property
@@ -172,23 +172,25 @@ class TwoSidedALiBi(Bias):
             unique=True, any_length=True, relative=True, exact=True, ordered=True, decays=True
         )
 
-    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    def parameters(self) -> dict[str, Parameter]:
+        return {"behind": Parameter((self.heads,)), "ahead": Parameter((self.heads,))}
+
+    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
         rules.generator("rng", rng)
-        drawn = rng.normal(loc=-2.0, size=(2, self.heads)).astype(np.float32)
-        return {"behind": drawn[0], "ahead": drawn[1]}
+        behind, ahead = rng.normal(loc=-2.0, size=(2, self.heads))
+        return params_like({"behind": behind, "ahead": ahead}, like)
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
-        rules.known_params(params, "behind", "ahead")
-        back, ahead = (self._slopes(params, name) for name in ("behind", "ahead"))
+        back, ahead = map(_slopes, self.read_params(params).values())
         behind = distances(q_pos, k_pos, like=back)[..., None, :, :]
         xp = namespace(positions=behind, params=back)
         return xp.where(behind >= 0, back, ahead) * -cast(abs(behind), back.dtype)
 
-    def _slopes(self, params: Params | None, name: str) -> Array:
-        s = named(params, name, (self.heads,))
-        xp = namespace(params=s)
-        s = cast(s, working(xp, s.dtype))
-        return xp.reshape(sigmoid(s), (-1, 1, 1))
+
+def _slopes(s: Array) -> Array:
+    """sigmoid(s) of each head, beside its queries and keys."""
+    xp = namespace(params=s)
+    return xp.reshape(sigmoid(cast(s, working(xp, s.dtype))), (-1, 1, 1))
 
 
 def _geometric(heads: int) -> np.ndarray:

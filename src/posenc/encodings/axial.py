@@ -1,6 +1,6 @@
 """RoPE on several axes: images, video, and M-RoPE's mixture of text and both."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -8,17 +8,19 @@ import numpy as np
 from posenc.core import rules
 from posenc.core.about import About, Traits
 from posenc.core.arrays import Array, Dtype, namespace, send
+from posenc.core.encoding import SIZES, Params
 from posenc.core.frequencies import geometric
 from posenc.core.mechanisms import Rotary, result_dtype
 from posenc.core.positions import as_positions
 from posenc.core.rotation import Pairing, Rotated, cos_sin
+from posenc.core.values import value
 from posenc.encodings.rope import PAIRINGS, check_rotary_dim, rotation_traits
 from posenc.i18n import later, said
 from posenc.i18n.arguments import HEAD_DIM, sentences
 from posenc.scalings import Plain, Scaling
 
 
-@dataclass(frozen=True)
+@value
 class AxialRoPE(Rotary):
     """RoPE of points: pair i follows one axis and turns by p[axis_of_pair[i]] * w_i.
 
@@ -33,11 +35,11 @@ class AxialRoPE(Rotary):
 
     dim: int
     axis_of_pair: tuple[int, ...]
-    frequencies: tuple[float, ...]
+    frequencies: tuple[float, ...] = field()  # pyright: ignore[reportIncompatibleMethodOverride]
     pairing: Pairing = field(default="interleaved", kw_only=True)
     rotated: Rotated = field(default="leading", kw_only=True)
     attention_factor: float = field(default=1.0, kw_only=True)
-    axes: int = field(init=False, repr=False)  # pyright: ignore[reportIncompatibleVariableOverride]
+    axes: int = field(init=False, repr=False)
     _parts: tuple[np.ndarray, ...] = field(init=False, repr=False, compare=False)
     _order: np.ndarray = field(init=False, repr=False, compare=False)
 
@@ -61,7 +63,6 @@ class AxialRoPE(Rotary):
     )
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         rules.dim("dim", self.dim)
         if not isinstance(self.frequencies, tuple) or not self.frequencies:
             raise said(
@@ -84,6 +85,11 @@ class AxialRoPE(Rotary):
         object.__setattr__(
             self, "_order", np.argsort(np.argsort(axis, kind="stable"), kind="stable")
         )
+
+    @classmethod
+    def example(cls, **sizes: Any) -> "AxialRoPE":
+        """An image's rows and columns."""
+        return cls.split(int(sizes.get("dim", SIZES["dim"])))
 
     @classmethod
     def split(
@@ -226,7 +232,10 @@ class AxialRoPE(Rotary):
             self.attention_factor, repeating=any(_repeats(w) for w in self._parts)
         )
 
-    def cos_sin(self, positions: Any, *, dtype: Dtype = None) -> tuple[Array, Array]:
+    def cos_sin(
+        self, positions: Any, params: Params | None = None, *, dtype: Dtype = None
+    ) -> tuple[Array, Array]:
+        self.read_params(params)
         positions = as_positions(positions, axes=self.axes)
         xp = namespace(positions=positions)
         dtype = result_dtype(positions, dtype)
@@ -277,14 +286,14 @@ def _check_axes(axis_of_pair: Any, frequencies: tuple[float, ...]) -> None:
 
 def _check_lengths(order: Any, shares: Any, axes: int) -> tuple[int, ...]:
     """The shares, once both are known to have one entry for each axis."""
-    for name, value in (("order", order), ("shares", shares)):
-        if not isinstance(value, tuple) or len(value) != axes:
+    for name, given in (("order", order), ("shares", shares)):
+        if not isinstance(given, tuple) or len(given) != axes:
             raise said(
                 ValueError,
                 "{name} must be a tuple of {axes}, one for each axis; got {value!r}",
                 name=name,
                 axes=axes,
-                value=value,
+                value=given,
             )
     return tuple(rules.whole("each of shares", share, least=1) for share in shares)
 

@@ -1,20 +1,22 @@
 """FIRE: a small network of the distance, relative to how long the text is so far."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from posenc.core import rules
 from posenc.core.about import About, Traits
 from posenc.core.arrays import Array, cast, clip, namespace, unrounded, working
-from posenc.core.mechanisms import Bias, Params
+from posenc.core.encoding import Parameter, Params, params_like
+from posenc.core.mechanisms import Bias
 from posenc.core.positions import LIMIT, as_arrays, distances
-from posenc.encodings.tables import MOST_HEADS, named
+from posenc.core.values import value
+from posenc.encodings.tables import MOST_HEADS
 from posenc.i18n import later
 from posenc.i18n.arguments import sentences
 
 
-@dataclass(frozen=True)
+@value
 class FIRE(Bias):
     """b(i, j) = f(phi(i - j) / phi(max(i, L))), phi(x) = log(1 + |c x|), f a small network.
 
@@ -54,7 +56,6 @@ class FIRE(Bias):
     )
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
         rules.dim("hidden", self.hidden)
         rules.real("length", self.length, least=1, most=LIMIT)
@@ -64,7 +65,23 @@ class FIRE(Bias):
     def traits(self) -> Traits:
         return Traits(any_length=True, bounded=True, ordered=True)
 
-    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    @property
+    def trained_length(self) -> int:
+        """L as it is at first: beyond it distances are squeezed."""
+        return int(self.length)
+
+    def parameters(self) -> dict[str, Parameter]:
+        shapes: dict[str, tuple[int, ...]] = {
+            "c": (),
+            "multiplier": (),
+            "w1": (self.hidden, 1),
+            "b1": (self.hidden,),
+            "w2": (self.heads, self.hidden),
+            "b2": (self.heads,),
+        }
+        return {name: Parameter(shape) for name, shape in shapes.items()}
+
+    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
         rules.generator("rng", rng)
         inner = 1 / np.sqrt(self.hidden)
         drawn = {
@@ -75,7 +92,7 @@ class FIRE(Bias):
             "w2": rng.uniform(-inner, inner, (self.heads, self.hidden)),
             "b2": rng.uniform(-inner, inner, self.heads),
         }
-        return {name: np.asarray(values, dtype=np.float32) for name, values in drawn.items()}
+        return params_like(drawn, like)
 
     def ratios(self, q_pos: Array, k_pos: Array, c: Array, multiplier: Array) -> Array:
         """phi(i - j) / phi(max(i, L)): positions (…, q), (…, k) -> (…, q, k)."""
@@ -96,16 +113,7 @@ class FIRE(Bias):
         return abs(multiplier * self.length)
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
-        shapes = {
-            "c": (),
-            "multiplier": (),
-            "w1": (self.hidden, 1),
-            "b1": (self.hidden,),
-            "w2": (self.heads, self.hidden),
-            "b2": (self.heads,),
-        }
-        rules.known_params(params, *shapes)
-        given = {name: named(params, name, shape) for name, shape in shapes.items()}
+        given = self.read_params(params)
         q_pos, k_pos = as_arrays(q_pos, k_pos, like=given["w1"])
         for weights in given.values():
             namespace(positions=q_pos, params=weights)

@@ -1,24 +1,25 @@
 """Fourier features: sines and cosines of random or learned projections of the coordinates."""
 
 import math
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from dataclasses import field
+from typing import Any, Literal
 
 import numpy as np
 
 from posenc.core import rules
 from posenc.core.about import About, Traits
 from posenc.core.arrays import Array, Dtype, cast, namespace, unrounded, working
-from posenc.core.mechanisms import Additive, Params, result_dtype
+from posenc.core.encoding import Parameter, Params, params_like
+from posenc.core.mechanisms import Additive, result_dtype
 from posenc.core.positions import as_positions
-from posenc.encodings.tables import named
+from posenc.core.values import value
 from posenc.i18n import later, said
 from posenc.i18n.arguments import sentences
 
 Order = Literal["cos-sin", "sin-cos"]
 
 
-@dataclass(frozen=True)
+@value
 class FourierFeatures(Additive):
     """Random directions: e(v) = [cos 2 pi v G | sin 2 pi v G] with G ~ N(0, sigma^2).
 
@@ -32,11 +33,10 @@ class FourierFeatures(Additive):
     """
 
     dim: int
-    axes: int = 2  # pyright: ignore[reportIncompatibleVariableOverride] (fixed per value)
+    axes: int = 2
     sigma: float = field(default=1.0, kw_only=True)
     order: Order = field(default="cos-sin", kw_only=True)
     centred: bool = field(default=False, kw_only=True)
-    fixed: ClassVar[tuple[str, ...]] = ("matrix",)  # pyright: ignore[reportIncompatibleVariableOverride]
 
     about = About(
         title=later("random Fourier features"),
@@ -59,7 +59,6 @@ class FourierFeatures(Additive):
     )
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         even("dim", self.dim)
         rules.dim("axes", self.axes)
         rules.real("sigma", self.sigma, least=1e-6, most=1e6)
@@ -75,14 +74,16 @@ class FourierFeatures(Additive):
     def traits(self) -> Traits:
         return Traits(any_length=True, bounded=True, linear_shift=True, ordered=True)
 
-    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    def parameters(self) -> dict[str, Parameter]:
+        return {"matrix": Parameter((self.axes, self.dim // 2), trained=False)}
+
+    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
         rules.generator("rng", rng)
         matrix = rng.normal(scale=self.sigma, size=(self.axes, self.dim // 2))
-        return {"matrix": matrix.astype(np.float32)}
+        return params_like({"matrix": matrix}, like)
 
     def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
-        rules.known_params(params, "matrix")
-        matrix = named(params, "matrix", (self.axes, self.dim // 2))
+        matrix = self.read_params(params)["matrix"]
         points, dtype = _coordinates(positions, matrix, self.axes, dtype)
         xp = namespace(points=points)
         points = 2 * points - 1 if self.centred else points
@@ -91,7 +92,7 @@ class FourierFeatures(Additive):
         return cast(xp.concat(waves[:: 1 if self.order == "cos-sin" else -1], axis=-1), dtype)
 
 
-@dataclass(frozen=True)
+@value
 class LearnedFourier(Additive):
     """Learned projections of the coordinates, through a small network.
 
@@ -106,7 +107,7 @@ class LearnedFourier(Additive):
     """
 
     dim: int
-    axes: int = 2  # pyright: ignore[reportIncompatibleVariableOverride] (fixed per value)
+    axes: int = 2
     features: int = field(default=64, kw_only=True)
     hidden: int = field(default=32, kw_only=True)
     gamma: float = field(default=1.0, kw_only=True)
@@ -129,7 +130,6 @@ class LearnedFourier(Additive):
     )
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         rules.dim("dim", self.dim)
         rules.dim("axes", self.axes)
         even("features", self.features)
@@ -140,7 +140,17 @@ class LearnedFourier(Additive):
     def traits(self) -> Traits:
         return Traits(any_length=True, bounded=True, ordered=True)
 
-    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    def parameters(self) -> dict[str, Parameter]:
+        shapes = {
+            "w_r": (self.features // 2, self.axes),
+            "w_1": (self.features, self.hidden),
+            "b_1": (self.hidden,),
+            "w_2": (self.hidden, self.dim),
+            "b_2": (self.dim,),
+        }
+        return {name: Parameter(shape) for name, shape in shapes.items()}
+
+    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
         rules.generator("rng", rng)
 
         def uniform(fan_in: int, *shape: int) -> np.ndarray:
@@ -153,20 +163,12 @@ class LearnedFourier(Additive):
             "w_2": uniform(self.hidden, self.hidden, self.dim),
             "b_2": uniform(self.hidden, self.dim),
         }
-        return {name: values.astype(np.float32) for name, values in drawn.items()}
+        return params_like(drawn, like)
 
     def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
-        shapes = {
-            "w_r": (self.features // 2, self.axes),
-            "w_1": (self.features, self.hidden),
-            "b_1": (self.hidden,),
-            "w_2": (self.hidden, self.dim),
-            "b_2": (self.dim,),
-        }
-        rules.known_params(params, *shapes)
-        weights = {name: named(params, name, shape) for name, shape in shapes.items()}
+        weights = self.read_params(params)
         points, dtype = _coordinates(positions, weights["w_r"], self.axes, dtype)
-        given = {name: cast(weights[name], points.dtype) for name in shapes}
+        given = {name: cast(w, points.dtype) for name, w in weights.items()}
         with unrounded(points):
             hidden = gelu(self.hidden_inputs(points, given))
             return cast(hidden @ given["w_2"] + given["b_2"], dtype)

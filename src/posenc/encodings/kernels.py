@@ -1,6 +1,6 @@
 """Biases that are kernels of the distance: KERPLE, learned; Sandwich, made of sinusoids."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 import numpy as np
@@ -18,11 +18,13 @@ from posenc.core.arrays import (
     send,
     working,
 )
+from posenc.core.encoding import Parameter, Params, params_like
 from posenc.core.frequencies import geometric_to_base
-from posenc.core.mechanisms import Bias, Params
+from posenc.core.mechanisms import Bias
 from posenc.core.positions import as_arrays, as_positions, distances
 from posenc.core.rotation import cos_sin
-from posenc.encodings.tables import MOST_HEADS, named
+from posenc.core.values import value
+from posenc.encodings.tables import MOST_HEADS
 from posenc.i18n import later
 from posenc.i18n.arguments import sentences
 
@@ -31,7 +33,7 @@ LEAST = 0.01
 """The authors' code keeps r1 and r2 from falling below this."""
 
 
-@dataclass(frozen=True)
+@value
 class KERPLE(Bias):
     """A learned kernel: -r1 log(1 + r2 |i - j|), or with `kernel="power"` -r1 |i - j|^r2.
 
@@ -64,7 +66,6 @@ class KERPLE(Bias):
     )
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
         rules.one_of("kernel", self.kernel, ("log", "power"))
 
@@ -81,15 +82,17 @@ class KERPLE(Bias):
             symmetric=True,
         )
 
-    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    def parameters(self) -> dict[str, Parameter]:
+        return {"r1": Parameter((self.heads,)), "r2": Parameter((self.heads,))}
+
+    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
         """r1 ~ U(0, 2) and r2 ~ U(0, 1); for the power kernel the other way round."""
         rules.generator("rng", rng)
         most = (2.0, 1.0) if self.kernel == "log" else (1.0, 2.0)
         r1, r2 = (np.maximum(rng.uniform(0, top, self.heads), LEAST) for top in most)
-        return {"r1": r1.astype(np.float32), "r2": r2.astype(np.float32)}
+        return params_like({"r1": r1, "r2": r2}, like)
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
-        rules.known_params(params, "r1", "r2")
         r1, r2 = (namespace(r=r).reshape(r, (-1, 1, 1)) for r in self.bounded(params))
         behind = distances(q_pos, k_pos, like=r1)[..., None, :, :]
         xp = namespace(positions=behind, params=r1)
@@ -105,7 +108,7 @@ class KERPLE(Bias):
         >>> KERPLE(1, kernel="power").bounded(given)
         (array([0.01]), array([2.]))
         """
-        r1, r2 = (_at_least(named(params, name, (self.heads,))) for name in ("r1", "r2"))
+        r1, r2 = map(_at_least, self.read_params(params).values())
         if self.kernel == "power":
             r2 = _kept(r2, clip(r2, most=2.0))
         return r1, r2
@@ -122,22 +125,22 @@ def _kept(r: Array, within: Array) -> Array:
     return r + detached(within - r)
 
 
-@dataclass(frozen=True)
+@value
 class Sandwich(Bias):
     """Inner products of sinusoids: b_h(i, j) = sum_k cos((i - j) w_k) / (8h/H).
 
-    w_k = base^(-2k/dim), k = 1 .. dim/2, and h = 1 .. H, the heads. Chi et al. (2022), "Dissecting
-    Transformer Length Extrapolation via the Lens of Receptive Field Analysis". There is no official
-    code, and the text could not be read when this was written: the sum is that which later papers
-    (FIRE, DAPE) cite, the compression 8h/H is that of NVIDIA's NeMo, which also takes off dim/2,
-    alike for all keys.
+    w_k = base^(-2k/features), k = 1 .. features/2, and h = 1 .. H, the heads. Chi et al. (2022),
+    "Dissecting Transformer Length Extrapolation via the Lens of Receptive Field Analysis". There is
+    no official code, and the text could not be read when this was written: the sum is that which
+    later papers (FIRE, DAPE) cite, the compression 8h/H is that of NVIDIA's NeMo, which also takes
+    off features/2, alike for all keys.
 
     >>> Sandwich(8).bias(np.array([0, 10, 1000]), np.arange(1))[0].ravel().round(2)
     array([64.  , 44.66, 10.61])
     """
 
     heads: int
-    dim: int = field(default=128, kw_only=True)
+    features: int = field(default=128, kw_only=True)
     base: float = field(default=10_000.0, kw_only=True)
     _frequencies: np.ndarray = field(init=False, repr=False, compare=False)
 
@@ -152,15 +155,14 @@ class Sandwich(Bias):
     )
 
     argument_help = sentences(
-        dim=later("Twice the number of cosines that are added up."),
+        features=later("Twice the number of cosines that are added up."),
     )
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
-        if rules.dim("dim", self.dim) % 2:
-            raise rules.odd("dim", self.dim)
-        w = geometric_to_base(self.dim + 2, base=self.base)[1:]  # k starts at 1, not at 0
+        if rules.dim("features", self.features) % 2:
+            raise rules.odd("features", self.features)
+        w = geometric_to_base(self.features + 2, base=self.base)[1:]  # k starts at 1, not at 0
         object.__setattr__(self, "_frequencies", w)
 
     @property
@@ -176,13 +178,13 @@ class Sandwich(Bias):
         )
 
     def frequencies(self) -> np.ndarray:
-        """w_k in radians per position, k = 1 .. dim/2."""
+        """w_k in radians per position, k = 1 .. features/2."""
         return self._frequencies.copy()
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
         left, right = self.terms(q_pos, k_pos, params)
         products = left @ namespace(right=right).matrix_transpose(right)
-        shared = self.dim / 2 * self._ratios(products)
+        shared = self.features / 2 * self._ratios(products)
         return cast(products + shared, default_float(products))
 
     def terms(
@@ -192,7 +194,7 @@ class Sandwich(Bias):
 
         The 1 that all keys share is taken off term by term: sums stay small where keys are near.
         """
-        rules.known_params(params)
+        self.read_params(params)
         q_pos, k_pos = as_arrays(q_pos, k_pos)
         left = self._sinusoids(q_pos, 1.0)[..., None, :, :]
         return left * self._ratios(left), self._sinusoids(k_pos, -1.0)[..., None, :, :]
@@ -202,10 +204,10 @@ class Sandwich(Bias):
         return send(ratios.reshape(-1, 1, 1), like, dtype=like.dtype)
 
     def _sinusoids(self, positions: Any, last: float) -> Array:
-        """cos, sin, `last` of each frequency, the slowest first: (…, seq, 3 dim/2)."""
+        """cos, sin, `last` of each frequency, the slowest first: (…, seq, 3 features/2)."""
         positions = as_positions(positions)
         xp = namespace(positions=positions)
         dtype = xp.float64 if has_float64(positions) else xp.float32
         cos, sin = cos_sin(positions, self._frequencies[::-1].copy(), dtype=dtype)
         parts = xp.stack([cos, sin, xp.full_like(cos, last)], axis=-1)
-        return xp.reshape(parts, (*positions.shape, 3 * self.dim // 2))
+        return xp.reshape(parts, (*positions.shape, 3 * self.features // 2))

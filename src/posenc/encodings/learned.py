@@ -1,6 +1,6 @@
 """The learned encoding: a table with a row for each position, and how to give it more rows."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -19,14 +19,15 @@ from posenc.core.arrays import (
     whole_dtype,
     working,
 )
-from posenc.core.mechanisms import Additive, Params
+from posenc.core.encoding import Parameter, Params, params_like
+from posenc.core.mechanisms import Additive
 from posenc.core.positions import LIMIT, as_positions
-from posenc.encodings.tables import named
+from posenc.core.values import value
 from posenc.i18n import later, said
 from posenc.i18n.arguments import sentences
 
 
-@dataclass(frozen=True)
+@value
 class Learned(Additive):
     """A trained row for each of `length` positions: e(p) = table[p].
 
@@ -60,7 +61,6 @@ class Learned(Additive):
     )
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         rules.whole("length", self.length, least=1, most=LIMIT)
         rules.dim("dim", self.dim)
         rules.real("std", self.std, least=0, most=1e6)
@@ -69,14 +69,22 @@ class Learned(Additive):
     def traits(self) -> Traits:
         return Traits(unique=True, bounded=True, ordered=True)
 
-    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    @property
+    def limit(self) -> int:
+        """The rows of the table: no position beyond them has an encoding."""
+        return self.length
+
+    def parameters(self) -> dict[str, Parameter]:
+        return {"table": Parameter((self.length, self.dim))}
+
+    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
         rules.generator("rng", rng)
-        table = rng.normal(scale=self.std, size=(self.length, self.dim))
-        return {"table": table.astype(np.float32)}
+        return params_like(
+            {"table": rng.normal(scale=self.std, size=(self.length, self.dim))}, like
+        )
 
     def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
-        rules.known_params(params, "table")
-        table = named(params, "table", (self.length, self.dim))
+        table = self.read_params(params)["table"]
         positions = as_positions(positions, like=table)
         xp = namespace(positions=positions, params=table)
         if not is_integer(positions):
@@ -105,7 +113,7 @@ class Learned(Additive):
         >>> pe.resize({"table": np.array([[0.0], [1.0]])}, 4)["table"].ravel()
         array([0.  , 0.25, 0.75, 1.  ])
         """
-        table = named(params, "table", (self.length, self.dim))
+        table = self.read_params(params)["table"]
         new_length = rules.whole("new_length", new_length, least=1, most=LIMIT)
         return {"table": _mixed(interpolation(self.length, new_length, kernel="linear"), table)}
 
@@ -128,7 +136,7 @@ class Learned(Additive):
         >>> pe.resize_grid(params, (4, 4), (7, 7), antialias=True, prefix=1)["table"].shape
         (50, 8)
         """
-        table = named(params, "table", (self.length, self.dim))
+        table = self.read_params(params)["table"]
         prefix = rules.whole("prefix", prefix, least=0)
         rules.flag("antialias", antialias)
         (old_height, old_width), (height, width) = _size("old", old), _size("new", new)

@@ -1,16 +1,14 @@
 """No positional encoding: what a causal mask alone tells about order."""
 
-from dataclasses import dataclass
-
-from posenc.core import rules
 from posenc.core.about import About, Traits
 from posenc.core.arrays import Array, cast, default_float, namespace
 from posenc.core.mechanisms import Bias, Params
 from posenc.core.positions import as_arrays, distances
+from posenc.core.values import value
 from posenc.i18n import later
 
 
-@dataclass(frozen=True)
+@value
 class NoPE(Bias):
     """Nothing: a bias of 0. Haviv et al. (2022), Kazemnejad et al. (2023).
 
@@ -38,7 +36,7 @@ class NoPE(Bias):
         return Traits(any_length=True, relative=True, bounded=True, exact=True, symmetric=True)
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
-        rules.known_params(params)
+        self.read_params(params)
         away = distances(q_pos, k_pos)[..., None, :, :]
         return namespace(away=away).zeros_like(away, dtype=default_float(away))
 
@@ -46,6 +44,6 @@ class NoPE(Bias):
         self, q_pos: Array, k_pos: Array, params: Params | None = None, *, causal: bool = False
     ) -> tuple[Array, Array]:
         """A sum of no products."""
-        rules.known_params(params)
+        self.read_params(params)
         left, right = (p[..., None, :, None][..., :0] for p in as_arrays(q_pos, k_pos))
         return cast(left, default_float(left)), cast(right, default_float(right))

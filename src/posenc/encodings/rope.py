@@ -1,6 +1,6 @@
 """RoPE, the rotary encoding: on one axis, with any scaling; and xPos, which adds a decay to it."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -8,10 +8,12 @@ import numpy as np
 from posenc.core import rules
 from posenc.core.about import About, Traits
 from posenc.core.arrays import Array, Dtype, cast, has_float64, host, namespace, send
-from posenc.core.frequencies import geometric
+from posenc.core.encoding import Params
+from posenc.core.frequencies import geometric, wavelengths
 from posenc.core.mechanisms import Rotary, result_dtype
 from posenc.core.positions import LIMIT, as_positions
 from posenc.core.rotation import Pairing, Rotated, cos_sin
+from posenc.core.values import value
 from posenc.i18n import later, said
 from posenc.i18n.arguments import HEAD_DIM, sentences
 from posenc.scalings import Plain, Scaling
@@ -19,7 +21,7 @@ from posenc.scalings import Plain, Scaling
 PAIRINGS = ("interleaved", "halves")
 
 
-@dataclass(frozen=True)
+@value
 class RoPE(Rotary):
     """Rotary position embedding: pair i of a query or key at position p turns by p w_i.
 
@@ -66,7 +68,6 @@ class RoPE(Rotary):
     )
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         rules.dim("dim", self.dim)
         rotary_dim = self.dim if self.rotary_dim is None else self.rotary_dim
         check_rotary_dim(
@@ -122,10 +123,21 @@ class RoPE(Rotary):
         >>> RoPE(4).wavelengths().round(2)
         array([  6.28, 628.32])
         """
-        w = self._settled_frequencies()
-        return np.divide(2 * np.pi, w, out=np.full_like(w, np.inf), where=w != 0)
+        return wavelengths(self._settled_frequencies())
 
-    def cos_sin(self, positions: Any, *, dtype: Dtype = None) -> tuple[Array, Array]:
+    @property
+    def trained_length(self) -> int | None:
+        """The length that its scaling stretches from."""
+        return None if self.scaling is None else self.scaling.original_length
+
+    def computed_defaults(self) -> dict[str, int]:
+        """What `rotary_dim` is unless given."""
+        return {"rotary_dim": self.dim}
+
+    def cos_sin(
+        self, positions: Any, params: Params | None = None, *, dtype: Dtype = None
+    ) -> tuple[Array, Array]:
+        self.read_params(params)
         positions = as_positions(positions)
         cos, sin = cos_sin(
             positions,
@@ -171,7 +183,7 @@ def check_rotary_dim(rotary_dim: int, dim: int, *, name: str) -> int:
     return rotary_dim
 
 
-@dataclass(frozen=True)
+@value
 class XPos(Rotary):
     """xPos: RoPE whose logits also decay, by zeta_i^((m - n) / scale_base) for pair i.
 
@@ -219,7 +231,6 @@ class XPos(Rotary):
     )
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         check_rotary_dim(self.dim, self.dim, name="dim")
         rules.one_of("pairing", self.pairing, PAIRINGS)
         rules.real("gamma", self.gamma, least=1e-6)
@@ -242,10 +253,16 @@ class XPos(Rotary):
         """zeta_i of each pair: (dim/2,)."""
         return (np.arange(0, self.dim, 2) / self.dim + self.gamma) / (1 + self.gamma)
 
-    def cos_sin(self, positions: Any, *, dtype: Dtype = None) -> tuple[Array, Array]:
+    def cos_sin(
+        self, positions: Any, params: Params | None = None, *, dtype: Dtype = None
+    ) -> tuple[Array, Array]:
+        self.read_params(params)
         return self._decaying(positions, dtype, sign=1)
 
-    def key_cos_sin(self, positions: Any, *, dtype: Dtype = None) -> tuple[Array, Array]:
+    def key_cos_sin(
+        self, positions: Any, params: Params | None = None, *, dtype: Dtype = None
+    ) -> tuple[Array, Array]:
+        self.read_params(params)
         return self._decaying(positions, dtype, sign=-1)
 
     def _decaying(self, positions: Any, dtype: Dtype, *, sign: int) -> tuple[Array, Array]:

@@ -1,21 +1,23 @@
 """The relative positions of Shaw et al.: a learned vector for each distance, in keys and values."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from posenc.core import rules
 from posenc.core.about import About, Traits
 from posenc.core.arrays import Array, cast, clip, namespace, take_along_last, working
-from posenc.core.mechanisms import Params, Scores
+from posenc.core.encoding import Parameter, Params, params_like
+from posenc.core.mechanisms import Scores
 from posenc.core.positions import LIMIT
-from posenc.encodings.tables import named, whole_distances
+from posenc.core.values import value
+from posenc.encodings.tables import whole_distances
 from posenc.i18n import later
 from posenc.i18n.arguments import HEAD_DIM, sentences
 
 
-@dataclass(frozen=True)
+@value
 class Shaw(Scores):
     """q_i (k_j + a_d) / sqrt(dim) and sum_j weight_ij (v_j + b_d), d = clip(j - i, ±reach).
 
@@ -50,7 +52,6 @@ class Shaw(Scores):
     )
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         rules.dim("dim", self.dim)
         rules.whole("reach", self.reach, least=0, most=LIMIT // 2)
         rules.flag("values", self.values)
@@ -60,12 +61,15 @@ class Shaw(Scores):
         ordered = self.reach > 0  # one row for all distances tells none apart
         return Traits(any_length=True, relative=True, bounded=True, exact=True, ordered=ordered)
 
-    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    def parameters(self) -> dict[str, Parameter]:
+        names = ("key_table", "value_table") if self.values else ("key_table",)
+        return {name: Parameter((2 * self.reach + 1, self.dim)) for name in names}
+
+    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
         rules.generator("rng", rng)
-        shape = (2 * self.reach + 1, self.dim)
-        most = math.sqrt(6 / sum(shape))
-        drawn = {name: rng.uniform(-most, most, shape) for name in self._names()}
-        return {name: table.astype(np.float32) for name, table in drawn.items()}
+        most = math.sqrt(6 / (2 * self.reach + 1 + self.dim))
+        drawn = {name: rng.uniform(-most, most, p.shape) for name, p in self.parameters().items()}
+        return params_like(drawn, like)
 
     def scores(
         self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
@@ -73,7 +77,6 @@ class Shaw(Scores):
         xp = namespace(q=q, k=k)
         wide = working(xp, q.dtype)
         q, k = cast(q, wide), cast(k, wide)
-        rules.known_params(params, *self._names())
         products = q @ xp.matrix_transpose(k) + self.relative(q, q_pos, k_pos, params)
         return products / math.sqrt(self.dim)
 
@@ -82,7 +85,7 @@ class Shaw(Scores):
         if q.shape[-1] != self.dim:
             raise ValueError(f"q must be (…, seq, {self.dim}); got shape {tuple(q.shape)}")
         xp = namespace(q=q)
-        table = self._table(params, "key_table")
+        table = self.read_params(params)["key_table"]
         namespace(q=q, params=table)
         by_row = q @ xp.matrix_transpose(cast(table, q.dtype))
         index = _beside_heads(self.rows_of(-whole_distances(q_pos, k_pos, like=q)), by_row)
@@ -94,11 +97,10 @@ class Shaw(Scores):
     ) -> Array:
         if self.values and v.shape[-1] != self.dim:
             raise ValueError(f"v must be (…, seq, {self.dim}); got shape {tuple(v.shape)}")
-        rules.known_params(params, *self._names())
-        out = weights @ v
+        given, out = self.read_params(params), weights @ v
         if not self.values:
             return out
-        table = self._table(params, "value_table")
+        table = given["value_table"]
         xp = namespace(weights=weights, params=table)
         table = cast(table, weights.dtype)
         index = _beside_heads(self.rows_of(-whole_distances(q_pos, k_pos, like=v)), weights)
@@ -115,12 +117,6 @@ class Shaw(Scores):
         array([0, 1, 2, 3, 4])
         """
         return clip(ahead, least=-self.reach, most=self.reach) + self.reach
-
-    def _names(self) -> tuple[str, ...]:
-        return ("key_table", "value_table") if self.values else ("key_table",)
-
-    def _table(self, params: Params | None, name: str) -> Array:
-        return named(params, name, (2 * self.reach + 1, self.dim))
 
 
 def _beside_heads(index: Array, like: Array) -> Array:

@@ -1,7 +1,7 @@
 """The sinusoidal encoding of the first Transformer, on one axis and on several."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -13,6 +13,7 @@ from posenc.core.frequencies import geometric, geometric_to_base
 from posenc.core.mechanisms import Additive, Params, result_dtype
 from posenc.core.positions import as_positions
 from posenc.core.rotation import sin_cos
+from posenc.core.values import value
 from posenc.encodings import phases
 from posenc.encodings.phases import Located
 from posenc.i18n import later, said
@@ -22,7 +23,7 @@ Layout = Literal["interleaved", "concat"]
 Spacing = Literal["paper", "t2t"]
 
 
-@dataclass(frozen=True)
+@value
 class Sinusoidal(Additive):
     """Sines and cosines of geometrically spaced wavelengths, added to the embeddings.
 
@@ -59,7 +60,6 @@ class Sinusoidal(Additive):
     )
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         rules.one_of("layout", self.layout, ("interleaved", "concat"))
         rules.one_of("spacing", self.spacing, ("paper", "t2t"))
         spaced = geometric if self.spacing == "paper" else geometric_to_base
@@ -77,7 +77,7 @@ class Sinusoidal(Additive):
         )
 
     def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
-        rules.known_params(params)
+        self.read_params(params)
         positions = as_positions(positions)
         xp = namespace(positions=positions)
         pairs = sin_cos(positions, self._frequencies, dtype=result_dtype(positions, dtype))
@@ -225,7 +225,7 @@ class Sinusoidal(Additive):
         return channel % 2 == 0 if self.layout == "interleaved" else channel < pairs
 
 
-@dataclass(frozen=True)
+@value
 class AxialSinusoidal(Additive):
     """A sinusoidal encoding of each axis of a grid, side by side in the channels.
 
@@ -237,7 +237,7 @@ class AxialSinusoidal(Additive):
     """
 
     dim: int
-    axes: int = 2  # pyright: ignore[reportIncompatibleVariableOverride] (fixed per value)
+    axes: int = 2
     base: float = field(default=10_000.0, kw_only=True)
     layout: Layout = field(default="interleaved", kw_only=True)
     order: tuple[int, ...] | None = field(default=None, kw_only=True)
@@ -251,7 +251,6 @@ class AxialSinusoidal(Additive):
     )
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         axes = rules.dim("axes", self.axes)
         dim = rules.dim("dim", self.dim)
         if dim % 2 or dim < 2 * axes:
@@ -308,12 +307,16 @@ class AxialSinusoidal(Additive):
             ordered=True,
         )
 
+    def computed_defaults(self) -> dict[str, tuple[int, ...]]:
+        """What `order` is unless given."""
+        return {"order": tuple(range(self.axes))}
+
     def blocks(self) -> tuple[tuple[int, Sinusoidal], ...]:
         """Which axis each block of channels follows, and the encoding of it, in their order."""
         return self._blocks
 
     def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
-        rules.known_params(params)
+        self.read_params(params)
         positions = as_positions(positions, axes=self.axes)
         xp = namespace(positions=positions)
         return xp.concat(

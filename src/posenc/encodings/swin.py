@@ -1,7 +1,7 @@
 """The biases of Swin: a table of displacements in a window, a network of their logarithms."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -18,16 +18,18 @@ from posenc.core.arrays import (
     unrounded,
     working,
 )
-from posenc.core.mechanisms import Bias, Params
+from posenc.core.encoding import Parameter, Params, params_like
+from posenc.core.mechanisms import Bias
 from posenc.core.positions import as_arrays, distances
-from posenc.encodings.tables import MOST_HEADS, looked_up, named
+from posenc.core.values import value
+from posenc.encodings.tables import MOST_HEADS, look_up
 from posenc.i18n import later, said
 from posenc.i18n.arguments import sentences
 
 Window = tuple[int, int]
 
 
-@dataclass(frozen=True)
+@value
 class SwinBias(Bias):
     """A learned bias for each displacement in a window: b_h = table[dy, dx, h], d = q - k.
 
@@ -59,7 +61,6 @@ class SwinBias(Bias):
     )
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
         object.__setattr__(self, "window", _sides("window", self.window))
         rules.real("std", self.std, least=0, most=1e6)
@@ -68,24 +69,26 @@ class SwinBias(Bias):
     def traits(self) -> Traits:
         return Traits(relative=True, bounded=True, ordered=True)
 
+    def parameters(self) -> dict[str, Parameter]:
+        return {"table": Parameter((self.rows, self.heads))}
+
     @property
     def rows(self) -> int:
         """Rows of the table."""
         return (2 * self.window[0] - 1) * (2 * self.window[1] - 1)
 
-    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
         rules.generator("rng", rng)
         table = rng.normal(scale=self.std, size=(self.rows, self.heads))
-        return {"table": np.clip(table, -2, 2).astype(np.float32)}
+        return params_like({"table": np.clip(table, -2, 2)}, like)
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
-        rules.known_params(params, "table")
-        table = named(params, "table", (self.rows, self.heads))
+        table = self.read_params(params)["table"]
         dy, dx = _displacements(*as_arrays(q_pos, k_pos, like=table))
         for side, away in zip(self.window, (dy, dx), strict=True):
             _within(side, away)
         index = self.row_of(dy, dx)
-        return looked_up(table, _no_wrap(index, dy, dx, self.window, self.rows))
+        return look_up(table, _no_wrap(index, dy, dx, self.window, self.rows))
 
     def row_of(self, dy: Array, dx: Array) -> Array:
         """The row of the table for displacements, query minus key, within the window.
@@ -97,7 +100,7 @@ class SwinBias(Bias):
         return (dy + height - 1) * (2 * width - 1) + dx + width - 1
 
 
-@dataclass(frozen=True)
+@value
 class SwinV2Bias(Bias):
     """A small network of the logarithm of the displacement: b_h = 16 sigmoid(W2 relu(W1 t + b1)).
 
@@ -133,7 +136,6 @@ class SwinV2Bias(Bias):
     )
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
         object.__setattr__(self, "window", _sides("window", self.window))
         if self.pretrained_window is not None:
@@ -145,13 +147,20 @@ class SwinV2Bias(Bias):
     def traits(self) -> Traits:
         return Traits(any_length=True, relative=True, bounded=True, exact=True, ordered=True)
 
-    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    def parameters(self) -> dict[str, Parameter]:
+        return {
+            "w1": Parameter((self.hidden, 2)),
+            "b1": Parameter((self.hidden,)),
+            "w2": Parameter((self.heads, self.hidden)),
+        }
+
+    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
         """Weights from N(0, 0.02), b1 of zeros: as the model initialises all its linear layers."""
         rules.generator("rng", rng)
         w1 = rng.normal(scale=0.02, size=(self.hidden, 2))
         w2 = rng.normal(scale=0.02, size=(self.heads, self.hidden))
         drawn = {"w1": w1, "b1": np.zeros(self.hidden), "w2": w2}
-        return {name: values.astype(np.float32) for name, values in drawn.items()}
+        return params_like(drawn, like)
 
     def coordinates(self, displacements: Array, side: int) -> Array:
         """t of displacements along an axis with windows of `side`, in their float dtype.
@@ -164,10 +173,7 @@ class SwinV2Bias(Bias):
         return xp.sign(displacements) * xp.log2(1 + steps) / math.log2(8)
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
-        rules.known_params(params, "w1", "b1", "w2")
-        w1 = named(params, "w1", (self.hidden, 2))
-        b1 = named(params, "b1", (self.hidden,))
-        w2 = named(params, "w2", (self.heads, self.hidden))
+        w1, b1, w2 = self.read_params(params).values()
         q_pos, k_pos = as_arrays(q_pos, k_pos, like=w1)
         xp = namespace(positions=q_pos, params=w1)
         wide = working(xp, w1.dtype)

@@ -1,20 +1,22 @@
 """The relative bias of T5: one learned number for each head and bucket of distances."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from posenc.core import rules
 from posenc.core.about import About, Traits
 from posenc.core.arrays import Array, cast, clip, default_float, namespace
-from posenc.core.mechanisms import Bias, Params
-from posenc.encodings.tables import MOST_HEADS, looked_up, named, whole_distances
+from posenc.core.encoding import Parameter, Params, params_like
+from posenc.core.mechanisms import Bias
+from posenc.core.values import value
+from posenc.encodings.tables import MOST_HEADS, look_up, whole_distances
 from posenc.i18n import later
 from posenc.i18n.arguments import sentences
 
 
-@dataclass(frozen=True)
+@value
 class T5Bias(Bias):
     """A learned bias of the distance: b_h(i, j) = table[bucket(j - i), h].
 
@@ -36,6 +38,7 @@ class T5Bias(Bias):
     std: float = field(default=0.02, kw_only=True)
     scaled: bool = field(default=True, kw_only=True)
     causal_only: bool = field(init=False, repr=False, compare=False)
+    two_sided_hint = "bidirectional=True makes one of both ways"
 
     about = About(
         title=later("T5 relative position bias"),
@@ -56,7 +59,6 @@ class T5Bias(Bias):
     )
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
         rules.flag("bidirectional", self.bidirectional)
         least = 4 if self.bidirectional else 2
@@ -72,10 +74,13 @@ class T5Bias(Bias):
     def traits(self) -> Traits:
         return Traits(any_length=True, relative=True, bounded=True, exact=True, ordered=True)
 
-    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    def parameters(self) -> dict[str, Parameter]:
+        return {"table": Parameter((self.buckets, self.heads))}
+
+    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
         rules.generator("rng", rng)
         table = rng.normal(scale=self.std, size=(self.buckets, self.heads))
-        return {"table": table.astype(np.float32)}
+        return params_like({"table": table}, like)
 
     def buckets_of(self, behind: Array) -> Array:
         """The bucket of each distance i - j of a key behind its query (negative: ahead of it)."""
@@ -92,6 +97,5 @@ class T5Bias(Bias):
         return first + xp.where(away < near, away, far)
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
-        rules.known_params(params, "table")
-        table = named(params, "table", (self.buckets, self.heads))
-        return looked_up(table, self.buckets_of(whole_distances(q_pos, k_pos, like=table)))
+        table = self.read_params(params)["table"]
+        return look_up(table, self.buckets_of(whole_distances(q_pos, k_pos, like=table)))

@@ -1,36 +1,23 @@
-"""Learned parameters by name, and biases that are looked up in a table of distances."""
+"""Biases that are looked up in a table of distances."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from posenc.core import rules
 from posenc.core.about import About, Traits
-from posenc.core.arrays import Array, clip, is_array, is_floating, is_integer, namespace
-from posenc.core.mechanisms import Bias, Params
+from posenc.core.arrays import Array, clip, is_integer, namespace
+from posenc.core.encoding import Parameter, Params, params_like
+from posenc.core.mechanisms import Bias
 from posenc.core.positions import LIMIT, distances
+from posenc.core.values import value
 from posenc.i18n import later
 
 MOST_HEADS = 4096
 
 
-def named(params: Params | None, name: str, shape: tuple[int, ...]) -> Array:
-    """The parameter `name` of this shape, or a sentence that says what to pass."""
-    keyed = hasattr(params, "keys")  # a Mapping, or PyTorch's ParameterDict
-    if params is None or not keyed or name not in params:
-        got = f"the names {sorted(params.keys())}" if keyed and params is not None else repr(params)
-        raise ValueError(f"params must hold {name!r}, as init(rng) makes it; got {got}")
-    if not is_array(params[name]):
-        raise TypeError(f"params[{name!r}] must be an array; got {params[name]!r}")
-    if not is_floating(namespace(params=params[name]), params[name].dtype):
-        raise TypeError(f"params[{name!r}] must be floating; got {params[name].dtype}")
-    if tuple(params[name].shape) != shape:
-        raise ValueError(f"params[{name!r}] must be {shape}; got shape {tuple(params[name].shape)}")
-    return params[name]
-
-
-def looked_up(table: Array, index: Array) -> Array:
+def look_up(table: Array, index: Array) -> Array:
     """Rows of a table (row, head) by index (…, q, k), as a bias (…, head, q, k)."""
     xp = namespace(positions=index, params=table)
     rows = xp.take(table, xp.reshape(index, (-1,)), axis=0)
@@ -45,7 +32,7 @@ def whole_distances(q_pos: Any, k_pos: Any, *, like: Array) -> Array:
     return behind
 
 
-@dataclass(frozen=True)
+@value
 class ClippedBias(Bias):
     """A learned bias for each distance up to `reach`: b_h(i, j) = table[clip(i - j, ±reach), h].
 
@@ -77,7 +64,6 @@ class ClippedBias(Bias):
     )
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
         rules.whole("reach", self.reach, least=0, most=LIMIT // 2)
         rules.real("std", self.std, least=0, most=1e6)
@@ -87,15 +73,17 @@ class ClippedBias(Bias):
         ordered = self.reach > 0  # one row for all distances tells none apart
         return Traits(any_length=True, relative=True, bounded=True, exact=True, ordered=ordered)
 
-    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    def parameters(self) -> dict[str, Parameter]:
+        return {"table": Parameter((2 * self.reach + 1, self.heads))}
+
+    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
         rules.generator("rng", rng)
         table = rng.normal(scale=self.std, size=(2 * self.reach + 1, self.heads))
-        return {"table": table.astype(np.float32)}
+        return params_like({"table": table}, like)
 
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
-        rules.known_params(params, "table")
-        table = named(params, "table", (2 * self.reach + 1, self.heads))
-        return looked_up(table, self.rows_of(whole_distances(q_pos, k_pos, like=table)))
+        table = self.read_params(params)["table"]
+        return look_up(table, self.rows_of(whole_distances(q_pos, k_pos, like=table)))
 
     def rows_of(self, behind: Array) -> Array:
         """The row of each distance i - j of a key behind its query (negative: ahead of it).

@@ -1,23 +1,25 @@
 """The relative attention of Transformer-XL, for keys on either side."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from posenc.core import rules
 from posenc.core.about import About, Traits
 from posenc.core.arrays import Array, Dtype, cast, namespace, working
+from posenc.core.encoding import Parameter, Params, params_like
 from posenc.core.frequencies import geometric
-from posenc.core.mechanisms import Params, Scores
+from posenc.core.mechanisms import Scores
 from posenc.core.positions import as_arrays
 from posenc.core.rotation import cos_sin
-from posenc.encodings.tables import MOST_HEADS, named
+from posenc.core.values import value
+from posenc.encodings.tables import MOST_HEADS
 from posenc.i18n import later
 from posenc.i18n.arguments import HEAD_DIM, sentences
 
 
-@dataclass(frozen=True)
+@value
 class TransformerXL(Scores):
     """((q_i + u) k_j + (q_i + v) W R_{i-j}) / sqrt(dim), R_p = [sin(p w), cos(p w)] of `features`.
 
@@ -62,7 +64,6 @@ class TransformerXL(Scores):
     )
 
     def __post_init__(self) -> None:
-        rules.plain_fields(self)
         heads = rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
         dim = rules.dim("dim", self.dim)
         features = rules.dim("features", heads * dim if self.features is None else self.features)
@@ -76,16 +77,29 @@ class TransformerXL(Scores):
     def traits(self) -> Traits:
         return Traits(any_length=True, relative=True, exact=True, ordered=True)
 
+    def computed_defaults(self) -> dict[str, int]:
+        """What `features` are unless given."""
+        return {"features": self.heads * self.dim}
+
+    def parameters(self) -> dict[str, Parameter]:
+        each = (self.heads, self.dim)
+        features = 2 * len(self._frequencies)
+        return {
+            "u": Parameter(each),
+            "v": Parameter(each),
+            "projection": Parameter((*each, features)),
+        }
+
     def frequencies(self) -> np.ndarray:
         """w of R's sines and cosines, in radians per position: (features/2,)."""
         return self._frequencies.copy()
 
-    def init(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
         rules.generator("rng", rng)
-        return {
-            name: rng.normal(scale=self.std, size=shape).astype(np.float32)
-            for name, shape in self._shapes().items()
-        }
+        shapes = self.parameters().items()
+        return params_like(
+            {name: rng.normal(scale=self.std, size=p.shape) for name, p in shapes}, like
+        )
 
     def scores(
         self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
@@ -99,8 +113,7 @@ class TransformerXL(Scores):
         """[q + u, turned((q + v) W, i)] and [k, R_j]."""
         xp = namespace(q=q, k=k)
         wide = working(xp, q.dtype)
-        rules.known_params(params, *self._shapes())
-        given = {name: named(params, name, shape) for name, shape in self._shapes().items()}
+        given = self.read_params(params)
         for weights in given.values():
             namespace(q=q, params=weights)
         q_pos, k_pos = as_arrays(q_pos, k_pos, like=q)
@@ -136,11 +149,6 @@ class TransformerXL(Scores):
         """Cosines and sines (…, 1, seq, pair), beside the heads."""
         cos, sin = cos_sin(positions, self._frequencies, dtype=dtype)
         return cos[..., None, :, :], sin[..., None, :, :]
-
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        features = self.heads * self.dim if self.features is None else self.features
-        each = (self.heads, self.dim)
-        return {"u": each, "v": each, "projection": (*each, features)}
 
 
 def _halves(x: Array) -> tuple[Array, Array]:

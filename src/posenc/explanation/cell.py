@@ -80,7 +80,7 @@ def cell(
     t = translator(lang)
     place = _check_place("place", place, encoding)
     rows = isinstance(encoding, Additive | Rotary)
-    heads = 1 if rows else int(getattr(encoding, "heads", 1))
+    heads = 1 if rows else (encoding.heads or 1)
     rules.whole("head", head, least=0, most=heads - 1)
     other = rules.whole("other", other, **RANGE) if rows else _check_place("other", other, encoding)
     both = params if isinstance(params, DualPrecisionParams) else DualPrecisionParams(params)

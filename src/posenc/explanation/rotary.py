@@ -44,7 +44,7 @@ def rotary_steps(
     """
     t, here = question.t, point_at(encoding, question.position)
     cos, sin = (part[0] for part in encoding.cos_sin(here))
-    dim = int(getattr(encoding, "dim", 2 * len(cos)))
+    dim = encoding.dim or 2 * len(cos)
     q, k = example_vectors(dim)
     rotated = encoding.rotate(q, here)
     before, after = (_pairs(encoding, x, len(cos)) for x in (q, rotated))

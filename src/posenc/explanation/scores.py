@@ -24,7 +24,7 @@ def score_formula(_encoding: Encoding, question: Question) -> Step:
 def score_steps(encoding: Encoding, question: Question) -> Iterator[Step]:
     """The logits without positions, those with positions, and their difference."""
     t = question.t
-    dim, heads = int(getattr(encoding, "dim", DIM)), int(getattr(encoding, "heads", 1))
+    dim, heads = (encoding.dim or DIM), (encoding.heads or 1)
     positions, names = question.positions()
     q, k = np.random.default_rng(0).normal(size=(2, heads, len(positions), dim))
     products = q @ k.mT / (np.sqrt(dim) if encoding.scaled else 1.0)

@@ -48,7 +48,7 @@ def pair_of_channel(encoding: Rotary, channel: int) -> tuple[int, str]:
     """
     origin = np.zeros(1) if encoding.axes is None else np.zeros((1, encoding.axes))
     pairs = encoding.at(1).cos_sin(origin)[0].shape[-1]
-    dim = int(getattr(encoding, "dim", 2 * pairs))
+    dim = encoding.dim or 2 * pairs
     first = dim - 2 * pairs if encoding.rotated == "trailing" else 0
     if not first <= channel < first + 2 * pairs:
         raise said(
@@ -66,12 +66,12 @@ def pair_of_channel(encoding: Rotary, channel: int) -> tuple[int, str]:
 
 def example_query(encoding: Encoding, dtype: Any = np.float64) -> np.ndarray:
     """The random vector that is both query and key of a logit: (head, 1, dim)."""
-    dim, heads = int(getattr(encoding, "dim", 8)), int(getattr(encoding, "heads", 1))
+    dim, heads = (encoding.dim or 8), (encoding.heads or 1)
     return np.random.default_rng(0).normal(size=(heads, 1, dim)).astype(dtype)
 
 
 def _check_dimension(encoding: Encoding, dimension: int) -> None:
-    dim = int(getattr(encoding, "dim", dimension + 1))
+    dim = encoding.dim or dimension + 1
     if dimension >= dim:
         raise said(
             ValueError,

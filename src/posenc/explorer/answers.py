@@ -186,7 +186,7 @@ def count_channels(encoding: Encoding) -> int:
         origin = np.zeros(1) if encoding.axes is None else np.zeros((1, encoding.axes))
         cos, _ = encoding.at(1).cos_sin(origin)
         return int(cos.shape[-1])
-    return int(getattr(encoding, "dim", 0))
+    return encoding.dim or 0
 
 
 class ByIdentity:

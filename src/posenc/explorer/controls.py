@@ -5,6 +5,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any
 
+from posenc.core.encoding import SIZES
 from posenc.core.mechanisms import Encoding
 from posenc.explorer import limits
 from posenc.explorer.answers import LIBRARY_ERRORS
@@ -12,7 +13,7 @@ from posenc.explorer.parameters import RequestError
 from posenc.i18n import later
 from posenc.i18n.arguments import argument_help
 from posenc.names.expressions import Call, called, class_call, presets, spelling
-from posenc.names.resolve import TYPICAL, VARIANTS, encoding_value, shared
+from posenc.names.resolve import VARIANTS, encoding_value, shared
 from posenc.scalings import Scaling
 from posenc.temperatures import Llama4Temperature, LogN, MinistralTemperature, SSMax, Temperature
 
@@ -248,7 +249,7 @@ def makers(call: Call) -> list[str]:
     """The names of what can make this encoding: its class, if a user can call it, and presets."""
     plain = Call(call.kind, None, {})
     required = [name for name, each in plain.parameters.items() if each.default is each.empty]
-    simple = not call.preset or all(name in TYPICAL for name in required)
+    simple = not call.preset or all(name in SIZES for name in required)
     named = [Call(call.kind, preset, {}).maker for preset in presets(call.kind)]
     return [plain.maker, *named] if simple else named
 
@@ -267,8 +268,9 @@ def rebuild(call: Call, value: Encoding, maker: str) -> tuple[Call, Encoding]:
     if not preset:
         return class_call(value), value
     other = Call(call.kind, preset, {})
-    dim = int(getattr(value, "dim", 0) or TYPICAL["dim"])
-    have = TYPICAL | {name: getattr(value, name) for name in TYPICAL if hasattr(value, name)}
+    stated = {name: getattr(value, name, None) for name in SIZES}
+    have = SIZES | {name: size for name, size in stated.items() if size is not None}
+    dim = int(have["dim"])
     have |= {"sections": shared(dim // 2, (2, 3, 3))}
     wanted = {name: each.default is each.empty for name, each in other.parameters.items()}
     same = {name: given for name, given in call.arguments.items() if name in wanted}

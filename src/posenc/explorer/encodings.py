@@ -12,7 +12,7 @@ from posenc.explorer.answers import count_channels
 from posenc.explorer.parameters import RequestError
 from posenc.i18n import translator
 from posenc.names.expressions import Call, called, spelling
-from posenc.names.resolve import VARIANTS, example, found, spelled
+from posenc.names.resolve import VARIANTS, found, spelled
 from posenc.views.kinds import KINDS, default_kind, kinds_for
 from posenc.views.kinds.bias import reach
 from posenc.views.kinds.maps import SIDE
@@ -62,7 +62,7 @@ def _kinds() -> list[dict[str, Any]]:
 
 @cache
 def _builtin() -> tuple[dict[str, Any], ...]:
-    examples = {name: (kind.__name__, example(kind)) for name, kind in catalogue().items()}
+    examples = {name: (kind.__name__, kind.example()) for name, kind in catalogue().items()}
     examples |= {name: (name, make(64)) for name, make in VARIANTS.items()}
     return tuple(
         describe_encoding(spelling(value), {}) | {"name": name, "title": title}
@@ -140,7 +140,7 @@ def _facts(value: Encoding) -> dict[str, Any]:
     acting = limits.unwrap(value)  # what pictures show
     columns = count_channels(acting)
     pairs = isinstance(acting, Rotary)
-    passed = int(getattr(acting, "dim", 0)) - 2 * columns
+    passed = (acting.dim or 0) - 2 * columns
     trailing = pairs and getattr(acting, "rotated", "leading") == "trailing"
     neighbours = pairs and getattr(acting, "pairing", "interleaved") == "interleaved"
     return {

@@ -114,7 +114,7 @@ def count_heads(encoding: Encoding) -> int:
 
 def width(encoding: Encoding) -> int:
     """Channels of a query or an embedding."""
-    dim = getattr(unwrap(encoding), "dim", None)
+    dim = unwrap(encoding).dim
     return dim if isinstance(dim, int) else 64
 
 
@@ -130,7 +130,7 @@ def is_costly(encoding: Encoding) -> bool:
     (False, True, False)
     """
     given = unwrap(encoding)
-    wide = int(getattr(given, "dim", None) or 1) * int(getattr(given, "heads", None) or 1)
+    wide = (given.dim or 1) * (given.heads or 1)
     reach = 2 * int(getattr(given, "reach", None) or 0) + 1
     projected = wide if isinstance(given, Scores) and wide > 64 else 1
     return 4_096 * max(wide * projected, reach) > CHECKED

@@ -145,7 +145,7 @@ def _read_layers(
     rotating = [inner(layer) for layer in layers]
     lengths = [_original_length(layer) for layer in rotating]
     length = next((n for n in lengths if n is not None), None) or fields.length()
-    dims = {cast(Any, layer).dim for layer in rotating if hasattr(layer, "dim")}
+    dims = {layer.dim for layer in rotating if layer.dim is not None}
     return layers, length, dims.pop() if len(dims) == 1 else None
 
 

@@ -187,7 +187,7 @@ def presets(kind: type) -> list[str]:
     return [
         name
         for name, value in vars(kind).items()
-        if isinstance(value, classmethod) and not name.startswith("_")
+        if isinstance(value, classmethod) and not name.startswith("_") and name != "example"
     ]
 
 

@@ -13,44 +13,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from posenc import scalings
+from posenc.core.encoding import SIZES, Encoding, unwrap
 from posenc.core.hints import did_you_mean, fold, nearest
-from posenc.core.mechanisms import Encoding
 from posenc.encodings import BUILTIN, AxialRoPE, RoPE, catalogue
 from posenc.i18n import LANGUAGES, said, translator
 from posenc.names.expressions import Check, made, maker_named, spelling, spellings
-
-TYPICAL: dict[str, Any] = {
-    "dim": 64,
-    "heads": 8,
-    "length": 512,
-    "axes": 2,
-    "reach": 16,
-    "window": (7, 7),
-}
-"""What is put into an encoding's required fields where it is asked for by name alone."""
-
-
-def example(kind: type[Encoding], **sizes: int) -> Encoding:
-    """One of this kind, of typical size; `sizes` are for those of its fields that are required.
-
-    >>> from posenc import ALiBi
-    >>> example(ALiBi).heads, example(ALiBi, heads=4, dim=8).heads
-    (8, 4)
-    """
-    wanted = TYPICAL | sizes
-    if kind is AxialRoPE:
-        return AxialRoPE.split(wanted["dim"])
-    given = {
-        field.name: wanted[field.name]
-        for field in dataclasses.fields(cast(Any, kind))
-        if field.init and _required(field) and field.name in wanted
-    }
-    try:
-        return kind(**given)
-    except TypeError as error:
-        raise ValueError(
-            f"{kind.__name__} must be given as a value, not by name: {error}"
-        ) from error
 
 
 def shared(total: int, like: tuple[int, ...]) -> tuple[int, ...]:
@@ -154,9 +121,9 @@ def found(what: str, **sizes: int) -> dict[str, Encoding]:
     """
     name = known_name(what)
     if name in SCALED:
-        return {name: SCALED[name]((TYPICAL | sizes)["dim"])}
+        return {name: SCALED[name]((SIZES | sizes)["dim"])}
     if name is not None:
-        return {name: example(catalogue()[name], **sizes)}
+        return {name: catalogue()[name].example(**sizes)}
     text = is_config_text(what)
     expression, imported = "(" in what and not text, IMPORT.fullmatch(what) is not None
     if not (expression or text):
@@ -289,13 +256,21 @@ def one(what: Any, **sizes: int) -> Encoding:
 
 def refuse_unused(sizes: Mapping[str, int], *encodings: Encoding) -> None:
     """Say that a size must be left out where none of these encodings has it."""
-    unused = [name for name in sizes if not any(hasattr(each, name) for each in encodings)]
+    unused = [name for name in sizes if not any(_has(each, name) for each in encodings)]
     if unused:
         kinds = " or ".join(dict.fromkeys(type(each).__name__ for each in encodings))
         raise ValueError(
             f"{' and '.join(unused)} must be left out: there is none in {kinds}; got "
             + ", ".join(f"{name}={sizes[name]}" for name in unused)
         )
+
+
+def _has(encoding: Encoding, size: str) -> bool:
+    """Whether an encoding states a size of this name."""
+    own: Any = unwrap(encoding)
+    if dataclasses.is_dataclass(own):
+        return any(field.name == size for field in dataclasses.fields(own))
+    return size in ("dim", "heads") and getattr(own, size) is not None
 
 
 def spelled(expression: str, *, check: Check | None = None) -> Encoding:
@@ -345,7 +320,7 @@ def loaded(path: str | Path) -> dict[str, Encoding]:
 def encoding_value(given: Any) -> Encoding:
     """What is given, if it is an encoding, or one of typical size of what is a class of them."""
     if isinstance(given, type) and issubclass(given, Encoding):
-        return example(given)
+        return given.example()
     if isinstance(given, scalings.Scaling):
         raise said(
             TypeError,
@@ -356,8 +331,3 @@ def encoding_value(given: Any) -> Encoding:
     if not isinstance(given, Encoding):
         raise said(TypeError, "what is named must be an Encoding; got {given!r}", given=given)
     return given
-
-
-def _required(field: Any) -> bool:
-    missing = dataclasses.MISSING
-    return field.default is missing and field.default_factory is missing

@@ -24,9 +24,10 @@ class EncodingModule(nn.Module):
         super().__init__()
         self.encoding = encoding
         drawn = encoding.init(rng())
+        self._fixed = tuple(name for name, p in encoding.parameters().items() if not p.trained)
         self.params = nn.ParameterDict()
         for name, values in drawn.items():
-            if name in encoding.fixed:
+            if name in self._fixed:
                 self.register_buffer(name, torch.empty(values.shape, dtype=torch.float32))
             else:  # in the default dtype, like the parameters of any module
                 self.params[name] = nn.Parameter(torch.empty(values.shape or (1,)))
@@ -47,7 +48,7 @@ class EncodingModule(nn.Module):
         return str(self.encoding)
 
     def _tensor(self, name: str) -> Tensor:
-        return self.get_buffer(name) if name in self.encoding.fixed else self.params[name]
+        return self.get_buffer(name) if name in self._fixed else self.params[name]
 
     @torch.no_grad()
     def _fill(self, drawn: Mapping[str, Any]) -> None:
@@ -58,7 +59,7 @@ class EncodingModule(nn.Module):
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "EncodingModule":
         """Move the fixed tensors with the module, but never round them."""
-        before = {name: self.get_buffer(name) for name in self.encoding.fixed}
+        before = {name: self.get_buffer(name) for name in self._fixed}
         super()._apply(fn, recurse)
         for name, tensor in before.items():
             after = self.get_buffer(name)

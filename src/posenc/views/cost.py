@@ -11,7 +11,7 @@ POSITIONS_OR_DIMENSIONS, THE_SAME_AGAIN = later("positions or dimensions"), late
 
 def width(encoding: Encoding) -> int:
     """Return the channels of a query, a key or an embedding."""
-    dim = getattr(encoding, "dim", None)
+    dim = encoding.dim
     return dim if isinstance(dim, int) else WIDTH
 
 

@@ -62,12 +62,12 @@ class Subject:
     @property
     def heads(self) -> int:
         """Heads of queries and keys; 1 if all heads are alike."""
-        return getattr(self.encoding, "heads", None) or 1
+        return self.encoding.heads or 1
 
     @property
     def dim(self) -> int:
         """Channels of a query, a key or an embedding."""
-        dim = getattr(self.unwrapped, "dim", None)
+        dim = self.unwrapped.dim
         if dim is None and isinstance(self.unwrapped, Rotary):
             return 2 * self.factors(np.arange(1)).shape[-1]
         return dim or WIDTH

@@ -9,9 +9,8 @@ from typing import Any, cast
 import numpy as np
 
 from posenc.core import rules
-from posenc.core.mechanisms import Encoding, Params
+from posenc.core.encoding import SIZES, Encoding, Params
 from posenc.names.resolve import (
-    TYPICAL,
     found,
     hinting_tokens,
     is_config_text,
@@ -82,7 +81,7 @@ def _resolve(item: Any, sizes: dict[str, int]) -> list[Subject]:
     if is_config_text(name) or (name.endswith(".json") and Path(name).is_file()):
         return _read_config(name, own)
     if known_name(name):  # a table must have rows for the whole sentence
-        own["length"] = max(TYPICAL["length"], sizes.get("length", 0))
+        own["length"] = max(SIZES["length"], sizes.get("length", 0))
     with hinting_tokens(name):
         return [Subject(one) for one in found(name, **own).values()]
 

@@ -53,7 +53,7 @@ def composes(subject: Subject, rng: np.random.Generator) -> Measured:
 
 
 @check(
-    claimed=lambda e: not hasattr(e, "library"),
+    claimed=lambda e: e.library is None,
     why="A pair left out is capacity that the model never gets.",
 )
 def every_channel(subject: Subject, rng: np.random.Generator) -> Measured:
@@ -67,8 +67,8 @@ def every_channel(subject: Subject, rng: np.random.Generator) -> Measured:
     turned = np.concatenate([subject.rotated(np.tile(x, (50, 1)), where) for where in places])
     still = int((np.abs(turned - x).max(axis=0) < 1e-7).sum())
     meant = subject.dim - (getattr(encoding, "rotary_dim", None) or subject.dim)
-    w = getattr(encoding, "frequencies", ())
-    w = np.asarray(w() if callable(w) else w)
+    w = encoding.frequencies() if callable(encoding.frequencies) else encoding.frequencies
+    w = np.asarray(() if w is None else w)
     meant += 2 * int((np.abs(w) < 1e-12).sum())
     return Measured(max(0, still - meant), 0)
 
@@ -94,7 +94,7 @@ def layout(subject: Subject, rng: np.random.Generator) -> Measured:
 def stretches(subject: Subject, rng: np.random.Generator) -> Measured:
     """How much more a fast pair is stretched than a slower one by the scaling of a RoPE."""
     encoding: Any = subject.encoding
-    if getattr(encoding, "scaling", None) is None or not hasattr(encoding, "frequencies"):
+    if getattr(encoding, "scaling", None) is None or encoding.frequencies() is None:
         raise NotApplicableError("it has no scaling")
     plain = dataclasses.replace(encoding, scaling=None).frequencies()
     ratios = encoding.frequencies() / plain
@@ -104,7 +104,7 @@ def stretches(subject: Subject, rng: np.random.Generator) -> Measured:
 
 def _other_layout(encoding: Encoding) -> tuple[Encoding, np.ndarray] | None:
     """The same encoding with its channels laid out the other way, and where each one comes from."""
-    dim = getattr(encoding, "dim", 0)
+    dim = encoding.dim or 0
     if not dataclasses.is_dataclass(encoding) or isinstance(encoding, type) or dim % 2:
         return None
     names = {field.name for field in dataclasses.fields(encoding) if field.init}

@@ -42,7 +42,7 @@ def drawn_places(
 
 def has_dtypes(subject: Subject) -> bool:
     """Whether a dtype can be asked for: a foreign function that is added has the one it has."""
-    foreign = hasattr(subject.encoding, "library")
+    foreign = subject.encoding.library is not None
     kinds = Rotary if foreign else Additive | Rotary
     return isinstance(subject.encoding, kinds) and subject.library == "numpy"
 

@@ -21,7 +21,7 @@ from posenc.core.mechanisms import (
     at_length_of,
     positions_for,
 )
-from posenc.encodings import NoPE, Shaw, T5Bias, TransformerXL
+from posenc.encodings import NoPE
 from posenc.temperatures import Tempered
 from posenc.torch.parameters import EncodingModule
 from posenc.torch.rotary import RotateQK
@@ -172,13 +172,11 @@ def called(
     """The call, or a sentence that says what is wrong with it."""
     _fitting(q, k, v)
     encoding, params = _opened(encoding, params, q)
-    heads = getattr(encoding, "heads", q.shape[1])
+    heads = encoding.heads or q.shape[1]
     if heads != q.shape[1]:
         raise ValueError(f"q must have the heads of the encoding, {heads}; got {q.shape[1]}")
     acting = _acting(encoding)
-    dim = (
-        getattr(acting, "dim", None) if isinstance(acting, (Rotary, Shaw, TransformerXL)) else None
-    )
+    dim = acting.dim
     if dim is not None and q.shape[3] != dim:
         raise ValueError(
             f"q and k must have the dim of {type(acting).__name__}, {dim}; "
@@ -186,9 +184,7 @@ def called(
         )
     rules.flag("causal", causal)
     if encoding.causal_only and not causal:
-        both = (
-            " (bidirectional=True makes one of both ways)" if isinstance(encoding, T5Bias) else ""
-        )
+        both = f" ({encoding.two_sided_hint})" if encoding.two_sided_hint else ""
         raise ValueError(
             f"causal must be True for an encoding that looks back only, "
             f"{type(encoding).__name__}{both}; got causal=False"

@@ -4,7 +4,6 @@ from importlib import import_module
 
 from posenc.core.mechanisms import Encoding
 from posenc.encodings import BUILTIN
-from posenc.names.resolve import example
 from posenc.views.kind import Kind
 from posenc.views.subject import unwrap
 
@@ -45,7 +44,7 @@ def first_encoding_for(kind: str) -> str:
     >>> first_encoding_for("rotation"), first_encoding_for("maps"), first_encoding_for("attention")
     ('rope', 'axial-sinusoidal', 'sinusoidal')
     """
-    return next(name for name, one in BUILTIN if kind in kinds_for(example(one)))
+    return next(name for name, one in BUILTIN if kind in kinds_for(one.example()))
 
 
 def default_kind(*encodings: Encoding) -> str:

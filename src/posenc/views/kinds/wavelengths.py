@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, cast
 
 import numpy as np
 
-from posenc.core.mechanisms import Encoding, Rotary
+from posenc.core.mechanisms import Additive, Encoding, Rotary
 from posenc.i18n import later
 from posenc.views.kind import Kind
 from posenc.views.panels import Axis, Line, Lines, Mark, View
@@ -19,7 +18,9 @@ STEP = 2.0**-10
 
 def has_waves(encoding: Encoding) -> bool:
     """Return whether each of its channels is a wave."""
-    return isinstance(encoding, Rotary) or callable(getattr(encoding, "wavelengths", None))
+    return isinstance(encoding, Rotary) or (
+        isinstance(encoding, Additive) and encoding.wavelengths() is not None
+    )
 
 
 def build(scene: Scene) -> View:
@@ -54,8 +55,9 @@ def find_wavelengths(scene: Scene, subject: Subject) -> list[tuple[str, np.ndarr
     """Return a name and the positions per turn of each channel or pair, for each axis."""
     t = scene.t
     encoding = _at_text_length(scene, subject)
-    if callable(getattr(encoding, "wavelengths", None)):
-        return [(subject.name, np.asarray(cast(Any, encoding).wavelengths()))]
+    lengths = encoding.wavelengths() if callable(encoding.frequencies) else None
+    if lengths is not None:
+        return [(subject.name, lengths)]
     subject_at_length = Subject(encoding, subject.params)
     axes = encoding.axes or 1
     steps = STEP * np.eye(axes) if encoding.axes else np.array([STEP])
