@@ -77,7 +77,7 @@ def test_compare_takes_sizes_and_configs(run, tmp_path):
     sizes = ("--dim", "8", "--length", "32", "--heads", "2")
     result = run("compare", "learned", "alibi", "config.json", *sizes, "--no-bench", "--json")
     rows = json.loads(result.stdout)["encodings"]
-    assert rows[0]["encoding"] == "Learned(length=32, dim=8, std=0.02)"
+    assert rows[0]["encoding"] == "Learned(32, 8)"
     assert rows[0]["parameters"]["count"] == 32 * 8
     assert rows[1]["encoding"].startswith("ALiBi(heads=2")
     assert rows[2]["encoding"].startswith("RoPE(dim=16")
