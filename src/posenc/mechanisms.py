@@ -42,7 +42,7 @@ from posenc.arrays import (
     working,
 )
 from posenc.hints import hinted
-from posenc.positions import ranked
+from posenc.positions import ranked, shared_rows
 from posenc.rotation import Pairing, Rotated, rotate, unscaled
 
 Params = Mapping[str, Array]
@@ -262,7 +262,7 @@ def bias_of(
     """`encoding.bias`, or a sentence if that has not the shape (…, head, q, k) of its positions."""
     made = _made(encoding, encoding.bias, q_pos, q_pos, k_pos, params)
     seq = -1 if encoding.axes is None else -2
-    rows = tuple(q_pos.shape[:seq]) or tuple(k_pos.shape[:seq])
+    rows = shared_rows(q_pos, k_pos, axes=encoding.axes)
     heads = getattr(encoding, "heads", heads)
     shape = tuple(made.shape) if is_array(made) else None
     if shape is not None and len(shape) == len(rows) + 3:
