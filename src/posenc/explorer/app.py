@@ -134,7 +134,7 @@ ENDPOINTS = (
     Endpoint(
         "/api/v1/colours",
         "Colour maps and colours of lines.",
-        (p.THEME,),
+        (p.THEME, p.LANG),
         lambda v, _: answers.colour_maps(v["theme"]),
         form="Colours",
     ),
@@ -171,7 +171,7 @@ def read(
     tokenizer: Tokenizer | None = None,
 ) -> dict[str, Any]:
     """The parameters of what is asked, checked one by one."""
-    values: dict[str, Any] = p.read(endpoint.parameters, query) | named
+    values: dict[str, Any] = p.read(endpoint.parameters, query, changes=endpoint.changes) | named
     values["tokenizer"] = tokenizer
     if endpoint.changes:
         values["changes"] = p.changes(query)
@@ -284,8 +284,8 @@ def application(
         return Route(endpoint.path, Answer(endpoint, crew, own, tokenizer, rooms), methods=["GET"])
 
     async def config(request: Request) -> Response:
-        body = await _body(request)
-        lang = p.language(_query(request))
+        body, query = await _body(request), _query(request)
+        lang = p.read((p.LANG,), query)["lang"]
         return await crew.usual.do(lambda: _json(answers.config(body, lang)))
 
     async def openapi(_: Request) -> Response:

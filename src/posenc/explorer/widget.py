@@ -5,7 +5,7 @@ import re
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from posenc.explorer import replies
+from posenc.explorer import parameters, replies
 from posenc.explorer.answers import config
 from posenc.explorer.app import ENDPOINTS, answered, read
 from posenc.explorer.encodings import page_query
@@ -75,7 +75,8 @@ def _answered(
     if place == "config":
         given = (body or "").encode(errors="surrogatepass")
         replies.check_config(len(given))
-        return 200, replies.JSON, replies.as_json(config(given, language(query)))
+        lang = parameters.read((parameters.LANG,), query)["lang"]
+        return 200, replies.JSON, replies.as_json(config(given, lang))
     for endpoint in ENDPOINTS:
         pattern = re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", endpoint.path.removeprefix("/api/v1/"))
         if match := re.fullmatch(pattern, place):
