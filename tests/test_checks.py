@@ -192,6 +192,35 @@ def test_a_head_that_hides_all_its_keys_is_left_out():
     assert "nan" not in report["decays"].detail
 
 
+@pytest.mark.parametrize("heads", [1, 2, 4, 8, 14, 16])
+@pytest.mark.parametrize("kernel", ["log", "power"])
+def test_a_bias_may_fall_slowly(heads, kernel):
+    """An exponent of 0.05, as KERPLE draws them: a fall of 0.6 r1 in 2^14 places."""
+    decays = [each for each in ALL if each.name == "decays"]
+    for seed in range(20):
+        report = run(pe.KERPLE(heads, kernel=kernel), decays, seed=seed, limit=LIMIT)
+        assert report.failed == (), str(report)
+
+
+@pytest.mark.parametrize("kernel", ["log", "power"])
+def test_the_slowest_kernel_decays(kernel):
+    @dataclass(frozen=True)
+    class Slowest(pe.KERPLE):
+        def init(self, rng):
+            return {name: np.full(self.heads, 0.01) for name in ("r1", "r2")}
+
+    assert check(Slowest(2, kernel=kernel))["decays"].verdict == "holds"
+
+
+def test_a_bias_that_hides_every_key_says_nothing_of_decay():
+    @dataclass(frozen=True)
+    class Blind(HiddenHead):
+        def bias(self, q_pos, k_pos, params=None):
+            return super().bias(q_pos, k_pos) - np.inf
+
+    assert check(Blind())["decays"].verdict == "not applicable"
+
+
 def test_what_is_hidden_must_stay_so():
     @dataclass(frozen=True)
     class Flickers(Window):
@@ -313,7 +342,7 @@ def test_reports_are_deterministic_for_a_seed():
             row.pop("seconds")
     assert first == second
     other = {row["name"]: row["measured"] for row in check(pe.KERPLE(3), seed=5).to_json()["rows"]}
-    assert other["decays"] != {r["name"]: r["measured"] for r in first["rows"]}["decays"]
+    assert other["ordered"] != {r["name"]: r["measured"] for r in first["rows"]}["ordered"]
 
 
 def test_a_report_is_a_table_html_and_json():
@@ -379,6 +408,7 @@ SOUND = [
     pe.Tempered(pe.RoPE(64), pe.LogN(512)),
     pe.Tempered(pe.ALiBi(4), pe.LogN(512)),
     pe.Tempered(pe.T5Bias(4), pe.LogN(512)),
+    pe.KERPLE(2, kernel="power"),  # exponents of 0.08 and 0.03
     pe.KERPLE(16, kernel="power"),  # an exponent is drawn beside its bound
 ]
 

@@ -197,6 +197,33 @@ def test_locate_sees_through_noise(rng, dim, noise):
     assert encoding.locate(vectors).tolist() == positions.tolist()
 
 
+@pytest.mark.parametrize(
+    ("dim", "base", "noise"),
+    [(32, 2.0, 0.1), (33, 10.0, 0.1), (64, 10.0, 0.2), (96, 1.5, 0.2), (512, 2.0, 0.01)],
+)
+def test_locate_sees_through_noise_where_no_wave_is_slow(rng, dim, base, noise):
+    """The slowest wave makes more than 2^15 turns: what is nearest is found by scoring all."""
+    encoding = pe.Sinusoidal(dim, base=base)
+    positions = rng.integers(0, FARTHEST, 3)
+    vectors = encoding.encode(positions) + rng.normal(scale=noise, size=(3, dim))
+    assert encoding.locate(vectors).tolist() == positions.tolist()
+
+
+@pytest.mark.parametrize(("dim", "base"), [(3, 2.0), (4, 2.0), (4, 1.01), (5, 1.0)])
+def test_locate_tells_how_far_the_nearest_of_all_positions_is(rng, dim, base):
+    """Where noise leaves many positions alike the lowest is taken, and the nearest is told."""
+    encoding = pe.Sinusoidal(dim, base=base)
+    w, least = encoding.frequencies(), np.inf
+    vector = encoding.encode([12_345_678])[0] + rng.normal(scale=0.05, size=dim)
+    for start in range(0, 2**24, 2**20):
+        p = np.arange(start, start + 2**20, dtype=np.float64)
+        waves = [(np.cos if i % 2 else np.sin)(p * w[i // 2]) for i in range(dim)]
+        least = min(least, np.min(sum((a - x) ** 2 for a, x in zip(waves, vector, strict=True))))
+    located = encoding.locate(vector, with_distance=True)
+    assert np.isclose(min(located.distance, located.next_distance), np.sqrt(least), rtol=1e-6)
+    assert located.distance**2 <= least * (1 + 6 / dim) * (1 + 1e-6)
+
+
 def test_locate_takes_any_dtype_of_any_library(xp):
     encoding, p = pe.Sinusoidal(96), np.array([[3, 60_000], [9_876_543, FARTHEST]], dtype=np.int32)
     dtypes = [xp.dtypes[name] for name in ("float32", "float16", "bfloat16") if name in xp.dtypes]

@@ -3,8 +3,10 @@
 import json
 import random
 from dataclasses import dataclass
+from re import fullmatch
 from urllib.parse import quote_from_bytes
 
+from posenc.explorer.app import ENDPOINTS
 from tests.explorer.asking import HOST
 
 PATHS = [
@@ -23,6 +25,11 @@ NAMES = [
     "height", "width", "theme", "view", "set.dim", "set.base", "set.scaling", "set.",
     "set.__class__",
 ]  # fmt: skip
+RIGHT = {
+    "text": b"a dog", "by": b"words", "lang": b"ja", "theme": b"dark", "view": b"heatmap",
+    "causal": b"yes",
+}  # fmt: skip
+"""Values that are accepted, so that those beside them count; of other names a small number is."""
 KINDS = [
     "RoPE", "Sinusoidal", "Learned", "ALiBi", "T5Bias", "ClippedBias", "FIRE", "Shaw", "NoPE",
     "TransformerXL", "AxialRoPE.split", "AxialRoPE.mrope", "AxialRoPE", "AxialSinusoidal.mae",
@@ -84,7 +91,7 @@ def drawn(rng: random.Random) -> Malformed:
         at = rng.randrange(len(raw) + 1)
         junk = rng.choice([_bytes(rng, 8), b"%2e%2e/", b"../", b"%00", b"%ff", b"//", b"a" * 3000])
         raw = raw[:at] + junk + raw[at:]
-    return Malformed(method, raw, _query(rng), _headers(rng), body)
+    return Malformed(method, raw, _query(rng, path), _headers(rng), body)
 
 
 def expression(rng: random.Random, depth: int = 0) -> str:
@@ -125,12 +132,26 @@ def _bytes(rng: random.Random, most: int) -> bytes:
     return rng.randbytes(rng.randrange(1, most))
 
 
-def _query(rng: random.Random) -> bytes:
+def _known(path: str) -> list[str]:
+    """Names of parameters that this address has; others are refused before their values count."""
+    for endpoint in ENDPOINTS:
+        if fullmatch(endpoint.path.replace("{kind}", r"\w+"), path):
+            changes = [name for name in NAMES if name.startswith("set.")]
+            return [each.name for each in endpoint.parameters] + changes * endpoint.changes
+    return ["lang"]
+
+
+def _query(rng: random.Random, path: str) -> bytes:
+    known = _known(path)
     parts = []
     for _ in range(rng.randrange(6)):
-        name = rng.choice(NAMES) if rng.random() < 0.95 else _bytes(rng, 6).decode("latin-1")
+        name = rng.choice(known if rng.random() < 0.95 else NAMES)
+        if rng.random() < 0.05:
+            name = _bytes(rng, 6).decode("latin-1")
         if name == "e" or (name.startswith("set.") and rng.random() < 0.5):
             value = expression(rng).encode("utf-8", "surrogatepass")
+        elif rng.random() < 0.5:
+            value = RIGHT.get(name, b"3")
         elif rng.random() < 0.6:
             value = rng.choice(ATOMS).encode("utf-8", "surrogatepass")
         else:

@@ -34,7 +34,7 @@ def test_the_cell_below_a_temperature_is_that_of_the_heatmap(client, expression)
 
 def test_the_cell_of_a_bias_below_a_temperature_is_that_of_its_matrix(client):
     asked = {"e": "Tempered(ALiBi(4), LogN(4))", "n": 8}
-    assert client.get("/api/v1/spell", **asked).json["acts"] == "bias"
+    assert client.get("/api/v1/spell", e=asked["e"]).json["acts"] == "bias"
     cell = client.get("/api/v1/cell", **asked, p=5, d=2, h=2).json
     assert cell["truth"] == pytest.approx(
         float(pe.ALiBi(4).bias(np.array([5]), np.array([2]))[1, 0, 0])

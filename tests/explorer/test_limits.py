@@ -6,6 +6,7 @@ import tracemalloc
 import pytest
 
 from posenc.explorer import limits
+from posenc.explorer.app import ENDPOINTS
 from posenc.explorer.requests import check_size
 from posenc.names.resolve import spelled
 from tests.slow import slow
@@ -202,10 +203,20 @@ def test_a_field_that_comes_twice_is_refused(client):
     assert "set.dim must be given once" in answer.message
 
 
-def test_an_unknown_parameter_is_ignored(client):
-    plain = client.get("/api/v1/view/heatmap", e="Sinusoidal(8)")
-    more = client.get("/api/v1/view/heatmap", e="Sinusoidal(8)", v=1, hide="tour", x="\0", load="a")
-    assert plain == more
+@pytest.mark.parametrize("name", ["v", "hide", "enc", "x\0", "", "set.dim", "E", "a" * 200])
+def test_an_unknown_parameter_is_refused(client, name):
+    answer = client.get("/api/v1/view/heatmap", (name, "1"), e="Sinusoidal(8)")
+    assert answer.status == 400
+    assert answer.argument == name[:80]
+    names = "text, by, e, n, seed, lang, rows, columns, channels, h, causal"
+    assert answer.message == f"there is no parameter {name[:80]!r}; there are: {names}"
+
+
+def test_every_endpoint_refuses_what_it_does_not_know(client):
+    for endpoint in ENDPOINTS:
+        answer = client.get(endpoint.path.replace("{kind}", "heatmap"), lang="ja", unknown="1")
+        assert (answer.status, answer.argument) == (400, "unknown"), endpoint.path
+        assert answer.message.startswith("パラメーター 'unknown' はありません"), endpoint.path
 
 
 @pytest.mark.parametrize(

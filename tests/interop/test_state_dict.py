@@ -150,7 +150,7 @@ ERRORS = [
     (V2, {}, f"ends in layers.0.blocks.0.attention.self.{MLP}.0.weight; got none"),
     ({"model_type": "gpt2", "n_embd": 8, "n_head": 2, "n_layer": 1, "n_positions": 16}, {},
      "config must be of a model with the bias of T5 or Swin, or without learned positions; got "
-     "Learned(length=16, dim=8"),
+     "Learned(16, 8)"),
     (T5, [TABLE], "state_dict must map names to arrays; got list"),
     (T5, None, "state_dict must map names to arrays; got NoneType"),
     ({"model_type": "t6"}, {}, "model_type must be a known one"),

@@ -407,6 +407,24 @@ class Reward(Penalty):
         return -super().bias(q_pos, k_pos)
 
 
+@mutant("decays")
+class OneHeadRewards(Penalty):
+    """The sign of the gentler head is wrong, which the mean of both does not show."""
+
+    def bias(self, q_pos, k_pos, params=None):
+        made = super().bias(q_pos, k_pos)
+        made[..., 1, :, :] *= -1
+        return made
+
+
+@mutant("decays")
+class ComesBack(Penalty):
+    """A penalty that starts again every 5,000 places."""
+
+    def bias(self, q_pos, k_pos, params=None):
+        return super().bias((q_pos - k_pos[0]) % 5000, k_pos * 0)
+
+
 @mutant("unique")
 class ClippedBuckets(Penalty):
     """All beyond 128 is one."""

@@ -41,7 +41,7 @@ from posenc.core.arrays import (
 )
 from posenc.core.encoding import Encoding, EncodingT, Params
 from posenc.core.hints import hinted
-from posenc.core.positions import as_positions
+from posenc.core.positions import as_positions, shared_rows
 from posenc.core.rotation import Pairing, Rotated, rotate, unscaled
 
 
@@ -319,7 +319,7 @@ def compute_bias(
     """`encoding.bias`, or a sentence if that has not the shape (…, head, q, k) of its positions."""
     made = _call(encoding, encoding.bias, q_pos, q_pos, k_pos, params, **needed)
     seq = -1 if encoding.axes is None else -2
-    rows = tuple(q_pos.shape[:seq]) or tuple(k_pos.shape[:seq])
+    rows = shared_rows(q_pos, k_pos, axes=encoding.axes)
     heads = encoding.heads or heads
     shape = tuple(made.shape) if is_array(made) else None
     if shape is not None and len(shape) == len(rows) + 3:

@@ -181,6 +181,8 @@ def as_arrays(q_pos: Any, k_pos: Any, *, like: Array | None = None) -> tuple[Arr
 def distances(q_pos: Any, k_pos: Any, /, *, like: Array | None = None) -> Array:
     """How far each key lies behind each query, q_pos - k_pos: (…, q), (…, k) -> (…, q, k).
 
+    A single row, (seq,) or (1, seq), is for every row of the others.
+
     >>> distances([2, 3], [0, 1, 2, 3])
     array([[ 2,  1,  0, -1],
            [ 3,  2,  1,  0]])
@@ -190,12 +192,28 @@ def distances(q_pos: Any, k_pos: Any, /, *, like: Array | None = None) -> Array:
         _numbers(name, positions)
         if positions.ndim < 1:
             raise ValueError(f"{name} must be (…, seq); got a single number")
-    if q_pos.ndim > 1 and k_pos.ndim > 1 and tuple(q_pos.shape[:-1]) != tuple(k_pos.shape[:-1]):
+    shared_rows(q_pos, k_pos)
+    return _difference(q_pos[..., :, None], k_pos[..., None, :])
+
+
+def shared_rows(q_pos: Array, k_pos: Array, *, axes: int | None = None) -> tuple[int, ...]:
+    """The batch of both, in which one row serves all; or a sentence if they have two.
+
+    >>> shared_rows(np.zeros((1, 5)), np.zeros((2, 3)))
+    (2,)
+    """
+    seq = -1 if axes is None else -2
+    rows, others = tuple(q_pos.shape[:seq]), tuple(k_pos.shape[:seq])
+    if not rows or not others:
+        return rows or others
+    if len(rows) != len(others) or any(
+        a != b and 1 not in (a, b) for a, b in zip(rows, others, strict=False)
+    ):
         raise ValueError(
             "q_pos and k_pos must have one batch; "
             f"got shapes {tuple(q_pos.shape)} and {tuple(k_pos.shape)}"
         )
-    return _difference(q_pos[..., :, None], k_pos[..., None, :])
+    return tuple(b if a == 1 else a for a, b in zip(rows, others, strict=True))
 
 
 @hinted("randomised")

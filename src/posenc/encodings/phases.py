@@ -3,6 +3,7 @@
 Pair i of an encoding is a phase, p w_i up to whole turns. The slowest wave says where in each of
 its turns p can be; every faster wave then narrows each of these candidates, by least squares of the
 phases so far, from the longest wavelength to the shortest. No table of positions is searched.
+Where even the slowest wave makes too many turns for that, every position is scored instead.
 """
 
 from typing import NamedTuple
@@ -18,6 +19,18 @@ EARLY = 8
 """After so many waves most candidates are out of the question."""
 FINALISTS = 64
 """Candidates whose encodings are compared with the vector, where many waves told them apart."""
+SIDE = 4096
+"""Positions below LIMIT are 4096 a + b, a and b below this."""
+FEW_WAVES = 16
+"""So many waves, spread over all, are scored first."""
+FEW_EXACT = 8
+"""The scores of no more waves than these are made in float64."""
+MOST_ROWS = 256
+"""Rows of 4,096 positions that are looked at once more, one sixteenth of all."""
+MOST_FOUND = 4096
+"""Positions that are compared with the vector one by one after a scan."""
+LIKELY = 3.0
+"""A position is as likely as the best one if it has e^-3 of its likelihood or more."""
 ROUNDING = 1e-9
 """Distances below this for each channel are all alike: an angle at 2^24 is off by as much."""
 
@@ -34,25 +47,40 @@ class Located(NamedTuple):
     next_distance: np.ndarray
 
 
-def candidates(phasors: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
-    """Whole positions below LIMIT that may have these phasors e^(i p w): (pair,) -> (count,).
+def merged(phasors: np.ndarray, frequencies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Phasors of different frequencies, the slowest first: with base 1 all are one wave."""
+    w, which = np.unique(frequencies, return_inverse=True)
+    real, imaginary = (np.bincount(which, part) for part in (np.real(phasors), np.imag(phasors)))
+    return real + 1j * imaginary, w
 
-    `frequencies` are those of the phasors, the first the fastest.
+
+def can_follow(w: np.ndarray) -> bool:
+    """Whether the phases of these waves, the slowest first, lead to few enough candidates."""
+    return len(w) == 1 or LIMIT * w[0] / TURN < MOST_TURNS
+
+
+def followed(phasors: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Whole positions below LIMIT that may have these phasors e^(i p w): (wave,) -> (count,).
+
+    The slowest wave comes first.
     """
-    order = np.argsort(frequencies, kind="stable")
-    phases, weights = np.angle(phasors)[order], np.maximum(np.abs(phasors)[order], 1e-9)
-    w = frequencies[order]
+    phases, weights = np.angle(phasors), np.maximum(np.abs(phasors), 1e-9)
     turns = int(LIMIT * w[0] / TURN) + 1
-    followed = np.arange(-1, turns + 1 if turns <= MOST_TURNS else 512)
-    p = _followed((phases[0] + TURN * followed) / w[0], phases, weights, w)
+    slow = turns <= MOST_TURNS
+    starts = (phases[0] + TURN * np.arange(-1, turns + 1 if slow else 512)) / w[0]
+    p = _narrowed(starts, phases, weights, w)
     found = [np.round(p) + step for step in (-1, 0, 1)]
-    if turns > MOST_TURNS:
-        found.append(_met(phases[-1], w[-1], count=4 if len(w) == 1 else 16))
-    whole = np.unique(np.concatenate(found)).astype(np.int64)
+    if not slow:
+        found.append(_met(phases[0], w[0]))
+    return _within(np.concatenate(found))
+
+
+def _within(positions: np.ndarray) -> np.ndarray:
+    whole = np.unique(positions).astype(np.int64)
     return whole[(whole >= 0) & (whole < LIMIT)]
 
 
-def _followed(p: np.ndarray, phases: np.ndarray, weights: np.ndarray, w: np.ndarray) -> np.ndarray:
+def _narrowed(p: np.ndarray, phases: np.ndarray, weights: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Candidates p of the slowest wave, narrowed by one wave after the other.
 
     Each is an estimate with the precision of the phases so far. A new phase moves it by what it is
@@ -82,20 +110,82 @@ def _followed(p: np.ndarray, phases: np.ndarray, weights: np.ndarray, w: np.ndar
     return p
 
 
-def _met(phase: float, w: float, *, count: int) -> np.ndarray:
-    """Positions below LIMIT whose phase is nearly this, where no wave is slow enough to follow.
+def _met(phase: float, w: float) -> np.ndarray:
+    """Positions below LIMIT whose phase is nearly this, of one wave that is too fast to follow.
 
-    p = 4096 a + b: for each of the 4,096 turns by a, the `count` values of b that come nearest to
+    p = 4096 a + b: for each of the 4,096 turns by a, the four values of b that come nearest to
     turning it the rest of the way are found among the sorted phases of all b.
     """
-    side = int(LIMIT**0.5)
-    steps = np.arange(side)
+    steps = np.arange(SIDE)
     small = (steps * w) % TURN
     order = np.argsort(small)
-    rest = (phase - side * steps * w) % TURN
+    rest = (phase - SIDE * steps * w) % TURN
     at = np.searchsorted(small[order], rest)
-    near = order[(at[:, None] + np.arange(count) - count // 2) % side]
-    return (side * steps[:, None] + near).ravel().astype(np.float64)
+    near = order[(at[:, None] + np.arange(-2, 2)) % SIDE]
+    off = np.abs((small[near] - rest[:, None] + TURN / 2) % TURN - TURN / 2)
+    best = np.argpartition(off.ravel(), FINALISTS)[:FINALISTS]
+    return (SIDE * steps[:, None] + near).ravel()[best].astype(np.float64)
+
+
+def scanned(vector: np.ndarray, phasors: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Whole positions below LIMIT whose encodings are nearest to `vector`: every one is scored.
+
+    Half the square of a distance is (|vector|^2 + dim/2) / 2 - S(p), S(p) = sum_i Re(conj(z_i)
+    e^(i p w_i)) with the phasors z_i. With p = 4096 a + b that is a product of two matrices. Many
+    waves are first thinned out: those that are left out add at most sum |z_i| to S, so positions
+    whose S without them is too low for that are out of the question, the others few, unless noise
+    is large.
+    """
+    dim = len(vector)
+    some = np.unique(np.linspace(0, len(w) - 1, min(len(w), FEW_WAVES)).round().astype(int))
+    for waves in (some, np.arange(len(w))):
+        scores = _Scores(phasors[waves], w[waves])
+        most = scores.row_maxima()
+        tops = scores.best_in(np.argsort(most)[-FINALISTS:])
+        best = float(np.max(np.real(np.exp(1j * tops[:, None] * w) @ np.conj(phasors))))
+        left_out = np.sum(np.abs(phasors)) - np.sum(np.abs(phasors[waves]))
+        least = max(vector @ vector + dim / 2 - 2 * best, dim * ROUNDING**2)
+        floor = best - LIKELY * least / dim - left_out - scores.rounding
+        rows = np.flatnonzero(most >= floor)
+        if len(rows) <= MOST_ROWS or len(waves) == len(w):
+            break
+    if len(rows) > MOST_ROWS:  # few waves or much noise: the lowest of them, and the best
+        rows = np.union1d(rows[: MOST_ROWS // 2], np.argsort(most)[-MOST_ROWS // 2 :])
+    found, value = scores.above(floor, rows)
+    if len(found) > MOST_FOUND:
+        best_ones = np.argpartition(value, -MOST_FOUND // 2)[-MOST_FOUND // 2 :]
+        found = np.concatenate([found[: MOST_FOUND // 2], found[best_ones]])
+    beside = np.arange(-FINALISTS, FINALISTS + 1) + tops[-1]  # one of which is the next best
+    return _within(np.concatenate([found, tops, beside]))
+
+
+class _Scores:
+    """S(p) of these waves at every p = 4096 a + b, a row of 4,096 at a time."""
+
+    def __init__(self, phasors: np.ndarray, w: np.ndarray):
+        dtype = np.float64 if len(w) <= FEW_EXACT else np.float32  # of few waves many p are alike
+        turned = np.conj(phasors) * np.exp(1j * SIDE * np.arange(SIDE)[:, None] * w)
+        small = np.exp(1j * np.arange(SIDE)[:, None] * w)
+        self.left = np.concatenate([np.real(turned), -np.imag(turned)], axis=1).astype(dtype)
+        self.right = np.concatenate([np.real(small), np.imag(small)], axis=1).astype(dtype).T
+        # a product of n terms is off by n + 2 roundings of their sizes, two for its factors
+        self.rounding = float((2 * len(w) + 2) * np.finfo(dtype).eps * np.sum(np.abs(phasors)))
+
+    def row_maxima(self) -> np.ndarray:
+        """The largest of each row."""
+        blocks = np.split(self.left, 8)  # few: each waits for all threads of the BLAS
+        made = np.empty((SIDE // 8, SIDE), dtype=self.left.dtype)
+        return np.concatenate([np.matmul(x, self.right, out=made).max(axis=1) for x in blocks])
+
+    def best_in(self, rows: np.ndarray) -> np.ndarray:
+        """The position that is best in each of these rows."""
+        return SIDE * rows + np.argmax(self.left[rows] @ self.right, axis=1)
+
+    def above(self, floor: float, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions of these rows, in order, and their scores, from `floor` on."""
+        made = self.left[rows] @ self.right
+        row, column = np.nonzero(made >= floor)
+        return SIDE * rows[row] + column, made[row, column]
 
 
 def chosen(
@@ -108,7 +198,8 @@ def chosen(
     """
     best = int(np.argmin(squares))
     least = max(float(squares[best]), dim * ROUNDING**2)
-    alike = (dim * (squares / least - 1) <= 6) & (whole <= whole[best] - TURN / slowest / 2)
+    likely = dim * (squares / least - 1) <= 2 * LIKELY
+    alike = likely & (whole <= whole[best] - TURN / slowest / 2)
     if alike.any():
         best = int(np.argmax(alike))  # the first: candidates are in order
     others = np.delete(squares, best)

@@ -140,7 +140,8 @@ class Sinusoidal(Additive):
         vector farther than sqrt(dim) / 2 from every encoding, noise of 0.5 in each channel, came
         from none and is refused; `with_distance=True` refuses none and returns `Located(positions,
         distance, next_distance)`: how far the vector is from its position's encoding and from that
-        of the next best. Vectors are taken one by one; each takes milliseconds.
+        of the next best. Vectors are taken one by one; each takes milliseconds, and tens of them
+        where no wave is slow (bases below 300).
 
         >>> pe = Sinusoidal(64)
         >>> noise = np.random.default_rng(0).normal(scale=0.3, size=(2, 64))
@@ -181,21 +182,30 @@ class Sinusoidal(Additive):
 
     def _from_phases(self, vectors: np.ndarray) -> Located:
         """The positions of vectors (n, dim) among all below 2^24."""
-        sine, cosine = np.flatnonzero(self.is_sine()), np.flatnonzero(~self.is_sine())
-        w = self._frequencies[: len(cosine)] if len(cosine) else self._frequencies
         positions, distance, following = (np.zeros(len(vectors)) for _ in range(3))
         for i, v in enumerate(vectors):
-            if len(cosine):
-                phasors = [v[cosine] + 1j * v[sine[: len(cosine)]]]
-            else:  # of one sine alone, two angles
-                s = np.clip(v, -1, 1)
-                phasors = [np.sqrt(1 - s**2) + 1j * s, -np.sqrt(1 - s**2) + 1j * s]
-            whole = np.unique(np.concatenate([phases.candidates(z, w) for z in phasors]))
+            whole = self._likely(v)
             squares = np.sum((self.encode(whole, dtype=np.float64) - v) ** 2, axis=-1)
             positions[i], distance[i], following[i] = phases.chosen(
                 whole, squares, dim=self.dim, slowest=self._frequencies[-1]
             )
         return Located(positions.astype(np.int64), distance, following)
+
+    def _likely(self, v: np.ndarray) -> np.ndarray:
+        """Positions below 2^24, in order, among which is the nearest to a vector (dim,)."""
+        sines, cosines, w = v[self.is_sine()], v[~self.is_sine()], self._frequencies
+        if self.dim == 1:  # of one sine alone, two angles
+            s = np.clip(sines, -1, 1)
+            angles = [x + 1j * s for x in (np.sqrt(1 - s**2), -np.sqrt(1 - s**2))]
+            return np.unique(np.concatenate([phases.followed(z, w) for z in angles]))
+        pairs = cosines + 1j * sines[: len(cosines)]
+        z, waves = phases.merged(pairs, w[: len(cosines)])
+        if phases.can_follow(waves) and (self.dim % 2 == 0 or len(waves) > 1):
+            return phases.followed(z, waves)
+        if self.dim % 2:  # (s - sin a)^2 = s^2 + 1/2 - 2 (s sin a + cos(2a) / 4)
+            pairs = np.concatenate([pairs, 1j * sines[-1:], [0.25]])
+            w = np.concatenate([w, 2 * w[-1:]])
+        return phases.scanned(v, *phases.merged(pairs, w))
 
     def _among(self, vectors: np.ndarray, candidates: Any) -> Located:
         """The positions of vectors (n, dim) among these candidates."""

@@ -141,7 +141,7 @@ ENDPOINTS = (
     Endpoint(
         "/api/v1/colours",
         "Colour maps, and the colours of lines and tokens.",
-        (p.THEME,),
+        (p.THEME, p.LANG),
         lambda v, _: answers.colour_maps(v["theme"]),
         schema="Colours",
     ),
@@ -178,7 +178,7 @@ def read_values(
     tokenizer: Tokenizer | None = None,
 ) -> dict[str, Any]:
     """The values of an endpoint's parameters, each checked."""
-    values: dict[str, Any] = p.read(endpoint.parameters, query) | in_path
+    values: dict[str, Any] = p.read(endpoint.parameters, query, changes=endpoint.changes) | in_path
     values["tokenizer"] = tokenizer
     if endpoint.changes:
         values["changes"] = p.read_changes(query)
@@ -292,8 +292,8 @@ def application(
         return Route(endpoint.path, handler, methods=["GET"])
 
     async def config(request: Request) -> Response:
-        body = await _body(request)
-        lang = p.language(_query(request))
+        body, query = await _body(request), _query(request)
+        lang = p.read((p.LANG,), query)["lang"]
         return await crew.usual.run(lambda: _json(configs.describe_config(body, lang)))
 
     async def openapi(_: Request) -> Response:

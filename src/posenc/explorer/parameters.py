@@ -120,9 +120,20 @@ class Parameter:
         return described | ({"example": self.example} if self.example is not None else {})
 
 
-def read(parameters: tuple[Parameter, ...], query: Mapping[str, list[str]]) -> dict[str, Any]:
-    """The values of all parameters. An invalid one is refused, an unknown one ignored."""
-    return {each.name: each.read(query.get(each.name, [])) for each in parameters}
+def read(
+    parameters: tuple[Parameter, ...], query: Mapping[str, list[str]], *, changes: bool = False
+) -> dict[str, Any]:
+    """The values of all parameters. An invalid or unknown one is refused."""
+    known = {each.name: each for each in parameters}
+    for name in query:
+        if name not in known and not (changes and name.startswith("set.")):
+            raise RequestError(
+                "there is no parameter {name!r}; there are: {names}",
+                name[:80],
+                name=name[:80],
+                names=", ".join([*known, *(["set.PARAMETER"] if changes else [])]),
+            )
+    return {name: each.read(query.get(name, [])) for name, each in known.items()}
 
 
 def language(query: Mapping[str, list[str]]) -> str:

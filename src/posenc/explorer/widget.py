@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from posenc.core.hints import hinted
 from posenc.core.mechanisms import Encoding
-from posenc.explorer import app, replies
+from posenc.explorer import app, parameters, replies
 from posenc.explorer.configs import describe_config
 from posenc.explorer.encodings import page_query
 from posenc.explorer.exports import File
@@ -78,7 +78,8 @@ def _answer(
     if place == "config":
         given = (body or "").encode(errors="surrogatepass")
         replies.check_config(len(given))
-        return 200, replies.JSON, replies.as_json(describe_config(given, language(query)))
+        lang = parameters.read((parameters.LANG,), query)["lang"]
+        return 200, replies.JSON, replies.as_json(describe_config(given, lang))
     for endpoint in app.ENDPOINTS:
         pattern = re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", endpoint.path.removeprefix("/api/v1/"))
         if match := re.fullmatch(pattern, place):

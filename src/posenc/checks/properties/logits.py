@@ -7,7 +7,7 @@ from posenc.checks.gradients import gradient_error
 from posenc.checks.properties.claims import always, check, trait
 from posenc.checks.properties.differences import apart, larger, size
 from posenc.checks.subject import Subject
-from posenc.core.mechanisms import Additive
+from posenc.core.mechanisms import Additive, Bias
 
 
 @check(claimed=trait("relative"), why="What is learned at one place holds at every other.")
@@ -31,11 +31,13 @@ def relative(subject: Subject, rng: np.random.Generator) -> Measured:
 
 @check(claimed=trait("decays"), why="Far tokens then matter less, for content that is alike.")
 def decays(subject: Subject, rng: np.random.Generator) -> Measured:
-    """The largest logit far away against that nearby, for a query that equals its key."""
+    """The largest logit far away against that nearby, for q = k; a bias's rise against its fall."""
     far = min(subject.reach, 2**14)
     count = 20 if subject.very_wide else 200
     distances = np.unique(np.geomspace(1, far, count).astype(int))
     p, zero = subject.points(distances), subject.points(np.zeros(1, dtype=int))
+    if isinstance(subject.encoding, Bias):
+        return _falls(subject.bias(p, zero)[..., 0])
     x = np.ones((*subject.queries(rng, 1).shape[:-2], 1, subject.dim))
     tall = np.broadcast_to(x, (*x.shape[:-2], len(p), subject.dim))
     own = subject.scored(x, x, zero, zero)[..., 0]
@@ -53,6 +55,24 @@ def decays(subject: Subject, rng: np.random.Generator) -> Measured:
     ]
     told = f"random q and k range over {spread[0]:.1f} near, {spread[1]:.1f} far"
     return Measured(float(last / near) if near > 0 else np.inf, 0.75, told)
+
+
+def _falls(bias: np.ndarray) -> Measured:
+    """The largest rise with the distance against the whole fall: rows (head, distance).
+
+    A bias stands beside content of any size, so how steep it must be has no bound: a learned one
+    may fall as slowly as it likes, if only it falls. Sums of waves may swing back by half.
+    """
+    shares: list[float] = []
+    for row in bias:
+        seen = row[np.isfinite(row)]
+        if seen.size or np.isnan(row).any():  # a head that hides all its keys says nothing
+            filled = np.where(row == -np.inf, seen.min(initial=np.inf) - 1, row)
+            rise, fall = np.max(filled - np.minimum.accumulate(filled)), np.ptp(filled)
+            shares.append(float(rise / fall) if fall != 0 else np.inf)
+    if not shares:
+        raise NotApplicableError("every key is hidden")
+    return Measured(float(np.max(shares)), 0.5, "of the head that rises most")
 
 
 @check(claimed=trait("symmetric"), why="Left and right then look the same.")
