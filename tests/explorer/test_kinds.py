@@ -11,7 +11,10 @@ from posenc.names.expressions import spelling
 from posenc.names.resolve import VARIANTS
 from posenc.views.kinds import KINDS
 
-EVERY = [*map(example, pe.catalogue().values()), *(make(64) for make in VARIANTS.values())]
+EVERY = [
+    *(kind.example() for kind in pe.catalogue().values()),
+    *(make(64) for make in VARIANTS.values()),
+]
 
 
 @pytest.fixture(scope="module")
