@@ -8,10 +8,13 @@ from posenc.explorer.answers import choose_kind
 from posenc.explorer.requests import ViewRequest
 from posenc.i18n import LANGUAGES, catalogue
 from posenc.names.expressions import spelling
-from posenc.names.resolve import VARIANTS, example
+from posenc.names.resolve import VARIANTS
 from posenc.views.kinds import KINDS
 
-EVERY = [*map(example, pe.catalogue().values()), *(make(64) for make in VARIANTS.values())]
+EVERY = [
+    *(kind.example() for kind in pe.catalogue().values()),
+    *(make(64) for make in VARIANTS.values()),
+]
 
 
 @pytest.fixture(scope="module")
