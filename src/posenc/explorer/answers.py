@@ -14,7 +14,6 @@ from posenc.explorer.requests import ViewRequest, check_size
 from posenc.i18n import Phrase, catalogue, translator
 from posenc.views import Dials, Image, Lines, View, colours, view
 from posenc.views.kinds import KINDS, default_kind, kinds_for
-from posenc.views.kinds.attention import MOST_TOKENS
 
 UNLIMITED = 2**24
 """Rows and columns of an image that is not averaged."""
@@ -75,7 +74,7 @@ def make_view(
     length = None if labels or gridded else request.length
     keys = tuple(map(cache_key, request.encodings))
     head = request.head if KINDS[kind].head else None
-    causal = request.causal if kind == "attention" else None
+    causal = request.causal if KINDS[kind].causal else None
     looks = (kind, labels and tuple(labels), length, chosen, head, causal)
     key = (keys, *looks, request.seed, request.lang)
 
@@ -143,12 +142,13 @@ def check_view(request: ViewRequest, kind: str) -> None:
             suitable=", ".join(suitable),
             kind=kind[:80],
         )
-    if kind == "attention" and request.length > MOST_TOKENS:
+    most = KINDS[kind].max_tokens
+    if most is not None and request.length > most:
         raise RequestError(
             "n must be at most {most} here; got {count:,}",
             "n",
             413,
-            most=MOST_TOKENS,
+            most=most,
             count=request.length,
         )
     if KINDS[kind].head:

@@ -18,6 +18,7 @@ from posenc.explorer.parameters import Parameter, RequestError
 from posenc.explorer.requests import ViewRequest
 from posenc.names.expressions import called
 from posenc.views import Image
+from posenc.views.kind import is_plain
 from posenc.views.kinds import KINDS
 from posenc.views.tables import csv_pieces
 
@@ -91,15 +92,8 @@ def csv(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
 
 def _cells(kind: str, encoding: Encoding, length: int) -> int:
     """Cells of an encoding's images, where that is known before they are computed; else 0."""
-    if (encoding.axes or 1) > 1:
-        return 0
-    columns = {
-        "heatmap": answers.count_channels(encoding),
-        "sum": 3 * limits.width(encoding),
-        "similarity": length,
-        "products": length,
-    }
-    return length * columns.get(kind, 0)
+    inner = limits.unwrap(encoding)
+    return KINDS[kind].cells(inner, length) if is_plain(inner) else 0
 
 
 def _check_table(cells: int) -> None:
@@ -168,7 +162,7 @@ def code(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
     chosen = f"channels={list(channels)}, " if channels else ""
     if KINDS[kind].head and request.head is not None:
         chosen += f"head={request.head}, "
-    if kind == "attention" and request.causal is not None:
+    if KINDS[kind].causal and request.causal is not None:
         chosen += f"causal={request.causal}, "
     positions = "" if gridded else "tokens=tokens, " if labels else "length=length, "
     lines = [

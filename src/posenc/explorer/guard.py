@@ -1,15 +1,14 @@
 """Access control: allowed hosts and origins, and the security headers of every response."""
 
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
 from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from posenc.explorer import replies
 from posenc.explorer.parameters import language
 from posenc.i18n import Phrase, phrase, told
-
-Scope = MutableMapping[str, Any]
-App = Callable[[Scope, Any, Any], Awaitable[None]]
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -24,20 +23,20 @@ HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
 )
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
-CHECKED_HEADERS = (b"host", b"origin", b"sec-fetch-site")
 
 
 class Guard:
     """ASGI middleware that refuses foreign hosts and origins, so no other site can use the server.
 
     A host is foreign if it is neither one of `hosts` nor the address that was connected to: with
-    DNS rebinding, a name that an attacker points here is neither.
+    DNS rebinding, a name that an attacker points here is neither. (Starlette's
+    TrustedHostMiddleware knows a fixed list only, and takes the first of two Host headers.)
     """
 
-    def __init__(self, app: App, *, hosts: tuple[str, ...] = LOCAL) -> None:
+    def __init__(self, app: ASGIApp, *, hosts: tuple[str, ...] = LOCAL) -> None:
         self.app, self.hosts = app, tuple(host.lower() for host in hosts)
 
-    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
@@ -46,45 +45,36 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
 
-        async def send_with_headers(message: MutableMapping[str, Any]) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", []), *HEADERS]
             await send(message)
 
-        refusal = self._refusal(scope)
-        if refusal is None:
-            await self.app(scope, receive, send_with_headers)
-            return
-        query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
-        body = replies.error(told(refusal, language(query)))
-        headers = [
-            (b"content-type", b"application/json"),
-            (b"content-length", str(len(body)).encode()),
-        ]
-        await send_with_headers({"type": "http.response.start", "status": 403, "headers": headers})
-        body = b"" if scope["method"] == "HEAD" else body
-        await send({"type": "http.response.body", "body": body})
+        refusal, answer = self._refusal(scope), self.app
+        if refusal is not None:
+            query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+            body = replies.error(told(refusal, language(query)))
+            answer = Response(body, status_code=403, media_type=replies.JSON)
+        await answer(scope, receive, send_with_headers)
 
     def _refusal(self, scope: Scope) -> Phrase | None:
-        headers: dict[bytes, str] = {}
-        for name, value in scope["headers"]:
-            if name in CHECKED_HEADERS:
-                if name in headers:
-                    return phrase("the header {name} must be given once", name=name.decode())
-                headers[name] = value.decode("latin-1")
-        host = headers.get(b"host", "")
+        headers = Headers(scope=scope)
+        for name in ("host", "origin", "sec-fetch-site"):
+            if len(headers.getlist(name)) > 1:
+                return phrase("the header {name} must be given once", name=name)
+        host = headers.get("host", "")
         if not self._is_allowed(_host_name(host), scope):
             return phrase(
                 "the explorer answers to {hosts}; got host {host!r}",
                 hosts=", ".join(self.hosts),
                 host=host[:80],
             )
-        origin = headers.get(b"origin")
+        origin = headers.get("origin")
         if origin is not None and origin.lower() != f"{scope['scheme']}://{host}".lower():
             return phrase(
                 "the explorer answers its own page only; got origin {origin!r}", origin=origin[:80]
             )
-        elsewhere = headers.get(b"sec-fetch-site", "none").lower() in ("cross-site", "same-site")
+        elsewhere = headers.get("sec-fetch-site", "none").lower() in ("cross-site", "same-site")
         if elsewhere and scope["path"] != "/":  # any site may link to the page
             return phrase("the explorer answers its own page only; another one asked")
         return None

@@ -1,13 +1,16 @@
 """Limits of the explorer, each checked before memory or time is spent."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import reduce
 from math import prod
 from typing import Any
 
 from posenc.core.mechanisms import Additive, Encoding, Rotary, Scores
-from posenc.i18n import later, phrase, said
+from posenc.i18n import phrase, said
 from posenc.temperatures import Tempered
+from posenc.views import cost
+from posenc.views.kind import is_plain
+from posenc.views.kinds import KINDS
 
 TEXT = 2_000
 POSITIONS = 8_192
@@ -19,8 +22,8 @@ LARGE = 2**17
 """Numbers beyond which a view takes so long that others must not wait for it."""
 EXPLAINED = 512
 """Positions and dimensions of a worked calculation, which writes out every number."""
-MOST = {"attention": 2**24, "bias": 2**24}
-"""Numbers computed for a view, where they exceed its cells: a matrix for each head."""
+INTERMEDIATE = 2**24
+"""Numbers computed for a view but not kept, such as a matrix for each head."""
 ENCODINGS = 4
 EXPRESSION = 2_000
 CONFIG = 256 * 1024
@@ -114,8 +117,7 @@ def count_heads(encoding: Encoding) -> int:
 
 def width(encoding: Encoding) -> int:
     """Channels of a query or an embedding."""
-    dim = unwrap(encoding).dim
-    return dim if isinstance(dim, int) else 64
+    return cost.width(unwrap(encoding))
 
 
 CHECKED = 2**21
@@ -136,31 +138,25 @@ def is_costly(encoding: Encoding) -> bool:
     return 4_096 * max(wide * projected, reach) > CHECKED
 
 
-def view_sizes(kind: str, encoding: Encoding, length: int) -> dict[str, int]:
-    """The sizes, by name, whose product is how many numbers a view of `length` positions takes."""
-    given = unwrap(encoding)
-    sizes = {name: int(getattr(given, name, None) or 0) for name in ("heads", "features", "hidden")}
-    dim, heads = width(encoding), max(1, sizes["heads"], sizes["hidden"])
-    positions, again = {"positions": length}, {"positions again": length}
-    flat = positions | {"dimensions": dim}
-    if (given.axes or 1) > 1:  # on a grid whose size does not depend on the request
+def view_sizes(kind: str, encoding: Encoding, length: int) -> Mapping[str, int]:
+    """The sizes, by name, whose product is about how many numbers a view takes.
+
+    kind  that of a view, or "explain", a worked calculation
+    """
+    inner = unwrap(encoding)
+    if kind in KINDS:
+        return KINDS[kind].cost(inner, length)
+    if not is_plain(inner):  # on a grid whose size does not depend on the request
         return {}
-    logits = {
-        "heads": heads,
-        "positions or dimensions": max(length, dim),
-        "the same again": max(length, 2 * dim + sizes["features"]),
-    }
     rows = isinstance(encoding, Additive | Rotary)  # under a temperature: logits
-    return {
-        "similarity": positions | again,
-        "products": positions | again,
-        "learned": {"images": 2} | positions | {"positions or dimensions": max(length, dim)},
-        "sum": {"images": 3} | flat,
-        "attention": logits,
-        "explain": flat if rows else logits,
-        # the images of one head are as large as those of four
-        "bias": {"heads": max(heads, 4)} | positions | again,
-    }.get(kind, flat)
+    return (
+        cost.logits(inner, length) if kind == "explain" and not rows else cost.rows(inner, length)
+    )
+
+
+def most_numbers(kind: str) -> int:
+    """How many numbers a view of this kind may take."""
+    return INTERMEDIATE if kind in KINDS and KINDS[kind].intermediate else CELLS
 
 
 def count_numbers(kind: str, encodings: Iterable[Encoding], length: int) -> int:
@@ -180,16 +176,6 @@ def count_numbers(kind: str, encodings: Iterable[Encoding], length: int) -> int:
 
 GRID = 2**8
 """Positions in a picture of an encoding with several axes."""
-NAMES = (
-    later("positions"),
-    later("positions again"),
-    later("positions or dimensions"),
-    later("the same again"),
-    later("dimensions"),
-    later("heads"),
-    later("images"),
-)
-"""The names of sizes in `view_sizes`, which errors quote."""
 
 
 def join_times(parts: Iterable[Any]) -> Any:

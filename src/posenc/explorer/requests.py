@@ -86,7 +86,7 @@ def check_size(kind: str, encodings: tuple[Encoding, ...], length: int) -> None:
     The sizes of all encodings are added: memory and time are those of the request.
     """
     each = [limits.view_sizes(kind, encoding, length) for encoding in encodings]
-    most = limits.MOST.get(kind, limits.CELLS)
+    most = limits.most_numbers(kind)
     if sum(prod(sizes.values()) for sizes in each) <= most:
         return
     product = limits.join_times(map(phrase, each[0]))

@@ -137,10 +137,11 @@ def _cells(request: ViewRequest, among: int) -> dict[str, Any]:
 def _cells_of_views(request: ViewRequest, prepared: Prepared) -> Iterator[tuple[str, Any]]:
     """Cells of the views with numbers of their own, for short sentences."""
     for view in kinds_for(*request.encodings):
-        if KINDS[view].working is not None and request.length <= FEW:
-            columns = request.length if view != "sum" else limits.width(prepared.encoding)
+        kind = KINDS[view]
+        if kind.working is not None and request.length <= FEW:
+            columns = request.length if kind.pairwise else limits.width(prepared.encoding)
             for row, column in product(range(request.length), range(columns)):
-                head = _head_query(request.head or 0) if view == "attention" else {}
+                head = _head_query(request.head or 0) if kind.head else {}
                 name = _answer_name("cell", request, d=column, p=row, view=view, **head)
                 yield name, explain_cell(request, row, column, view=view, prepared=prepared)
 
