@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import posenc as pe
-from posenc.interop.config import inner
+from posenc.core.encoding import unwrap
 from tests.conformance.cases import LENGTH, Ours, width
 
 
@@ -14,7 +14,7 @@ def disagreement(config: Any, layer_type: str | None, ours: Ours) -> str:
     """What differs between from_config's encoding and the one that was compared; "" if nothing."""
     written = json.loads(config.to_json_string())
     try:
-        layers = [inner(layer) for layer in pe.read_config(written).layers]
+        layers = [unwrap(layer) for layer in pe.read_config(written).layers]
     except (ValueError, TypeError) as error:
         return f"refuses: {error}"
     kinds = getattr(config, "layer_types", None)

@@ -39,7 +39,8 @@ def config(
     "encoding", …}], "notes"}; for two models {"models": [both], "differences":
     [{"what", "where", "first", "second", "means"}]}.
     """
-    from posenc.interop.config import inner
+    from posenc.core.encoding import unwrap
+    from posenc.core.mechanisms import Rotary
     from posenc.interop.describe import compare, describe
     from posenc.interop.summary import summarise
 
@@ -49,7 +50,7 @@ def config(
         call_library(lambda path=path: posenc.read_config(path, pairing=pairing)) for path in paths
     ]
     for model in models:
-        if pairing is not None and not any(hasattr(inner(e), "pairing") for e in model.layers):
+        if pairing is not None and not any(isinstance(unwrap(e), Rotary) for e in model.layers):
             raise click.UsageError(
                 f"--pairing does not apply: {model.model_type} has no rotary encoding"
             )

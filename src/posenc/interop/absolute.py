@@ -1,6 +1,6 @@
 """Models that add positions to their embeddings: learned and sinusoidal tables."""
 
-from posenc.core.mechanisms import Encoding
+from posenc.core.encoding import Encoding
 from posenc.encodings import Learned, Sinusoidal
 from posenc.i18n import said
 from posenc.interop.conventions import AbsoluteConvention

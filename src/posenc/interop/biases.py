@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from posenc.core import rules
-from posenc.core.mechanisms import Encoding
+from posenc.core.encoding import Encoding
 from posenc.encodings import ALiBi, SwinBias, SwinV2Bias, T5Bias
 from posenc.i18n import later, said
 from posenc.interop.fields import MOST_LAYERS, Fields

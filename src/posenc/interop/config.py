@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from posenc.core import rules
+from posenc.core.encoding import Encoding
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Encoding
 from posenc.core.rotation import Pairing
 from posenc.encodings import NoPE
 from posenc.encodings.rope import PAIRINGS
@@ -29,7 +29,6 @@ from posenc.interop.conventions import (
 from posenc.interop.fields import HEADS, Fields
 from posenc.interop.model import ModelPositions, format_ranges, group_layers
 from posenc.interop.rotary import read_rotary
-from posenc.temperatures import Tempered
 
 Config = Mapping[str, Any] | str | PathLike[str]
 
@@ -51,7 +50,7 @@ def read_config(config: Config, *, pairing: Pairing | None = None) -> ModelPosit
     >>> model = read_config({"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4,
     ...                      "num_hidden_layers": 2, "max_position_embeddings": 2048})
     >>> model.layers[0]
-    RoPE(dim=16, base=10000.0, pairing='halves', rotary_dim=16, rotated='leading', scaling=None)
+    RoPE(16, pairing='halves')
     >>> model.notes
     ('base 10,000 is the default of llama; the file does not set it',)
     """
@@ -142,20 +141,10 @@ def _read_layers(
         convention = replace(convention, pairing=pairing)
     _refuse_unread(fields)
     layers = read_rotary(fields, convention)
-    rotating = [inner(layer) for layer in layers]
-    lengths = [_original_length(layer) for layer in rotating]
+    lengths = (layer.trained_length for layer in layers)
     length = next((n for n in lengths if n is not None), None) or fields.length()
-    dims = {layer.dim for layer in rotating if layer.dim is not None}
+    dims = {layer.dim for layer in layers if layer.dim is not None}
     return layers, length, dims.pop() if len(dims) == 1 else None
-
-
-def inner(encoding: Encoding) -> Encoding:
-    """The encoding under a temperature."""
-    return encoding.encoding if isinstance(encoding, Tempered) else encoding
-
-
-def _original_length(encoding: Encoding) -> int | None:
-    return getattr(getattr(encoding, "scaling", None), "original_length", None)
 
 
 def _resolve_model_type(values: Mapping[str, Any], pairing: Pairing | None) -> str:

@@ -1,10 +1,10 @@
 """Describe the positional encodings of a model, and the differences between two models."""
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from posenc.core.mechanisms import Encoding
+from posenc.core.encoding import Encoding, unwrap
 from posenc.encodings import (
     ALiBi,
     AxialRoPE,
@@ -16,7 +16,6 @@ from posenc.encodings import (
     SwinV2Bias,
     T5Bias,
 )
-from posenc.interop.config import inner
 from posenc.interop.model import ModelPositions, format_ranges, group_layers
 from posenc.interop.parameters import Backwards
 from posenc.scalings import (
@@ -82,7 +81,7 @@ def describe(model: ModelPositions, *, layer: int | None = None) -> dict[str, An
     >>> from posenc import read_config
     >>> model = read_config({"model_type": "bloom", "n_head": 8, "n_layer": 2})
     >>> describe(model)["groups"][0]["encoding"]
-    "ALiBi(heads=8, slopes='official', future='mirrored', divisor=1.0)"
+    'ALiBi(8)'
     """
     layers = model.layers
     groups = [(layers[layer], [layer])] if layer is not None else group_layers(layers)
@@ -134,7 +133,7 @@ def _difference(name: str, one: Any, other: Any, where: str) -> dict[str, Any]:
 
 
 def _describe_encoding(encoding: Encoding, trained: int | None) -> dict[str, Any]:
-    under = inner(encoding)
+    under = unwrap(encoding)
     data: dict[str, Any] = {"encoding": _format_encoding(encoding), "name": type(under).__name__}
     if isinstance(encoding, Tempered):
         data["temperature"] = repr(encoding.temperature)
@@ -192,17 +191,16 @@ def _describe_rotary(encoding: RoPE | AxialRoPE, trained: int | None) -> dict[st
 
 def _describe_beyond(encoding: Encoding, description: dict[str, Any]) -> str:
     """Say what happens beyond the trained length."""
-    scaling = cast(Scaling | None, getattr(encoding, "scaling", None))
-    if scaling is not None and not scaling.fits_any_length:
+    if not encoding.fits_any_length:
         return (
             "the frequencies depend on the length of the text: keys must be cached before rotation"
         )
-    reach = getattr(scaling, "factor", None)
-    length = getattr(scaling, "original_length", None)
-    if reach and length:
+    scaling = encoding.scaling if isinstance(encoding, RoPE) else None
+    if isinstance(scaling, YaRN | Llama3):
+        factor, length = scaling.factor, scaling.original_length
         return (
-            f"slow pairs reach angles never seen in training after {reach:g} x {length:,} = "
-            f"{reach * length:,.0f} tokens"
+            f"slow pairs reach angles never seen in training after {factor:g} x {length:,} = "
+            f"{factor * length:,.0f} tokens"
         )
     if description.get("full_turns") is not None and (
         description["full_turns"] == description["pairs"]

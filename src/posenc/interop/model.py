@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from posenc.core.mechanisms import Encoding
+from posenc.core.encoding import Encoding
 from posenc.i18n import Note
 
 

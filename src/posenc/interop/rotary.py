@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from posenc.core import rules
+from posenc.core.encoding import Encoding
 from posenc.core.frequencies import geometric
-from posenc.core.mechanisms import Encoding
 from posenc.core.rotation import Pairing
 from posenc.encodings import AxialRoPE, NoPE, RoPE
 from posenc.i18n import either, said

@@ -5,16 +5,16 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from posenc.core.arrays import Array, is_array
+from posenc.core.encoding import Encoding
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Encoding
 from posenc.encodings import Learned, SwinBias, SwinV2Bias, T5Bias
 from posenc.interop.biases import read_swin_stages
 from posenc.interop.config import Config, read_config, read_fields
 from posenc.interop.conventions import SWIN
 
 Layer = tuple[Encoding, dict[str, Array]]
-Names = dict[str, tuple[str, tuple[int, ...]]]
-"""Each parameter's name suffix in a checkpoint, in which * matches anything, and its shape."""
+Names = dict[str, str]
+"""The end of each parameter's name in a checkpoint, in which * matches anything."""
 
 
 @hinted("from_state_dict")
@@ -43,8 +43,17 @@ def from_state_dict(config: Config, state_dict: Mapping[str, Array]) -> tuple[La
         raise TypeError(f"state_dict must map names to arrays; got {type(state_dict).__name__}")
     model = read_config(config)
     places = _locate_parameters(config, model.model_type, model.layers)
-    found = ({p: _take(state_dict, *name) for p, name in place.items()} for place in places)
-    return tuple(zip(model.layers, found, strict=True))
+    return tuple(
+        (layer, _read_layer(state_dict, layer, names))
+        for layer, names in zip(model.layers, places, strict=True)
+    )
+
+
+def _read_layer(
+    state_dict: Mapping[str, Any], encoding: Encoding, names: Mapping[str, str]
+) -> dict[str, Array]:
+    shapes = encoding.parameters()
+    return {key: _take(state_dict, name, shapes[key].shape) for key, name in names.items()}
 
 
 def _locate_parameters(
@@ -55,7 +64,7 @@ def _locate_parameters(
         stages = enumerate(read_swin_stages(read_fields(config)))
         modules = [f"layers.{i}.blocks.{j}" for i, (depth, _) in stages for j in range(depth)]
     else:
-        encoder = sum(getattr(layer, "bidirectional", False) for layer in layers)
+        encoder = sum(isinstance(layer, T5Bias) and layer.bidirectional for layer in layers)
         stacks = [("encoder", i) for i in range(encoder)]
         stacks += [("decoder", i) for i in range(len(layers) - encoder)]
         shared = model_type != "umt5"
@@ -70,19 +79,14 @@ def _locate_parameters(
 
 def _name_parameters(encoding: Encoding, module: str) -> Names:
     match encoding:
-        case T5Bias(heads=heads, buckets=buckets):
-            return {"table": (f"{module}.relative_attention_bias.weight", (buckets, heads))}
-        case SwinBias(heads=heads, rows=rows):
+        case T5Bias():
+            return {"table": f"{module}.relative_attention_bias.weight"}
+        case SwinBias():
             # attention.self before transformers 5, attention.relative_position_bias since
-            name = f"{module}.attention.*.relative_position_bias_table"
-            return {"table": (name, (rows, heads))}
-        case SwinV2Bias(heads=heads, hidden=hidden):
+            return {"table": f"{module}.attention.*.relative_position_bias_table"}
+        case SwinV2Bias():
             name = f"{module}.attention.self.continuous_position_bias_mlp"
-            return {
-                "w1": (f"{name}.0.weight", (hidden, 2)),
-                "b1": (f"{name}.0.bias", (hidden,)),
-                "w2": (f"{name}.2.weight", (heads, hidden)),
-            }
+            return {"w1": f"{name}.0.weight", "b1": f"{name}.0.bias", "w2": f"{name}.2.weight"}
         case Learned():
             raise ValueError(
                 "config must be of a model with the bias of T5 or Swin, or without learned "

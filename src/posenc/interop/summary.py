@@ -16,7 +16,7 @@ def summarise(description: dict[str, Any]) -> Iterator[str]:
     >>> model = read_config({"model_type": "bloom", "n_head": 8, "n_layer": 2, "seq_length": 2048})
     >>> print(*summarise(describe(model)), sep="\\n")
     bloom: 2 layers, trained length 2,048
-    layers 0-1: ALiBi(...)
+    layers 0-1: ALiBi(8)
       beyond the trained length: defined: the penalty keeps growing with the distance, ...
     """
     length = description["trained_length"]
