@@ -122,7 +122,9 @@ class Rotary(Encoding):
         features: Array | None = None,
     ) -> Array:
         """What `rotate` is to queries, for keys."""
-        tables = self.tables_for(x, positions, self.key_cos_sin, params, features=features)
+        differ = type(self).key_cos_sin is not Rotary.key_cos_sin  # which takes no features
+        angles = self.key_cos_sin if differ else self.cos_sin
+        tables = self.tables_for(x, positions, angles, params, features=features)
         return self._rotate(x, *tables, inverse=inverse)
 
     def _rotate(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from posenc.core.mechanisms import Bias
+from posenc.core.needs import draw_needs
 from posenc.explanation.explanation import Step
 from posenc.explanation.maths import Maths, equation, frac, index, root, row
 from posenc.explanation.place import Place, substitution
@@ -32,7 +33,10 @@ def bias_steps(encoding: Bias, question: Question) -> Iterator[Step]:
     """The bias of each query and key in the first two heads."""
     t = question.t
     positions, names = question.positions()
-    values = np.asarray(encoding.bias(positions, positions, question.params))
+    needs = draw_needs(encoding, np.random.default_rng(0), len(positions))
+    if "features" in needs:
+        needs["features"] = needs["features"], needs["features"]
+    values = np.asarray(encoding.bias(positions, positions, question.params, **needs))
     heads = values.shape[-3]
     for head in range(min(2, heads)):
         yield Step(

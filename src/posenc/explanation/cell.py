@@ -85,7 +85,7 @@ def cell(
     other = rules.whole("other", other, **RANGE) if rows else _check_place("other", other, encoding)
     both = params if isinstance(params, DualPrecisionParams) else DualPrecisionParams(params)
     if angle:
-        values = [angle_at(encoding, place, other, dtype) for dtype, _ in both.by_dtype]
+        values = [angle_at(encoding, place, other, cast, dtype) for dtype, cast in both.by_dtype]
     else:
         values = [
             value_at(encoding, place, other, cast, dtype, head) for dtype, cast in both.by_dtype

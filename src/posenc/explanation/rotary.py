@@ -15,6 +15,7 @@ from posenc.explanation.question import (
     matrix_table,
     table,
 )
+from posenc.explanation.values import cos_sin_at, rotate_at
 
 RELATIVE = ((0, 0), (4, 4), (10, 0), (15, 5), (18, 8), (6, 16), (16, 26), (3, 13))
 """Positions of query and key whose distances are 0, 10 and -10: those of the tutorials."""
@@ -43,10 +44,10 @@ def rotary_steps(
     out, they are computed from the cosines and sines.
     """
     t, here = question.t, point_at(encoding, question.position)
-    cos, sin = (part[0] for part in encoding.cos_sin(here))
+    cos, sin = (part[0] for part in cos_sin_at(encoding, here, question.params))
     dim = encoding.dim or 2 * len(cos)
     q, k = example_vectors(dim)
-    rotated = encoding.rotate(q, here)
+    rotated = rotate_at(encoding, q, here, question.params)
     before, after = (_pairs(encoding, x, len(cos)) for x in (q, rotated))
     channels = _pairs(encoding, np.arange(dim)[None], len(cos))
     yield Step(
@@ -132,10 +133,13 @@ def _rotation(cos: float, sin: float, before: np.ndarray, after: np.ndarray) -> 
 def _relative_step(encoding: Rotary, question: Question, q: np.ndarray, k: np.ndarray) -> Step:
     """Products of a query at m and a key at n: equal wherever m - n is."""
     t = question.t
-    rows = [
-        (m, n, m - n, _product(encoding, q, k, m, n), _product(encoding, k, q, m, n))
-        for m, n in RELATIVE
-    ]
+
+    def product(q: np.ndarray, m: int, k: np.ndarray, n: int) -> float:
+        left = rotate_at(encoding, q, point_at(encoding, m), question.params)
+        right = rotate_at(encoding, k, point_at(encoding, n), question.params, keys=True)
+        return float((left @ right.T).item())
+
+    rows = [(m, n, m - n, product(q, m, k, n), product(k, m, q, n)) for m, n in RELATIVE]
     return Step(
         "relative",
         join_sentences(
@@ -151,11 +155,6 @@ def _relative_step(encoding: Rotary, question: Question, q: np.ndarray, k: np.nd
         ),
         table=table(("m", "n", "m − n", "q_m · k_n", "k_m · q_n"), *rows),
     )
-
-
-def _product(encoding: Rotary, q: np.ndarray, k: np.ndarray, m: int, n: int) -> float:
-    rotated = encoding.rotate(q, point_at(encoding, m))
-    return float((rotated @ encoding.rotate_keys(k, point_at(encoding, n)).T).item())
 
 
 def _pairs(encoding: Rotary, x: np.ndarray, pairs: int) -> np.ndarray:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from posenc.core.mechanisms import Encoding, logits
+from posenc.core.needs import draw_needs
 from posenc.explanation.explanation import Step
 from posenc.explanation.maths import equation, index, row
 from posenc.explanation.question import Question, matrix_table
@@ -28,7 +29,8 @@ def score_steps(encoding: Encoding, question: Question) -> Iterator[Step]:
     positions, names = question.positions()
     q, k = np.random.default_rng(0).normal(size=(2, heads, len(positions), dim))
     products = q @ k.mT / (np.sqrt(dim) if encoding.scaled else 1.0)
-    scores = logits(encoding, q, k, positions, positions, question.params)
+    needs = draw_needs(encoding, np.random.default_rng(0), len(positions))
+    scores = logits(encoding, q, k, positions, positions, question.params, **needs)
     for name, words, values in (
         (
             "products",

@@ -1,10 +1,14 @@
-"""One number of any encoding, computed by its mechanism."""
+"""One number of any encoding, computed by its mechanism.
+
+An encoding that depends on the tokens is given a random text, which reaches as far as the number.
+"""
 
 from typing import Any
 
 import numpy as np
 
 from posenc.core.mechanisms import Additive, Bias, Encoding, Params, Rotary, logits
+from posenc.core.needs import draw_needs
 from posenc.i18n import said
 
 
@@ -12,42 +16,93 @@ def value_at(
     encoding: Encoding, place: Any, other: Any, params: Params | None, dtype: Any, head: int = 0
 ) -> float:
     """The number at a place: an entry of e(p), a cosine or sine, or the bias or logit of a head."""
-    here = np.array([place])
     match encoding:
         case Additive():
             _check_dimension(encoding, other)
-            return float(encoding.encode(here, params, dtype=dtype)[0, other])
+            return float(encoding.encode(np.array([place]), params, dtype=dtype)[0, other])
         case Rotary():
-            pair, wave = pair_of_channel(encoding, other)
-            cos, sin = encoding.cos_sin(here, dtype=dtype)
+            pair, wave = pair_of_channel(encoding, other, params)
+            cos, sin = cos_sin_at(encoding, np.array([place]), params, dtype=dtype)
             return float((cos if wave == "cos" else sin)[0, pair])
         case Bias():
-            biases = np.asarray(encoding.bias(here, np.array([other]), params))
-            return float(biases.astype(dtype)[head, 0, 0])
+            q_pos, k_pos, needs = _query_and_keys(encoding, place, other)
+            values = np.asarray(encoding.bias(q_pos, k_pos, params, **needs)).astype(dtype)
         case _:
-            x = example_query(encoding, dtype)
-            scores = logits(encoding, x, x, here, np.array([other]), params)
-            return float(np.asarray(scores)[head, 0, 0])
+            q_pos, k_pos, needs = _query_and_keys(encoding, place, other)
+            q = example_query(encoding, dtype)
+            k = np.repeat(q, len(k_pos), axis=-2)
+            values = np.asarray(logits(encoding, q, k, q_pos, k_pos, params, **needs))
+    return float(values[head, 0, other if needs else 0])
 
 
-def angle_at(encoding: Encoding, place: Any, channel: Any, dtype: Any) -> float:
+def _query_and_keys(
+    encoding: Encoding, place: Any, other: Any
+) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    """Positions of one query and one key; of all keys of a text for what depends on the tokens."""
+    if not encoding.needs:
+        return np.array([place]), np.array([other]), {}
+    k_pos = np.arange(max(place, other) + 1)
+    needs = draw_needs(encoding, np.random.default_rng(0), len(k_pos))
+    if "features" in needs:
+        needs["features"] = needs["features"][[place]], needs["features"]
+    if "mask" in needs:
+        needs["mask"] = needs["mask"][[place]]
+    return np.array([place]), k_pos, needs
+
+
+def cos_sin_at(
+    encoding: Rotary, positions: np.ndarray, params: Params | None, *, dtype: Any = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Cosines and sines at whole positions: (seq, pair) each."""
+    given = (params,) if params else ()
+    if not encoding.needs:
+        return encoding.cos_sin(positions, *given, dtype=dtype)
+    text = np.arange(positions.max() + 1)
+    needs = draw_needs(encoding, np.random.default_rng(0), len(text))
+    cos, sin = encoding.cos_sin(text, *given, dtype=dtype, **needs)
+    return cos[positions], sin[positions]
+
+
+def rotate_at(
+    encoding: Rotary,
+    x: np.ndarray,
+    position: np.ndarray,
+    params: Params | None,
+    *,
+    keys: bool = False,
+) -> np.ndarray:
+    """A query, or a key, x (1, dim) rotated to a position (1,), or (1, axes): (1, dim)."""
+    rotate = encoding.rotate_keys if keys else encoding.rotate
+    given = (params,) if params else ()
+    if not encoding.needs:
+        return rotate(x, position, *given)
+    text = np.arange(position.max() + 1)
+    needs = draw_needs(encoding, np.random.default_rng(0), len(text))
+    return rotate(np.repeat(x, len(text), axis=0), text, *given, **needs)[position]
+
+
+def angle_at(
+    encoding: Encoding, place: Any, channel: Any, params: Params | None, dtype: Any
+) -> float:
     """The angle by which the pair of a channel is rotated, within half a turn."""
     if not isinstance(encoding, Rotary):
         raise TypeError(f"angle must be left out for what does not rotate; got {encoding!r}")
-    pair, _ = pair_of_channel(encoding, channel)
-    cos, sin = encoding.cos_sin(np.array([place]), dtype=dtype)
+    pair, _ = pair_of_channel(encoding, channel, params)
+    cos, sin = cos_sin_at(encoding, np.array([place]), params, dtype=dtype)
     return float(np.arctan2(sin[0, pair], cos[0, pair]))
 
 
-def pair_of_channel(encoding: Rotary, channel: int) -> tuple[int, str]:
+def pair_of_channel(
+    encoding: Rotary, channel: int, params: Params | None = None
+) -> tuple[int, str]:
     """The pair that a channel belongs to, and "cos" for the first of the two, "sin" for the second.
 
     >>> from posenc import RoPE
     >>> pair_of_channel(RoPE(8), 5), pair_of_channel(RoPE(8, pairing="halves"), 5)
     ((2, 'sin'), (1, 'sin'))
     """
-    origin = np.zeros(1) if encoding.axes is None else np.zeros((1, encoding.axes))
-    pairs = encoding.at(1).cos_sin(origin)[0].shape[-1]
+    origin = np.zeros((1,) if encoding.axes is None else (1, encoding.axes), dtype=int)
+    pairs = cos_sin_at(encoding.at(1), origin, params)[0].shape[-1]
     dim = encoding.dim or 2 * pairs
     first = dim - 2 * pairs if encoding.rotated == "trailing" else 0
     if not first <= channel < first + 2 * pairs:
