@@ -324,8 +324,46 @@ def test_a_module_that_a_cast_spoils_is_found():
 
 def test_no_answer_is_a_verdict():
     report = pe.check(hanging(), limit=0.2)  # which would sleep for a day
+    row = report["relative"]
+    assert (row.verdict, row.detail) == ("not measured", "no answer within 0.2 s")
+    assert report.failed == ()
+    assert "relative" in report.unmeasured
+    assert not report.ok
+    assert " not measured: " in str(report).splitlines()[0]
+
+
+def test_an_encoding_that_raises_a_timeout_fails():
+    def impatient(x, positions):
+        raise TimeoutError("the socket closed")
+
+    report = check(pe.adapt.rotary(impatient, dim=8))
     assert report["relative"].verdict == "fails"
-    assert report["relative"].detail == "TimeoutError: no answer within 0.2 s"
+    assert report["relative"].detail == "TimeoutError: the socket closed"
+
+
+@pytest.mark.parametrize(
+    "encoding", [pe.Sinusoidal(1024), pe.AxialSinusoidal.mae(1024), pe.FourierFeatures.sam(1024)]
+)
+def test_a_shift_of_1024_channels_is_measured_without_an_svd(encoding, monkeypatch):
+    def slow(*arrays, **options):
+        raise AssertionError("an SVD of 1,024 channels takes seconds on a busy machine")
+
+    monkeypatch.setattr(np.linalg, "lstsq", slow)
+    monkeypatch.setattr(np.linalg, "svd", slow)
+    shift = [each for each in ALL if each.name == "linear_shift"]
+    assert run(encoding, shift, limit=LIMIT).ok
+
+
+def test_one_channel_of_1024_that_does_not_shift_is_found():
+    @dataclass(frozen=True)
+    class OneBent(pe.Sinusoidal):
+        def encode(self, positions, params=None, *, dtype=None):
+            made = super().encode(positions, params, dtype=dtype)
+            made[..., 700] += 1e-3 * made[..., 100] ** 2
+            return made
+
+    shift = [each for each in ALL if each.name == "linear_shift"]
+    assert run(OneBent(1024), shift, limit=LIMIT).failed == ("linear_shift",)
 
 
 @pytest.mark.parametrize("name", ["Raises", "WrongShape", "NaNs"])

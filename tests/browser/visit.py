@@ -97,7 +97,13 @@ REPORT = {
             "detail": "",
             "seconds": 0.1,
         }
-        for verdict in ("holds", "fails", "not claimed: holds", "not claimed: does not hold")
+        for verdict in (
+            "holds",
+            "fails",
+            "not claimed: holds",
+            "not claimed: does not hold",
+            "not measured",
+        )
     ],
 }
 """What stands in for a report where the test is about something else: checks take seconds."""

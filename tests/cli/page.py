@@ -16,7 +16,7 @@ command describes. Exit codes:
 | code | meaning |
 |---|---|
 | 0 | success |
-| 1 | a claim of an encoding fails, or the command fails; a missing library is named |
+| 1 | a claim fails or is not measured in time, or the command fails; a missing library is named |
 | 2 | wrong usage; the message says what is wrong |
 | 130 | interrupted by Ctrl-C |
 """

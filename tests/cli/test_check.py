@@ -26,6 +26,25 @@ def test_check_loads_a_file_and_a_failed_claim_is_exit_code_1(run, tmp_path, cla
     assert rows["norm_preserving"]["measured"] == pytest.approx(1.0)
 
 
+SLEEPS = """
+import time
+import posenc
+
+class Sleeps(posenc.NoPE):
+    def bias(self, q_pos, k_pos, params=None):
+        time.sleep(86_400)
+"""
+
+
+def test_a_check_without_an_answer_is_exit_code_1_and_no_failed_claim(run, tmp_path):
+    (tmp_path / "mine.py").write_text(SLEEPS)
+    result = run("check", "--load", "mine.py", "--limit", "0.1")
+    assert result.exit_code == 1
+    assert " not measured: " in result.stdout.splitlines()[0]
+    assert "no answer within 0.1 s" in result.stdout
+    assert "fail" not in result.stdout
+
+
 def test_a_file_that_calls_exit_is_an_error(run, tmp_path):
     (tmp_path / "leaves.py").write_text("import sys\nsys.exit(0)\n")
     result = run("check", "--load", "leaves.py")

@@ -313,7 +313,7 @@ export interface Property {
   title: string;
   what: string;
   why: string;
-  verdict: "holds" | "fails" | "not claimed: holds" | "not claimed: does not hold" | "not applicable";
+  verdict: "holds" | "fails" | "not claimed: holds" | "not claimed: does not hold" | "not applicable" | "not measured";
   measured: number | null;
   bound: string | null;
   detail: string;

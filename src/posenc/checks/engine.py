@@ -30,6 +30,10 @@ class Measured:
         return bool(self.value >= self.bound if self.least else self.value <= self.bound)
 
 
+class NoAnswerError(Exception):
+    """What a check that ran out of time, or was not run, says instead of a number."""
+
+
 class NotApplicableError(Exception):
     """Raised by a measure that has nothing to measure, with the reason."""
 
@@ -80,14 +84,14 @@ def run(
             rows.append(_row(check, claimed, None, wrong or no_subject, seconds))
             continue
         if silent >= 2:
-            trouble = TimeoutError("not run after two checks without an answer")
+            trouble = NoAnswerError("not run after two checks without an answer")
             rows.append(_row(check, claimed, None, trouble, 0.0))
             continue
         rng = np.random.default_rng([seed, zlib.crc32(check.name.encode())])
         made, trouble, seconds = _within(
             limit, lambda check=check, rng=rng: check.measure(subject, rng)
         )
-        silent += isinstance(trouble, TimeoutError)
+        silent += isinstance(trouble, NoAnswerError)
         rows.append(_row(check, claimed, made, trouble, seconds))
     return Report(name or type(encoding).__name__, tuple(rows))
 
@@ -103,6 +107,8 @@ def _row(
     measured, bound, detail = None, None, ""
     if isinstance(trouble, NotApplicableError):
         verdict, detail = "not applicable", str(trouble)
+    elif isinstance(trouble, NoAnswerError):  # it tells of the machine as much as of the encoding
+        verdict, detail = "not measured", str(trouble)
     elif made is None:
         verdict = "fails" if claimed else "not claimed: does not hold"
         detail = f"{type(trouble).__name__}: {trouble}"
@@ -132,5 +138,5 @@ def _within(limit: float, work: Callable[[], Any]) -> tuple[Any, BaseException |
     thread.join(limit)
     spent = time.perf_counter() - start
     if thread.is_alive():
-        return None, TimeoutError(f"no answer within {limit:g} s"), spent
+        return None, NoAnswerError(f"no answer within {limit:g} s"), spent
     return found.get("made"), found.get("trouble"), spent

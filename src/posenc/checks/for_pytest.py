@@ -32,6 +32,8 @@ def parametrize_with_checks(
 def _asserting(check: Check, seed: int, limit: float) -> Callable[[Encoding], None]:
     def asserted(encoding: Encoding) -> None:
         row = run(encoding, [check], seed=seed, limit=limit).rows[0]
+        if row.verdict == "not measured":
+            raise AssertionError(f"{row.name} of {encoding} was not measured: {row.detail}")
         if row.verdict == "fails":
             raise AssertionError(
                 f"{encoding} claims {row.name} and fails: {row.what} "

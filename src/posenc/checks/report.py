@@ -6,7 +6,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 Verdict = Literal[
-    "holds", "fails", "not claimed: holds", "not claimed: does not hold", "not applicable"
+    "holds",
+    "fails",
+    "not claimed: holds",
+    "not claimed: does not hold",
+    "not applicable",
+    "not measured",
 ]
 
 
@@ -33,13 +38,18 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether every claim holds."""
-        return not self.failed
+        """Whether every check has an answer and every claim holds."""
+        return not self.failed and not self.unmeasured
 
     @property
     def failed(self) -> tuple[str, ...]:
         """The names of the claims that fail."""
         return tuple(row.name for row in self.rows if row.verdict == "fails")
+
+    @property
+    def unmeasured(self) -> tuple[str, ...]:
+        """The names of the checks that ran out of time: nothing is known of them."""
+        return tuple(row.name for row in self.rows if row.verdict == "not measured")
 
     def __getitem__(self, name: str) -> Row:
         for row in self.rows:
@@ -57,12 +67,9 @@ class Report:
         return {"subject": self.subject, "ok": self.ok, "rows": rows}
 
     def __str__(self) -> str:
-        told = (
-            f"{len(self.failed)} fail: {', '.join(self.failed)}"
-            if self.failed
-            else "all claims hold"
-        )
-        lines = [f"{self.subject}: {told}"]
+        parts = [("fail", self.failed), ("not measured", self.unmeasured)]
+        told = [f"{len(names)} {what}: {', '.join(names)}" for what, names in parts if names]
+        lines = [f"{self.subject}: {'; '.join(told) or 'all claims hold'}"]
         for row in self.rows:
             lines.append(
                 f"  {row.name:<17} {row.verdict:<27} {_numbers(row):<24} {row.detail}".rstrip()

@@ -24,6 +24,7 @@ MARKS = {
     "not claimed: does not hold": "–",
     "fails": "✗",
     "not applicable": "",
+    "not measured": "?",
 }
 
 
@@ -81,6 +82,8 @@ def notes(entries: tuple[Entry, ...], lang: str) -> list[str]:
     """What the marks mean, how time and memory were measured, and which times are unreliable."""
     t = translator(lang)
     said = [t("✓ holds, (✓) holds but is not claimed, – does not hold, ✗ is claimed and fails")]
+    if any(entry.report.unmeasured for entry in entries):
+        said.append(t("? not measured: no answer within the time limit"))
     sizes: dict[tuple[int, int, int], list[str]] = {}
     for entry in entries:
         if entry.cost is not None:

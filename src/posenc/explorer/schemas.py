@@ -71,6 +71,7 @@ VERDICTS = (  # as posenc.checks has them, which takes long to import
     "not claimed: holds",
     "not claimed: does not hold",
     "not applicable",
+    "not measured",
 )
 FIELD = {
     "name": TEXT,
