@@ -24,6 +24,18 @@ def test_every_limit_at_its_edge(client):
         ({"e": ["NoPE()"] * 4}, {"e": ["NoPE()"] * 5}, 400, "at most 4 times; got 5"),
         ({"e": "Sinusoidal(4096)"}, {"e": "Sinusoidal(4098)"}, 400, "at most 4,096"),
         ({"e": "ALiBi(64)"}, {"e": "ALiBi(65)"}, 400, "heads must be at most 64"),
+        (
+            {"e": "TransformerXL(16, 4096, features=8)"},
+            {"e": "TransformerXL(17, 4096, features=8)"},
+            400,
+            "heads x dim must be at most 65,536 in the explorer; got 17 x 4096",
+        ),
+        (
+            {"e": "TransformerXL(8, 64, features=4096)"},
+            {"e": "TransformerXL(32, 64, features=4096)"},
+            400,
+            "TransformerXL must be at most 4,194,304 numbers in the explorer; got 32 x 64 x 4,096",
+        ),
         ({"e": "Learned(8192, 512)"}, {"e": "Learned(8193, 512)"}, 400, "at most 8,192"),
         ({"e": "Learned(8192, 512)"}, {"e": "Learned(8192, 514)"}, 400, "at most 4,194,304"),
         ({"e": "Sinusoidal(512)", "n": 8_192}, {"e": "Sinusoidal(514)", "n": 8_192}, 413, "x 514"),

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from posenc.core.mechanisms import Encoding, Rotary
+from posenc.core.encoding import unwrap
+from posenc.core.mechanisms import Encoding
 from posenc.explorer import limits
 from posenc.explorer.cache import SharedCache
 from posenc.explorer.parameters import RequestError
@@ -14,6 +15,7 @@ from posenc.explorer.requests import ViewRequest, check_size
 from posenc.i18n import Phrase, catalogue, translator
 from posenc.views import Dials, Image, Lines, View, colours, view
 from posenc.views.kinds import KINDS, default_kind, kinds_for
+from posenc.views.subject import count_channels
 
 UNLIMITED = 2**24
 """Rows and columns of an image that is not averaged."""
@@ -54,7 +56,7 @@ def tokens(request: ViewRequest) -> dict[str, Any]:
 
 def choose_kind(request: ViewRequest) -> str:
     """The kind of view that is shown unless another is requested."""
-    kind = default_kind(*map(limits.unwrap, request.encodings))
+    kind = default_kind(*map(unwrap, request.encodings))
     suitable = kinds_for(*request.encodings)
     return kind if kind in suitable or not suitable else suitable[0]
 
@@ -112,7 +114,7 @@ def _argument(error: Exception) -> str:
 
 def check_head(request: ViewRequest) -> None:
     """Refuse a head that some encoding lacks; one without heads shows the same for every head."""
-    for encoding in map(limits.unwrap, request.encodings):
+    for encoding in map(unwrap, request.encodings):
         heads = limits.count_heads(encoding)
         if request.head is not None and 1 < heads <= request.head:
             raise RequestError(
@@ -173,20 +175,10 @@ def split_channels(
             "channels",
             channels=channels,
         )
-    count = min(count_channels(encoding) for encoding in request.encodings)
+    count = min(count_channels(unwrap(encoding)) for encoding in request.encodings)
     given = tuple(dict.fromkeys(map(int, words)))
     known = tuple(channel for channel in given if channel < count)
     return known or None, tuple(channel for channel in given if channel >= count)
-
-
-def count_channels(encoding: Encoding) -> int:
-    """Columns of the picture of an encoding: dimensions, or pairs of a rotation."""
-    encoding = limits.unwrap(encoding)
-    if isinstance(encoding, Rotary):
-        origin = np.zeros(1) if encoding.axes is None else np.zeros((1, encoding.axes))
-        cos, _ = encoding.at(1).cos_sin(origin)
-        return int(cos.shape[-1])
-    return encoding.dim or 0
 
 
 class ByIdentity:

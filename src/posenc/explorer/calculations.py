@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posenc.core.encoding import unwrap
 from posenc.core.mechanisms import Bias, Encoding, Rotary
 from posenc.explanation.cell import DualPrecisionParams, convention
 from posenc.explanation.cell import cell as worked
@@ -31,7 +32,7 @@ class Prepared(NamedTuple):
 
 def prepare(request: ViewRequest) -> Prepared:
     """The first encoding of a request at its length, with parameters drawn by its seed."""
-    encoding = limits.unwrap(request.encodings[0])
+    encoding = unwrap(request.encodings[0])
     try:
         if isinstance(encoding, Rotary) and not encoding.fits_any_length:
             encoding = encoding.at(request.length)
@@ -77,7 +78,7 @@ def explain_cell(
     t = translator(request.lang)
     answer["steps"] += _temperatures(request.encodings[0], t)
     first = {t("first position"): 0, "dtype": "float32"}
-    named = convention(limits.unwrap(request.encodings[0])) | first
+    named = convention(unwrap(request.encodings[0])) | first
     return answer | {
         "convention": [{"name": name, "value": value} for name, value in named.items()]
     }

@@ -1,6 +1,5 @@
 """A model's config.json as the encodings that it describes. It is data and nothing else."""
 
-import dataclasses
 import json
 from json import JSONDecodeError
 from typing import Any, cast
@@ -10,6 +9,7 @@ from posenc.explorer.answers import LIBRARY_ERRORS
 from posenc.explorer.parameters import RequestError
 from posenc.i18n import phrase, told, translator
 from posenc.names.expressions import spelling
+from posenc.names.resolve import spelled
 
 
 def describe_config(body: bytes | str, lang: str) -> dict[str, Any]:
@@ -27,11 +27,9 @@ def describe_config(body: bytes | str, lang: str) -> dict[str, Any]:
     try:
         model = read_config(cast(dict[str, Any], given))
         groups = label_groups(model)
-        for encoding in (limits.unwrap(encoding) for encoding, _ in groups):
-            fields = dataclasses.fields(cast(Any, encoding))
-            values = {field.name: getattr(encoding, field.name) for field in fields if field.init}
-            limits.check_arguments(type(encoding).__name__, values)
         expressions = [spelling(encoding) for encoding, _ in groups]
+        for expression in expressions:
+            limits.check_parameters(spelled(expression, check=limits.check_arguments))
     except (*LIBRARY_ERRORS, LookupError, AttributeError, RecursionError) as error:
         raise RequestError("the config cannot be read: {error}", "config", error=error) from error
     shown, notes = expressions[: limits.ENCODINGS], [told(note, lang) for note in model.notes]

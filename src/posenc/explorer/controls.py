@@ -30,7 +30,7 @@ _hints = cache(typing.get_type_hints)
 @cache
 def part_choices() -> dict[type, list[dict[str, str]]]:
     """The choices for an argument that is itself a call, such as a scaling, in typical size."""
-    scalings = [getattr(make(64), "scaling", None) for make in VARIANTS.values()]
+    scalings = [class_call(make(64)).arguments.get("scaling") for make in VARIANTS.values()]
     values: dict[type, list[Any]] = {
         Scaling: [each for each in scalings if each is not None],
         Temperature: [Llama4Temperature(), MinistralTemperature(8192), LogN(512), SSMax()],
@@ -52,7 +52,10 @@ def parse(expression: str) -> Call:
 def evaluate(call: Call, argument: str = "e") -> Any:
     """The value of a call; one that is too large or invalid is refused."""
     try:
-        return call.make(limits.check_arguments)
+        value = call.make(limits.check_arguments)
+        if isinstance(value, Encoding):
+            limits.check_parameters(value)
+        return value
     except RecursionError as error:
         raise RequestError("expression must not be nested so deeply", argument) from error
     except LIBRARY_ERRORS as error:
@@ -239,8 +242,8 @@ def _pairs(call: Call) -> int:
 
 def _is_valid(call: Call) -> bool:
     try:
-        call.make(limits.check_arguments)
-    except LIBRARY_ERRORS:
+        evaluate(call)
+    except RequestError:
         return False
     return True
 
@@ -268,7 +271,7 @@ def rebuild(call: Call, value: Encoding, maker: str) -> tuple[Call, Encoding]:
     if not preset:
         return class_call(value), value
     other = Call(call.kind, preset, {})
-    stated = {name: getattr(value, name, None) for name in SIZES}
+    stated = {"dim": value.dim, "heads": value.heads, "axes": value.axes}
     have = SIZES | {name: size for name, size in stated.items() if size is not None}
     dim = int(have["dim"])
     have |= {"sections": shared(dim // 2, (2, 3, 3))}

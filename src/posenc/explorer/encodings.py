@@ -5,10 +5,10 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
+from posenc.core.encoding import unwrap
 from posenc.core.mechanisms import Additive, Bias, Encoding, Rotary, Scores
 from posenc.encodings import catalogue
 from posenc.explorer import controls, limits
-from posenc.explorer.answers import count_channels
 from posenc.explorer.parameters import RequestError
 from posenc.i18n import translator
 from posenc.names.expressions import Call, called, spelling
@@ -16,6 +16,7 @@ from posenc.names.resolve import VARIANTS, found, spelled
 from posenc.views.kinds import KINDS, default_kind, kinds_for
 from posenc.views.kinds.bias import reach
 from posenc.views.kinds.maps import SIDE
+from posenc.views.subject import count_channels
 
 MECHANISMS = {"additive": Additive, "rotary": Rotary, "bias": Bias, "scores": Scores}
 
@@ -137,12 +138,11 @@ def _page_names(given: Encoding | str, own: dict[str, Encoding]) -> Iterator[str
 
 
 def _facts(value: Encoding) -> dict[str, Any]:
-    acting = limits.unwrap(value)  # what pictures show
+    acting = unwrap(value)  # what pictures show
     columns = count_channels(acting)
-    pairs = isinstance(acting, Rotary)
     passed = (acting.dim or 0) - 2 * columns
-    trailing = pairs and getattr(acting, "rotated", "leading") == "trailing"
-    neighbours = pairs and getattr(acting, "pairing", "interleaved") == "interleaved"
+    trailing = isinstance(acting, Rotary) and acting.rotated == "trailing"
+    neighbours = isinstance(acting, Rotary) and acting.pairing == "interleaved"
     return {
         "acts": next(acts for acts, kind in MECHANISMS.items() if isinstance(acting, kind)),
         "views": kinds_for(value),

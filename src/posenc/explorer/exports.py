@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from posenc.core.encoding import unwrap
 from posenc.core.mechanisms import Encoding
 from posenc.explorer import answers, encodings, limits
 from posenc.explorer import parameters as p
@@ -92,7 +93,7 @@ def csv(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
 
 def _cells(kind: str, encoding: Encoding, length: int) -> int:
     """Cells of an encoding's images, where that is known before they are computed; else 0."""
-    inner = limits.unwrap(encoding)
+    inner = unwrap(encoding)
     return KINDS[kind].cells(inner, length) if is_plain(inner) else 0
 
 

@@ -5,9 +5,9 @@ from functools import reduce
 from math import prod
 from typing import Any
 
+from posenc.core.encoding import unwrap
 from posenc.core.mechanisms import Additive, Encoding, Rotary, Scores
 from posenc.i18n import phrase, said
-from posenc.temperatures import Tempered
 from posenc.views import cost
 from posenc.views.kind import is_plain
 from posenc.views.kinds import KINDS
@@ -44,6 +44,8 @@ SIZES = {
     "frequencies": 2_048,
 }
 """Largest value of each size, by the name of its field; of a tuple, its largest entry."""
+WIDTH = 2**16
+"""Channels of all heads together."""
 
 
 def check_arguments(kind: str, arguments: dict[str, Any]) -> None:
@@ -68,51 +70,34 @@ def check_arguments(kind: str, arguments: dict[str, Any]) -> None:
                     most=most,
                     entry=entry,
                 )
-    sizes = largest_parameter(kind, arguments)
-    if prod(sizes) > CELLS:
+    heads, dim = arguments.get("heads"), arguments.get("dim")
+    if type(heads) is int and type(dim) is int and heads * dim > WIDTH:
         raise said(
             ValueError,
-            "the parameters of {kind} must be at most {most:,} numbers in the explorer; "
-            "got {sizes}",
-            kind=kind,
-            most=CELLS,
-            sizes=join_times(f"{size:,}" for size in sizes),
+            "{name} must be at most {most:,} in the explorer; got {entry}",
+            name=join_times(("heads", "dim")),
+            most=WIDTH,
+            entry=join_times((heads, dim)),
         )
 
 
-def largest_parameter(kind: str, arguments: dict[str, Any]) -> tuple[int, ...]:
-    """The shape of the largest parameter, for encodings that can have a large one.
-
-    >>> largest_parameter("Learned", {"length": 512, "dim": 64})
-    (512, 64)
-    """
-
-    def size(name: str, otherwise: int = 1) -> int:
-        value = arguments.get(name)
-        return value if type(value) is int else otherwise
-
-    match kind:
-        case "Learned":
-            return size("length"), size("dim")
-        case "Shaw":
-            return 2 * size("reach") + 1, size("dim")
-        case "TransformerXL":
-            wide = size("heads") * size("dim")
-            return wide, size("features", wide)
-        case _:
-            return ()
-
-
-def unwrap(encoding: Encoding) -> Encoding:
-    """The encoding inside temperatures."""
-    while isinstance(encoding, Tempered):
-        encoding = encoding.encoding
-    return encoding
+def check_parameters(encoding: Encoding) -> None:
+    """Raise if a parameter of an encoding has too many numbers, before it is drawn."""
+    for parameter in encoding.parameters().values():
+        if prod(parameter.shape) > CELLS:
+            raise said(
+                ValueError,
+                "the parameters of {kind} must be at most {most:,} numbers in the explorer; "
+                "got {sizes}",
+                kind=type(unwrap(encoding)).__name__,
+                most=CELLS,
+                sizes=join_times(f"{size:,}" for size in parameter.shape),
+            )
 
 
 def count_heads(encoding: Encoding) -> int:
     """The heads of an encoding; one if it treats all heads alike."""
-    return int(getattr(unwrap(encoding), "heads", None) or 1)
+    return unwrap(encoding).heads or 1
 
 
 def width(encoding: Encoding) -> int:
@@ -132,10 +117,11 @@ def is_costly(encoding: Encoding) -> bool:
     (False, True, False)
     """
     given = unwrap(encoding)
-    wide = (given.dim or 1) * (given.heads or 1)
-    reach = 2 * int(getattr(given, "reach", None) or 0) + 1
-    projected = wide if isinstance(given, Scores) and wide > 64 else 1
-    return 4_096 * max(wide * projected, reach) > CHECKED
+    wide, rows = (given.dim or 1) * (given.heads or 1), 1
+    if isinstance(given, Scores):  # which multiply queries by tables, or project positions
+        wide *= wide if wide > 64 else 1
+        rows = max((max(each.shape, default=1) for each in given.parameters().values()), default=1)
+    return 4_096 * max(wide, rows) > CHECKED
 
 
 def view_sizes(kind: str, encoding: Encoding, length: int) -> Mapping[str, int]:

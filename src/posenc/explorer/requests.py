@@ -107,9 +107,11 @@ def resolve_encoding(expression: str, loaded: dict[str, Encoding]) -> Encoding:
     if expression in loaded:
         return loaded[expression]
     try:
-        return spelled(expression, check=limits.check_arguments)
+        encoding = spelled(expression, check=limits.check_arguments)
+        limits.check_parameters(encoding)
     except (ValueError, TypeError, ArithmeticError) as error:
         raise RequestError(error, "e") from error
+    return encoding
 
 
 def tokenize(values: dict[str, Any]) -> tuple[Any, ...]:

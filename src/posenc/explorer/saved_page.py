@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 
+from posenc.core.encoding import unwrap
 from posenc.core.mechanisms import Bias, Encoding, Rotary
 from posenc.explorer import answers, encodings, limits, verdicts
 from posenc.explorer.calculations import Prepared, explain_cell, prepare
@@ -170,7 +171,7 @@ def _facts(request: ViewRequest) -> dict[str, Any]:
 
 def _heads(request: ViewRequest) -> list[int]:
     """The heads whose biases are shown; the first where heads have no pictures."""
-    if not isinstance(limits.unwrap(request.encodings[0]), Bias):
+    if not isinstance(unwrap(request.encodings[0]), Bias):
         return [0]
     panels = answers.make_view(request, "bias", keep=False).panels
     return sorted({panel.channel or 0 for panel in panels if isinstance(panel, Image)}) or [0]
