@@ -49,6 +49,8 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
     """Channels of the features that it `needs`."""
     needs: frozenset[str] = frozenset()
     """What depends on the tokens: "features", their hidden states; "mask", which pairs are seen."""
+    unit_positions: bool = False
+    """Whether positions are coordinates from 0 to 1, not numbers of tokens, rows and columns."""
     scaled: bool = True
     """Whether the products of queries and keys are divided by sqrt(dim); T5 does not."""
     causal_only: bool = False

@@ -38,6 +38,7 @@ class FourierFeatures(Additive):
     order: Order = field(default="cos-sin", kw_only=True)
     centred: bool = field(default=False, kw_only=True)
 
+    unit_positions = True
     about = About(
         title=later("random Fourier features"),
         paper=(
@@ -112,6 +113,7 @@ class LearnedFourier(Additive):
     hidden: int = field(default=32, kw_only=True)
     gamma: float = field(default=1.0, kw_only=True)
 
+    unit_positions = True
     about = About(
         title=later("learnable Fourier features"),
         paper=(

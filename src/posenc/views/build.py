@@ -1,13 +1,13 @@
 """`view`: checks a request and builds the view."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from posenc.core import rules
 from posenc.core.hints import hinted
 from posenc.core.mechanisms import Encoding, Params
 from posenc.i18n import translator
-from posenc.views.kind import is_plain
+from posenc.views.kind import Kind, is_plain
 from posenc.views.kinds import KINDS, default_kind, first_encoding_for, kinds_for
 from posenc.views.panels import View
 from posenc.views.scene import Scene, parse_tokens
@@ -87,9 +87,9 @@ def _check_channels(channels: Sequence[int] | None, kind: str) -> tuple[int, ...
     if channels is None:
         return None
     if not KINDS[kind].channels:
+        names = _names(lambda kind: kind.channels)
         raise ValueError(
-            f"channels must be left out for kind {kind!r}, which shows all; "
-            f"{_kinds_with('channels')} take them"
+            f"channels must be left out for kind {kind!r}, which shows all; {names} take them"
         )
     chosen = tuple(rules.whole("each of channels", channel) for channel in channels)
     if not chosen:
@@ -101,7 +101,9 @@ def _check_head(head: int | None, kind: str) -> int | None:
     if head is None:
         return None
     if not KINDS[kind].head:
-        raise ValueError(f"head must be left out for kind {kind!r}; {_kinds_with('head')} take it")
+        raise ValueError(
+            f"head must be left out for kind {kind!r}; {_names(lambda kind: kind.head)} take it"
+        )
     return rules.whole("head", head, least=0)
 
 
@@ -109,16 +111,15 @@ def _check_causal(causal: bool | None, kind: str) -> bool | None:
     if causal is None:
         return None
     if not KINDS[kind].causal:
-        raise ValueError(
-            f"causal must be left out for kind {kind!r}; {_kinds_with('causal')} takes it"
-        )
+        names = _names(lambda kind: kind.causal)
+        raise ValueError(f"causal must be left out for kind {kind!r}; {names} takes it")
     rules.flag("causal", causal)
     return causal
 
 
-def _kinds_with(option: str) -> str:
+def _names(takes: Callable[[Kind], bool]) -> str:
     """List the kinds that take an option."""
-    return ", ".join(name for name, kind in KINDS.items() if getattr(kind, option))
+    return ", ".join(name for name, kind in KINDS.items() if takes(kind))
 
 
 def _check_kind(kind: str, encodings: Sequence[Encoding], words: Sequence[str] | None) -> None:

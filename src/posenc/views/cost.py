@@ -1,6 +1,8 @@
 """Estimates of how many numbers a view takes, as named sizes to be multiplied."""
 
-from posenc.core.mechanisms import Encoding
+from typing import Protocol, runtime_checkable
+
+from posenc.core.mechanisms import Bias, Encoding, Scores
 from posenc.i18n import later
 from posenc.views.subject import WIDTH
 
@@ -9,10 +11,16 @@ DIMENSIONS, HEADS, IMAGES = later("dimensions"), later("heads"), later("images")
 POSITIONS_OR_DIMENSIONS, THE_SAME_AGAIN = later("positions or dimensions"), later("the same again")
 
 
+@runtime_checkable
+class Network(Protocol):
+    """An encoding computed by a network with a hidden layer."""
+
+    hidden: int
+
+
 def width(encoding: Encoding) -> int:
     """Return the channels of a query, a key or an embedding."""
-    dim = encoding.dim
-    return dim if isinstance(dim, int) else WIDTH
+    return encoding.dim or WIDTH
 
 
 def rows(encoding: Encoding, length: int) -> dict[str, int]:
@@ -27,15 +35,21 @@ def pairs(_: Encoding, length: int) -> dict[str, int]:
 
 def logits(encoding: Encoding, length: int) -> dict[str, int]:
     """Return the sizes of a matrix for each head: of queries and keys, or of a projection."""
-    sizes = {name: int(getattr(encoding, name, None) or 0) for name in ("features", "hidden")}
     dim = width(encoding)
     return {
-        HEADS: max(heads(encoding), sizes["hidden"]),
+        HEADS: heads(encoding),
         POSITIONS_OR_DIMENSIONS: max(length, dim),
-        THE_SAME_AGAIN: max(length, 2 * dim + sizes["features"]),
+        THE_SAME_AGAIN: max(length, 2 * dim + _wave_features(encoding)),
     }
 
 
 def heads(encoding: Encoding) -> int:
     """Count the matrices that are computed at once: heads, or hidden units of a bias."""
-    return max(1, *(int(getattr(encoding, name, None) or 0) for name in ("heads", "hidden")))
+    hidden = encoding.hidden if isinstance(encoding, Network) else 1
+    return max(1, encoding.heads or 1, hidden)
+
+
+def _wave_features(encoding: Encoding) -> int:
+    """Count the sines and cosines of a distance that keys or biases are made of."""
+    waves = encoding.frequencies() if isinstance(encoding, Bias | Scores) else None
+    return 0 if waves is None else 2 * len(waves)

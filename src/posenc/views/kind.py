@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from posenc.core.mechanisms import Additive, Encoding, Rotary
+from posenc.core.encoding import Encoding, unwrap
+from posenc.core.mechanisms import Additive, Rotary
 from posenc.i18n import Translate
 from posenc.views import cost
 from posenc.views.panels import Panel, View, assign_colours
 from posenc.views.scene import Scene
-from posenc.views.subject import unwrap
 from posenc.views.working import Working
 
 Along = Literal["position", "channel", "offset", "distance"]
@@ -48,6 +48,7 @@ class Kind:
     summary       what it shows, in a sentence, to be translated
     build         builds the view of a scene
     suits         whether it can show an encoding; a temperature is taken off first
+    provides      what it gives to encodings that depend on the tokens: "features", "mask"
     columns       columns of panels for so many encodings of text and so many of grids. A page can
                   lay a view out before it arrives; `View.columns` is exact and may be larger
     first_for     whether an encoding is shown this way by default; the first kind that says so wins
@@ -76,6 +77,7 @@ class Kind:
     summary: str
     build: Callable[[Scene], View]
     suits: Callable[[Encoding], bool]
+    provides: frozenset[str] = frozenset()
     columns: Callable[[int, int], int]
     first_for: Callable[[Encoding], bool] = lambda _: False
     channels: bool = False
@@ -91,6 +93,11 @@ class Kind:
     working: Working | None = None
     along: Along | None = None
     compact: bool = True
+
+    def can_show(self, encoding: Encoding) -> bool:
+        """Return whether it suits an encoding and gives it all that it needs of the tokens."""
+        inner = unwrap(encoding)
+        return inner.needs <= self.provides and self.suits(inner)
 
     def compose(
         self,

@@ -44,7 +44,8 @@ class Scene:
         """Count the positions: the tokens, the length that was given, or `otherwise`."""
         wanted = self.length if self.tokens is None else len(self.tokens)
         if wanted is None:  # but no more than the shortest table has rows
-            wanted = min([otherwise, *(s.rows for s in self.subjects if s.rows is not None)])
+            limits = (subject.encoding.limit for subject in self.subjects)
+            wanted = min([otherwise, *(limit for limit in limits if limit is not None)])
         return rules.whole("length", wanted, least=1, most=most)
 
     def positions(self, otherwise: int, *, most: int = 2**16) -> np.ndarray:

@@ -10,22 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from posenc.core.mechanisms import Additive, Bias, Encoding, Params, Rotary, compute_bias, logits
+from posenc.core.encoding import Encoding, Params, unwrap
+from posenc.core.mechanisms import Additive, Bias, Rotary, compute_bias, logits
 from posenc.i18n import Note
-from posenc.temperatures import Tempered
 from posenc.views.naming import short_name
 
 WIDTH = 64
 """Channels of queries and keys, for encodings that take any number."""
 
 
-def unwrap(encoding: Encoding) -> Encoding:
-    """Return the encoding inside a temperature, or the encoding itself."""
-    return encoding.encoding if isinstance(encoding, Tempered) else encoding
-
-
 def count_channels(encoding: Encoding) -> int:
     """Count the columns of an image of all channels: dimensions or pairs; 0 if it has neither."""
+    encoding = unwrap(encoding)
     if isinstance(encoding, Rotary):
         origin = np.zeros(1) if encoding.axes is None else np.zeros((1, encoding.axes))
         cos, _ = encoding.at(1).cos_sin(origin)
@@ -73,12 +69,6 @@ class Subject:
         return dim or WIDTH
 
     @property
-    def rows(self) -> int | None:
-        """Rows of the table that it adds, beyond which no position is encoded; None without one."""
-        rows = getattr(self.unwrapped, "length", None)
-        return rows if isinstance(self.unwrapped, Additive) and isinstance(rows, int) else None
-
-    @property
     def varies_with_length(self) -> bool:
         """Whether its angles depend on the length of the text."""
         return isinstance(self.unwrapped, Rotary) and not self.unwrapped.fits_any_length
@@ -107,14 +97,16 @@ class Subject:
         if self.varies_with_length:
             rotary = rotary.at(1 + max(0, math.floor(positions.max(initial=0))))
         tables = rotary.key_cos_sin if keys else rotary.cos_sin
-        cos, sin = tables(self.as_points(positions), dtype=np.float64)
+        params = () if self.params is None else (self.params,)
+        cos, sin = tables(self.as_points(positions), *params, dtype=np.float64)
         return _as_float64(cos) + 1j * _as_float64(sin)
 
     def rotate(self, x: np.ndarray, position: int, *, keys: bool = False) -> np.ndarray:
         """Rotate a query, or a key, by its position: (dim,)."""
         assert isinstance(self.unwrapped, Rotary)
         rotate = self.unwrapped.rotate_keys if keys else self.unwrapped.rotate
-        return _as_float64(rotate(x[None], self.as_points(np.array([position]))))[0]
+        points = self.as_points(np.array([position]))
+        return _as_float64(rotate(x[None], points, self.params))[0]
 
     def bias(self, q_pos: np.ndarray, k_pos: np.ndarray) -> np.ndarray:
         """Return b: (head, q, k); NaN for keys ahead of their query, if it is causal only."""
@@ -126,11 +118,19 @@ class Subject:
         return np.where(k_pos[None, :] > q_pos[:, None], np.nan, values)
 
     def logits(
-        self, q: np.ndarray, k: np.ndarray, q_pos: np.ndarray, k_pos: np.ndarray
+        self,
+        q: np.ndarray,
+        k: np.ndarray,
+        q_pos: np.ndarray,
+        k_pos: np.ndarray,
+        **needed: np.ndarray,
     ) -> np.ndarray:
-        """Return the attention logits: (head, q, k), or (q, k) without heads."""
+        """Return the attention logits: (head, q, k), or (q, k) without heads.
+
+        needed  the features and the mask, if the encoding needs them
+        """
         q_pos, k_pos = self.as_points(q_pos), self.as_points(k_pos)
-        return _as_float64(logits(self.encoding, q, k, q_pos, k_pos, self.params))
+        return _as_float64(logits(self.encoding, q, k, q_pos, k_pos, self.params, **needed))
 
     def mean_product(self, q_pos: np.ndarray, k_pos: np.ndarray) -> np.ndarray:
         """Return the mean product of a query and a key of ones at these positions: (q, k).

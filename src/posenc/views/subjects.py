@@ -56,7 +56,7 @@ def gather_subjects(
         replace(
             subject,
             params=params if params is not None else _draw_params(subject.encoding, seed),
-            trained=trained or subject.trained or _trained_length(subject.encoding),
+            trained=trained or subject.trained or subject.encoding.trained_length,
         )
         for subject in named
     )
@@ -102,10 +102,3 @@ def _read_config(path: str, sizes: dict[str, int]) -> list[Subject]:
 
 def _without_length(sizes: dict[str, int]) -> dict[str, int]:
     return {name: size for name, size in sizes.items() if name != "length"}
-
-
-def _trained_length(encoding: Encoding) -> int | None:
-    """Return the rows of its table, or the length that its scaling extends; None without one."""
-    scaling = getattr(encoding, "scaling", None)
-    length = getattr(scaling, "original_length", None) or getattr(encoding, "length", None)
-    return int(length) if length else None

@@ -2,10 +2,9 @@
 
 from importlib import import_module
 
-from posenc.core.mechanisms import Encoding
+from posenc.core.encoding import Encoding
 from posenc.encodings import BUILTIN
 from posenc.views.kind import Kind
-from posenc.views.subject import unwrap
 
 NAMES = (
     "heatmap",
@@ -34,8 +33,7 @@ def kinds_for(*encodings: Encoding) -> list[str]:
     >>> kinds_for(ALiBi(8))
     ['bias', 'attention']
     """
-    inner = [unwrap(encoding) for encoding in encodings]
-    return [name for name, kind in KINDS.items() if all(map(kind.suits, inner))]
+    return [name for name, kind in KINDS.items() if all(map(kind.can_show, encodings))]
 
 
 def first_encoding_for(kind: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from posenc.core.mechanisms import Bias, Scores
-from posenc.encodings import NoPE
+from posenc.encodings import BUILTIN
 from posenc.explanation.cell import Cell
 from posenc.explanation.explanation import Step
 from posenc.explanation.maths import Maths, equation, frac, index, power, row
@@ -16,7 +16,7 @@ from posenc.views.embedding import embeddings
 from posenc.views.kind import Kind, is_plain
 from posenc.views.panels import Axis, Image, View, common_limit
 from posenc.views.scene import Scene, format_number
-from posenc.views.subject import Subject
+from posenc.views.subject import WIDTH, Subject
 from posenc.views.working import check_cell, numbers_cell
 
 MOST_TOKENS = 512
@@ -41,14 +41,15 @@ def build(scene: Scene) -> View:
     if len(tokens) > MOST_TOKENS:
         raise ValueError(f"tokens must be at most {MOST_TOKENS}; got {len(tokens)}")
     order = shuffle_order(len(tokens), scene.seed)
+    mixed = tuple(tokens[i] for i in order)
     found: list[tuple[str, np.ndarray, Subject | None]] = []
     rows = _comparisons(scene)
     drawn = {dim: project(tokens, dim=dim, seed=scene.seed) for _, _, dim in rows}
     for title, subject, dim in rows:
         q, k = drawn[dim]
         head = choose_head(scene, subject)
-        straight = weights(subject, q, k, head, causal=scene.is_causal)
-        again = weights(subject, q[order], k[order], head, causal=scene.is_causal)
+        straight = weights(subject, q, k, tokens, head, causal=scene.is_causal)
+        again = weights(subject, q[order], k[order], mixed, head, causal=scene.is_causal)
         back = again[np.ix_(np.argsort(order), np.argsort(order))]
         # rounded, so that no difference is 0
         largest = float(np.abs(back - straight).max().round(12))
@@ -73,7 +74,7 @@ def build(scene: Scene) -> View:
     mask = t("causal mask, with and without positions: no query sees keys ahead of it")
     notes = (
         *([mask] if scene.is_causal else []),
-        t("shuffled: {words}", words=" ".join(tokens[i] for i in order)),
+        t("shuffled: {words}", words=" ".join(mixed)),
         t("embeddings are made from each token's text, not learned"),
     )
     title = scene.title(t("attention"))
@@ -88,10 +89,16 @@ def project(tokens: tuple[str, ...], *, dim: int, seed: int) -> tuple[np.ndarray
 
 
 def weights(
-    subject: Subject | None, q: np.ndarray, k: np.ndarray, head: int, *, causal: bool
+    subject: Subject | None,
+    q: np.ndarray,
+    k: np.ndarray,
+    tokens: tuple[str, ...],
+    head: int,
+    *,
+    causal: bool,
 ) -> np.ndarray:
-    """Return the attention weights of a head for queries and keys at 0, 1, …: (q, k)."""
-    return softmax(head_logits(subject, q, k, head, causal=causal))
+    """Return the attention weights of a head for tokens at 0, 1, …: (q, k)."""
+    return softmax(head_logits(subject, q, k, tokens, head, causal=causal))
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
@@ -104,6 +111,7 @@ def head_logits(
     subject: Subject | None,
     q: np.ndarray,
     k: np.ndarray,
+    tokens: tuple[str, ...],
     head: int,
     rows: slice = slice(None),
     *,
@@ -115,13 +123,24 @@ def head_logits(
     rows     the queries to return
     causal   whether keys ahead of their query are masked
     """
-    subject = subject or Subject(NoPE())
+    subject = subject or Subject(dict(BUILTIN)["nope"].example())
     if not subject.encoding.scaled:  # the weights of such models include the division
         q = q / np.sqrt(q.shape[-1])
-    k_pos = np.arange(len(k))
-    q_pos = k_pos[rows]
-    logits = _logits(subject, q[rows], k, q_pos, k_pos, head)
-    return np.where(causal & (k_pos > q_pos[:, None]), -np.inf, logits)
+    at = np.arange(len(k))
+    seen = at <= at[:, None] if causal else np.ones((len(k), len(k)), dtype=bool)
+    if subject.encoding.needs:  # all queries together, as each may depend on others
+        needed = _needed(subject, tokens, seen)
+        logits = _logits(subject, q, k, at, at, head, **needed)[rows]
+    else:
+        logits = _logits(subject, q[rows], k, at[rows], at, head)
+    return np.where(seen[rows], logits, -np.inf)
+
+
+def _needed(subject: Subject, tokens: tuple[str, ...], seen: np.ndarray) -> dict[str, np.ndarray]:
+    """Return what an encoding needs of the tokens: their embeddings as features, and the mask."""
+    features = embeddings(tokens, subject.encoding.feature_dim or WIDTH)
+    given = {"features": features, "mask": seen}
+    return {name: given[name] for name in subject.encoding.needs}
 
 
 def _logits(
@@ -131,15 +150,16 @@ def _logits(
     q_pos: np.ndarray,
     k_pos: np.ndarray,
     head: int,
+    **needed: np.ndarray,
 ) -> np.ndarray:
     """Return the logits of one head, where all heads have the same queries and keys."""
     if not isinstance(subject.unwrapped, Bias | Scores):
-        return subject.logits(q, k, q_pos, k_pos)
+        return subject.logits(q, k, q_pos, k_pos, **needed)
     if isinstance(subject.unwrapped, Scores):
         q, k = (np.broadcast_to(x, (subject.heads, *x.shape)).copy() for x in (q, k))
-    some = max(1, SOME // (subject.heads * len(k_pos)))  # queries at a time
+    some = len(q_pos) if needed else max(1, SOME // (subject.heads * len(k_pos)))
     parts = [slice(at, at + some) for at in range(0, len(q_pos), some)]
-    blocks = [subject.logits(q[..., part, :], k, q_pos[part], k_pos) for part in parts]
+    blocks = [subject.logits(q[..., part, :], k, q_pos[part], k_pos, **needed) for part in parts]
     return np.concatenate([block.reshape(-1, *block.shape[-2:])[head] for block in blocks])
 
 
@@ -179,7 +199,7 @@ def work_out(scene: Scene, i: int, j: int) -> Cell:
     q, k = project(tokens, dim=subject.dim, seed=scene.seed)
     here = slice(i, i + 1)
     plain, logits = (
-        head_logits(one, q, k, choose_head(scene, one), here, causal=scene.is_causal)[0]
+        head_logits(one, q, k, tokens, choose_head(scene, one), here, causal=scene.is_causal)[0]
         for one in (None, subject)
     )
     value = float(softmax(logits)[j])
@@ -217,6 +237,7 @@ KIND = Kind(
     summary=later("Attention without and with positions, and with the words shuffled."),
     build=build,
     suits=is_plain,
+    provides=frozenset({"features", "mask"}),
     columns=lambda plain, _: 2 if plain == 1 else 4,
     first_for=lambda _: True,
     channels=True,

@@ -2,10 +2,8 @@
 
 from dataclasses import replace
 
-import numpy as np
-
 from posenc.core.mechanisms import Additive, Encoding
-from posenc.encodings import Sinusoidal
+from posenc.encodings import BUILTIN
 from posenc.i18n import later
 from posenc.views import cost
 from posenc.views.kind import Kind, is_plain
@@ -16,8 +14,8 @@ from posenc.views.subject import Subject
 
 
 def is_learned(encoding: Encoding) -> bool:
-    """Whether it adds something that it has parameters for."""
-    return isinstance(encoding, Additive) and bool(encoding.init(np.random.default_rng(0)))
+    """Return whether it is additive and has parameters."""
+    return isinstance(encoding, Additive) and bool(encoding.parameters())
 
 
 def build(scene: Scene) -> View:
@@ -29,7 +27,7 @@ def build(scene: Scene) -> View:
     t = scene.t
     positions = scene.positions(64, most=2**12)
     panels: list[Panel] = []
-    beside = Subject(Sinusoidal(scene.subjects[0].dim))
+    beside = Subject(dict(BUILTIN)["sinusoidal"].example(dim=scene.subjects[0].dim))
     for subject in (*scene.subjects, beside):
         of = None if subject is beside else scene.index(subject)
         values = subject.encode(positions)

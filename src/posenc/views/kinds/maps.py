@@ -1,23 +1,15 @@
 """Maps: channels of an encoding over the rows and columns of a picture."""
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
 from posenc.core.mechanisms import Additive, Encoding
-from posenc.encodings import FourierFeatures, LearnedFourier
 from posenc.i18n import later
 from posenc.views.kind import Kind, has_rows, is_plain
 from posenc.views.panels import Axis, Image, View, colour_limits, common_limit, max_abs
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
-
-COORDINATES: dict[type, Callable[[np.ndarray, int], np.ndarray]] = {
-    FourierFeatures: lambda points, side: (points + 0.5) / side,
-    LearnedFourier: lambda points, side: (points + 0.5) / side,
-}
-"""Encodings of coordinates from 0 to 1, the centres of pixels; others take rows and columns."""
 
 SIDE = 16
 """Rows and columns of the picture by default."""
@@ -49,7 +41,7 @@ def build(scene: Scene) -> View:
     notes = [
         t("coordinates from 0 to 1")
         for subject in scene.subjects
-        if type(subject.unwrapped) in COORDINATES
+        if subject.unwrapped.unit_positions
     ] + [note for subject in scene.subjects for note in _hidden_axis_notes(scene, subject)]
     notes += scene.scale_notes(
         {s.name: max_abs(values) for s, values in pairs if isinstance(s.unwrapped, Additive)}
@@ -69,7 +61,7 @@ def _values(scene: Scene, subject: Subject) -> np.ndarray:
 def point(encoding: Encoding, row: int, column: int, side: int = SIDE) -> np.ndarray:
     """Return the position of a place of the picture, as the encoding takes it.
 
-    >>> from posenc import AxialSinusoidal
+    >>> from posenc import AxialSinusoidal, FourierFeatures
     >>> point(AxialSinusoidal(8), 3, 5), point(FourierFeatures(8), 3, 5)
     (array([3, 5]), array([0.21875, 0.34375]))
     """
@@ -78,8 +70,8 @@ def point(encoding: Encoding, row: int, column: int, side: int = SIDE) -> np.nda
 
 
 def _to_coordinates(encoding: Encoding, points: np.ndarray, side: int) -> np.ndarray:
-    adjust = COORDINATES.get(type(encoding))
-    return adjust(points, side) if adjust else points
+    """Move points to the centres of pixels, for an encoding of coordinates from 0 to 1."""
+    return (points + 0.5) / side if encoding.unit_positions else points
 
 
 def _hidden_axis_notes(scene: Scene, subject: Subject) -> list[str]:
