@@ -39,7 +39,7 @@ def test_layers_are_counted_as_in_the_config_class(name: str, layers: int) -> No
 
 @pytest.mark.parametrize("name", COUNTED)
 def test_a_last_layer_that_the_file_calls_local_is_read_as_in_the_config_class(name: str) -> None:
-    local = [ROTARY[name].others] * 4
+    local = [ROTARY[name].local_type] * 4
     theirs = walk.config_classes()[name](num_hidden_layers=4, layer_types=list(local))
     ours = read(name, num_hidden_layers=4, layer_types=local)
     assert ours == list(theirs.layer_types)
