@@ -18,12 +18,8 @@ def text(explained: Explanation) -> str:
     """Plain text, its columns aligned by the display width of their characters."""
     lines = [explained.title, "=" * width(explained.title)]
     for count, step in enumerate(explained.steps, start=1):
-        lines += ["", f"{count}. {step.words}"]
-        lines += [
-            f"   {maths.text(formula, step.digits or explained.digits)}"
-            for formula in step.formulas
-        ]
-        columns, rows, note = _format_table(step, explained)
+        formulas, columns, rows, note = _format_step(step, explained, maths.text)
+        lines += ["", f"{count}. {step.words}", *(f"   {formula}" for formula in formulas)]
         widths = [max(map(width, column)) for column in zip(columns, *rows, strict=True)]
         for line in (columns, *rows) if columns else ():
             cells = (_align_right(cell, size) for cell, size in zip(line, widths, strict=True))
@@ -36,12 +32,8 @@ def markdown(explained: Explanation) -> str:
     """Markdown with $$ formulas $$, as Jupyter and GitHub display them."""
     blocks = [f"## {explained.title}"]
     for count, step in enumerate(explained.steps, start=1):
-        blocks.append(f"{count}. {step.words}")
-        blocks += [
-            f"$$ {maths.latex(formula, step.digits or explained.digits)} $$"
-            for formula in step.formulas
-        ]
-        columns, rows, note = _format_table(step, explained)
+        formulas, columns, rows, note = _format_step(step, explained, maths.latex)
+        blocks += [f"{count}. {step.words}", *(f"$$ {formula} $$" for formula in formulas)]
         if columns:
             head, *below = ([_escape_markdown(cell) for cell in line] for line in (columns, *rows))
             lines = [head, ["---:"] * len(columns), *below]
@@ -66,11 +58,9 @@ def latex(explained: Explanation) -> str:
         r"\begin{enumerate}",
     ]
     for step in explained.steps:
+        formulas, columns, rows, note = _format_step(step, explained, maths.latex)
         lines.append(rf"\item {_escape_latex(step.words)}")
-        lines += [
-            rf"\[ {maths.latex(f, step.digits or explained.digits)} \]" for f in step.formulas
-        ]
-        columns, rows, note = _format_table(step, explained)
+        lines += [rf"\[ {formula} \]" for formula in formulas]
         if columns:
             lines += ["", rf"\begin{{tabular}}{{{'r' * len(columns)}}}"]
             lines += [" & ".join(map(_escape_latex, line)) + r" \\" for line in (columns, *rows)]
@@ -96,11 +86,9 @@ def html(explained: Explanation) -> str:
     head = f'<meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
     body = [f"<h1>{title}</h1>", "<ol>"]
     for step in explained.steps:
+        formulas, columns, rows, note = _format_step(step, explained, maths.mathml)
         body.append(f'<li id="{step.name}"><p>{escape(step.words)}</p>')
-        for formula in step.formulas:
-            inside = maths.mathml(formula, step.digits or explained.digits)
-            body.append(f'<math display="block">{inside}</math>')
-        columns, rows, note = _format_table(step, explained)
+        body += [f'<math display="block">{formula}</math>' for formula in formulas]
         if columns:
             lines = [_html_row("th", columns), *(_html_row("td", line) for line in rows)]
             body.append(f"<table>{''.join(lines)}</table>")
@@ -128,25 +116,23 @@ def _align_right(cell: str, size: int) -> str:
     return " " * (size - width(cell)) + cell
 
 
-def _format_table(step: Step, explained: Explanation) -> tuple[list[str], list[list[str]], str]:
-    """The table of a step as text: columns, rows, and a note on what was left out."""
+def _format_step(
+    step: Step, explained: Explanation, render: Callable[[maths.Maths, int], str]
+) -> tuple[list[str], list[str], list[list[str]], str]:
+    """The formulas of a step; the columns and rows of its table; a note on what was left out."""
+    t, digits = translator(explained.lang), step.digits or explained.digits
+    formulas = [render(formula, digits) for formula in step.formulas]
     if step.table is None:
-        return [], [], ""
-    table, t = step.table, translator(explained.lang)
-    lines = [list(table.columns), *map(list, _format_rows(table, step.digits or explained.digits))]
-    cut = max(0, len(lines[0]) - COLUMNS), max(0, len(lines) - 1 - ROWS)
-    if cut[0]:
+        return formulas, [], [], ""
+    lines = [list(step.table.columns), *map(list, _format_rows(step.table, digits))]
+    notes: list[str] = []
+    if (cut := len(lines[0]) - COLUMNS) > 0:
         lines = [[*line[: COLUMNS - 1], "…"] for line in lines]
-    if cut[1]:
+        notes.append(t("{count} columns are not shown; JSON has all of them", count=cut + 1))
+    if (cut := len(lines) - 1 - ROWS) > 0:
         lines = [*lines[:ROWS], ["…"] * len(lines[0])]
-    columns, *rows = lines
-    left_out = [
-        t("{count} columns are not shown; JSON has all of them", count=cut[0] + 1)
-        if cut[0]
-        else "",
-        t("{count} rows are not shown; JSON has all of them", count=cut[1] + 1) if cut[1] else "",
-    ]
-    return columns, rows, " · ".join(filter(None, left_out))
+        notes.append(t("{count} rows are not shown; JSON has all of them", count=cut + 1))
+    return formulas, lines[0], lines[1:], " · ".join(notes)
 
 
 def _format_rows(table: Table, digits: int) -> list[tuple[str, ...]]:
