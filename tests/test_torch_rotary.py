@@ -37,8 +37,7 @@ def k():
 
 
 def specification(encoding, x, positions, keys=False):
-    tables = encoding.key_cos_sin if keys else encoding.cos_sin
-    cos, sin, rotated = encoding.tables_for(x.double(), positions, tables)
+    cos, sin, rotated = encoding.tables_for(x.double(), positions, keys=keys)
     return _turned(x.double(), cos, sin, pairing=encoding.pairing, trailing=rotated == "trailing")
 
 
@@ -49,8 +48,7 @@ def rounding(encoding, x, positions, keys=False, *, count=4):
     the pair times that of (cos, sin). A pair is no longer than x. One more is float64's own, whose
     truth is as far off. A half is rounded from float32, or lies below its smallest normal number.
     """
-    tables = encoding.key_cos_sin if keys else encoding.cos_sin
-    cos, sin, _ = encoding.tables_for(x.double(), positions, tables)
+    cos, sin, _ = encoding.tables_for(x.double(), positions, keys=keys)
     length = x.double().norm(dim=-1, keepdim=True) * (cos**2 + sin**2).sqrt().max()
     if x.dtype in HALVES:
         half = UNIT[str(x.dtype).removeprefix("torch.")]

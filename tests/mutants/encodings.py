@@ -54,7 +54,7 @@ class MissingMinus(Turned):
     """x cos + y sin, y cos + x sin."""
 
     def rotate(self, x, positions, *, inverse=False):
-        cos, sin = self.tables_for(x, positions, self.cos_sin)[:2]
+        cos, sin = self.tables_for(x, positions)[:2]
         a, b = x[..., 0::2], x[..., 1::2]
         xp = np if isinstance(x, np.ndarray) else __import__("torch")
         return xp.stack([a * cos + b * sin, b * cos + a * sin], -1).reshape(x.shape)
@@ -126,7 +126,7 @@ class TiledCosine(Turned):
     """Tables laid out for halves, channels paired as neighbours."""
 
     def rotate(self, x, positions, *, inverse=False):
-        cos, sin = self.tables_for(x, positions, self.cos_sin)[:2]
+        cos, sin = self.tables_for(x, positions)[:2]
         xp = np if isinstance(x, np.ndarray) else __import__("torch")
         wide = [xp.concatenate([t, t], -1) for t in (cos, sin)]
         swapped = xp.stack([-x[..., 1::2], x[..., 0::2]], -1).reshape(x.shape)

@@ -26,7 +26,7 @@ def is_torch(array: Any) -> bool:
 
 def is_array(value: Any) -> bool:
     """Whether `value` is an array of a library that we know how to speak to."""
-    return is_torch(value) or hasattr(value, "__array_namespace__")
+    return isinstance(value, np.ndarray) or is_torch(value) or hasattr(value, "__array_namespace__")
 
 
 def namespace(**arrays: Array) -> ModuleType:
@@ -35,20 +35,22 @@ def namespace(**arrays: Array) -> ModuleType:
     >>> namespace(x=np.zeros(2)).__name__
     'numpy'
     """
-    found: dict[str, ModuleType] = {}
+    first: ModuleType | None = None
+    mixed = False
     for name, array in arrays.items():
-        if is_torch(array):
-            import array_api_compat.torch as xp
-        elif isinstance(array, np.ndarray):
+        if isinstance(array, np.ndarray):  # first, for it is asked most often
             xp = np
+        elif is_torch(array):
+            import array_api_compat.torch as xp
         elif hasattr(array, "__array_namespace__"):
             xp = array.__array_namespace__()
         else:
             raise TypeError(
                 f"{name} must be an array (NumPy, PyTorch, JAX, …); got {type(array).__name__}"
             )
-        found[name] = xp
-    if len({xp.__name__ for xp in found.values()}) > 1:
+        mixed = mixed or (first is not None and xp.__name__ != first.__name__)
+        first = first or xp
+    if mixed:
         listed = ", ".join(f"{name} of {library(array)}" for name, array in arrays.items())
         hint = "; position builders take like=x" if "positions" in arrays else ""
         if "params" in arrays:  # either may be meant
@@ -57,7 +59,8 @@ def namespace(**arrays: Array) -> ModuleType:
         raise TypeError(
             f"{' and '.join(arrays)} must come from one array library; got {listed}{hint}"
         )
-    return next(iter(found.values()))
+    assert first is not None
+    return first
 
 
 def library(array: Array) -> str:
@@ -88,6 +91,8 @@ def send(values: np.ndarray, like: Array, *, dtype: Dtype = None) -> Array:
 
 def cast(array: Array, dtype: Dtype) -> Array:
     """`array` in `dtype`: itself where it is so already."""
+    if isinstance(array, np.ndarray):
+        return array.astype(dtype, copy=False)
     return namespace(array=array).astype(array, dtype, copy=False)
 
 
@@ -174,6 +179,8 @@ def host(array: Array) -> np.ndarray | None:
 
 def is_integer(array: Array) -> bool:
     """Whether `array` holds whole numbers by its dtype (bool is not a number)."""
+    if isinstance(array, np.ndarray):
+        return array.dtype.kind in "iu"
     return namespace(array=array).isdtype(array.dtype, "integral")
 
 
@@ -191,6 +198,8 @@ def default_float(like: Array) -> Dtype:
     JAX has float64 only when told to. `torch.set_default_dtype` does not count: it is for the
     parameters of models, and a bfloat16 cannot tell far positions apart.
     """
+    if isinstance(like, np.ndarray):
+        return np.dtype(np.float64)
     xp = namespace(like=like)
     return xp.float32 if is_torch(like) else xp.asarray(0.0).dtype
 
@@ -206,6 +215,8 @@ def unrounded(*arrays: Array) -> AbstractContextManager[Any]:
 
 def has_float64(like: Array) -> bool:
     """Whether the library and device of `like` compute in float64 (JAX only when told to)."""
+    if isinstance(like, np.ndarray):
+        return True
     if is_torch(like):
         return like.device.type != "mps"
     xp = namespace(like=like)
@@ -235,6 +246,8 @@ def float_dtype(name: str, dtype: Dtype, like: Array) -> Dtype:
 
 def is_floating(xp: ModuleType, dtype: Dtype) -> bool:
     """Whether `dtype` is real and floating (NumPy's isdtype does not know ml_dtypes' bfloat16)."""
+    if isinstance(dtype, np.dtype) and dtype.kind == "f":
+        return True
     return is_half(dtype) or xp.isdtype(dtype, "real floating")
 
 

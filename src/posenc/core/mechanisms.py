@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from posenc.core import rules
 from posenc.core.arrays import (
     Array,
     Dtype,
@@ -42,7 +43,7 @@ from posenc.core.arrays import (
 from posenc.core.encoding import Encoding, EncodingT, Params
 from posenc.core.hints import hinted
 from posenc.core.positions import as_positions, shared_rows
-from posenc.core.rotation import Pairing, Rotated, rotate, unscaled
+from posenc.core.rotation import Pairing, Rotated, rotate, rotate_pairs, unscaled
 
 
 class Additive(Encoding):
@@ -109,7 +110,7 @@ class Rotary(Encoding):
         inverse    rotate back: R(p)^-1 x
         features   (…, seq, feature_dim), for an encoding that `needs` them
         """
-        tables = self.tables_for(x, positions, self.cos_sin, params, features=features)
+        tables = self.tables_for(x, positions, params, features=features)
         return self._rotate(x, *tables, inverse=inverse)
 
     def rotate_keys(
@@ -122,38 +123,59 @@ class Rotary(Encoding):
         features: Array | None = None,
     ) -> Array:
         """What `rotate` is to queries, for keys."""
-        differ = type(self).key_cos_sin is not Rotary.key_cos_sin  # which takes no features
-        angles = self.key_cos_sin if differ else self.cos_sin
-        tables = self.tables_for(x, positions, angles, params, features=features)
+        tables = self.tables_for(x, positions, params, keys=True, features=features)
         return self._rotate(x, *tables, inverse=inverse)
 
     def _rotate(
         self, x: Array, cos: Array, sin: Array, rotated: Rotated | None, *, inverse: bool
     ) -> Array:
+        rules.flag("inverse", inverse)
         if inverse and not self.traits.norm_preserving:
             cos, sin = unscaled(cos, sin)
-        return rotate(x, cos, sin, pairing=self.pairing, rotated=rotated, inverse=inverse)
+        trusted = type(self)._tables is not Rotary._tables
+        apply = rotate_pairs if trusted else rotate  # which checks what a foreign method returns
+        return apply(x, cos, sin, pairing=self.pairing, rotated=rotated, inverse=inverse)
 
     def tables_for(
         self,
         x: Array,
         positions: Any,
-        tables: Callable[..., Any],
         params: Params | None = None,
         *,
+        keys: bool = False,
         features: Array | None = None,
     ) -> tuple[Array, Array, Rotated | None]:
         """Cosines and sines beside the heads of x, and which channels they turn."""
         positions = positions_for("x", x, positions, axes=self.axes)
         if self.dim is not None and x.shape[-1] != self.dim:
             raise ValueError(f"x must be (…, seq, {self.dim}); got shape {tuple(x.shape)}")
-        dtype = working(namespace(x=x), x.dtype)
-        needed = check_needs(self, features=features)
+        xp = namespace(x=x)
+        needs = self.needs or features is not None
+        needed = check_needs(self, features=features) if needs else {}
         if params is not None and not self.parameters():
             self.read_params(params)  # which refuses them
-        cos, sin = _call(self, tables, positions, positions, *_given(params), dtype=dtype, **needed)
+        dtype = working(xp, x.dtype)
+        cos, sin = self._tables(positions, params, dtype=dtype, keys=keys, **needed)
         whole = None if self.dim is None else self.rotated
         return _beside_heads(cos, x), _beside_heads(sin, x), whole
+
+    def _tables(
+        self, positions: Array, params: Params | None, *, dtype: Dtype, keys: bool, **needed: Any
+    ) -> tuple[Array, Array]:
+        """Cosines and sines at positions that have been checked.
+
+        An encoding whose `cos_sin` would check them again overrides this too.
+        """
+        differ = type(self).key_cos_sin is not Rotary.key_cos_sin  # which takes no features
+        tables = self.key_cos_sin if keys and differ else self.cos_sin
+        return _call(self, tables, positions, positions, *_given(params), dtype=dtype, **needed)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """A class that overrides `cos_sin` alone is asked for it, whatever its parent trusts."""
+        super().__init_subclass__(**options)
+        own = vars(cls)
+        if "_tables" not in own and ("cos_sin" in own or "key_cos_sin" in own):
+            cls._tables = Rotary._tables
 
 
 class Bias(Encoding):

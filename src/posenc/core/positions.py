@@ -299,12 +299,14 @@ def as_positions(positions: Any, *, axes: int | None = None, like: Array | None 
 def finite(positions: Array) -> None:
     """Say that positions must be finite (where the host can see them)."""
     values = host(positions)
-    if values is not None and not np.all(np.isfinite(values)):
+    if values is not None and values.dtype.kind == "f" and not np.all(np.isfinite(values)):
         raise ValueError(f"positions must be finite; got {_first(values, ~np.isfinite(values))}")
 
 
 def _numbers(name: str, positions: Array) -> None:
     """Say that positions must be whole numbers or wide floats."""
+    if isinstance(positions, np.ndarray) and positions.dtype.kind in "iu":
+        return
     half = is_half(positions.dtype)
     try:
         xp = namespace(positions=positions)

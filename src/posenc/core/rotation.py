@@ -216,13 +216,20 @@ def rotate(
         raise TypeError(f"x must have a real floating dtype; got {x.dtype}")
     if is_plain_tensor(x) or not is_torch(x):  # while torch.compile looks, shapes are symbols
         _broadcast(x, cos, sin)
+    return rotate_pairs(x, cos, sin, pairing=pairing, rotated=rotated, inverse=inverse)
+
+
+def rotate_pairs(
+    x: Array, cos: Array, sin: Array, *, pairing: Pairing, rotated: Rotated | None, inverse: bool
+) -> Array:
+    """What `rotate` does, for arguments that have been checked."""
     width = 2 * cos.shape[-1]
     if x.shape[-1] != width and (rotated is None or x.shape[-1] < width):
         least = "" if rotated is None else "at least "
         raise ValueError(
             f"x must have {least}{width} channels, two for each angle; got {x.shape[-1]}"
         )
-    wide = working(xp, x.dtype)
+    wide = working(namespace(x=x), x.dtype)
     cos, sin = cast(cos, wide), cast(-sin if inverse else sin, wide)
     if is_plain_tensor(x, cos, sin) and not (cos.requires_grad or sin.requires_grad):
         from posenc.core.rotation_torch import turn

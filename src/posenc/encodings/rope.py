@@ -139,13 +139,15 @@ class RoPE(Rotary):
     ) -> tuple[Array, Array]:
         self.read_params(params)
         positions = as_positions(positions)
-        cos, sin = cos_sin(
-            positions,
-            self._settled_frequencies(),
-            dtype=result_dtype(positions, dtype),
-            scale=self.attention_factor,
+        dtype = result_dtype(positions, dtype)
+        return RoPE._tables(self, positions, None, dtype=dtype, keys=False)
+
+    def _tables(
+        self, positions: Array, params: Params | None, *, dtype: Dtype, keys: bool, **needed: Any
+    ) -> tuple[Array, Array]:
+        return cos_sin(
+            positions, self._settled_frequencies(), dtype=dtype, scale=self.attention_factor
         )
-        return cos, sin
 
     def _settled_frequencies(self) -> np.ndarray:
         if self._frequencies is None:

@@ -88,8 +88,8 @@ def _in_place(rotary: Rotary, q: Tensor, k: Tensor, positions: Tensor, k_positio
         return
     if _share_memory(q, k):
         raise ValueError("q and k must not share their memory to be turned in place")
-    queries = rotary.tables_for(q, positions, rotary.cos_sin)
-    keys = rotary.tables_for(k, k_positions, rotary.key_cos_sin)
+    queries = rotary.tables_for(q, positions)
+    keys = rotary.tables_for(k, k_positions, keys=True)
     for x, (cos, sin, rotated) in ((q, queries), (k, keys)):
         turn_in_place(x, cos, sin, pairing=rotary.pairing, trailing=rotated == "trailing")
 
