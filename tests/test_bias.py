@@ -91,7 +91,8 @@ def test_t5_gradients_reach_the_table(rng):
         (lambda: pe.T5Bias(2, buckets=7), "buckets must be an even number; got buckets=7"),
         (
             lambda: pe.T5Bias(2, max_distance=16),
-            "max_distance must be a whole number of at least 17; got max_distance=16",
+            "max_distance must be a whole number of at least 17 and at most 16,777,216; "
+            "got max_distance=16",
         ),
         (
             lambda: pe.T5Bias(2).bias(np.arange(2), np.arange(2)),

@@ -14,7 +14,7 @@ JUNK = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(-3, 40),
-    st.sampled_from([10**30, -(10**30), 2**63]),
+    st.sampled_from([10**30, -(10**30), 2**63, 10**19, 10**400]),
     st.floats(),
     st.text(max_size=5),
     st.binary(max_size=3),
@@ -231,3 +231,26 @@ def test_position_builders_refuse_junk_with_a_sentence(data):
     attempt(lambda: pe.distances(a, b))
     attempt(lambda: pe.cape(a, rng=rng, scale=b, global_shift=c))
     attempt(lambda: pe.cape([0, 1], rng=rng, scale=b, local_shift=c))
+
+
+@pytest.mark.parametrize("large", [10**19, 10**400], ids=["10^19", "10^400"])
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("max_distance", lambda n: pe.T5Bias(8, max_distance=n)),
+        ("original_length", pe.MinistralTemperature),
+        ("original_length", pe.LogN),
+        ("original_length", lambda n: pe.YaRN(2.0, n)),
+        ("dim", pe.RoPE),
+        ("heads", pe.ALiBi),
+        ("heads", lambda n: pe.adapt.bias(lambda q, k: q, heads=n)),
+        ("reach", lambda n: pe.Shaw(8, n)),
+        ("each of shares", lambda n: pe.AxialRoPE.split(8, shares=(n, n))),
+        ("each of axis_of_pair", lambda n: pe.AxialRoPE(4, (0, n), (1.0, 1.0))),
+        ("length", lambda n: pe.RoPE(8).at(n)),
+    ],
+)
+def test_whole_numbers_have_an_upper_bound(name, make, large):
+    with pytest.raises(ValueError, match=f"^{name} must be a whole number of .* and at most ") as e:
+        make(large)
+    assert str(e.value).endswith(f"got {name}={large}")

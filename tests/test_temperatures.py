@@ -52,7 +52,8 @@ def test_tempered_logits_are_multiplied_row_by_row(rng):
         (lambda: pe.Tempered(pe.NoPE(), 2.0), "temperature must be a Temperature; got 2.0"),
         (
             lambda: pe.LogN(1),
-            "original_length must be a whole number of at least 2; got original_length=1",
+            "original_length must be a whole number of at least 2 and at most 1,099,511,627,776; "
+            "got original_length=1",
         ),
     ],
 )

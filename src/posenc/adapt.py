@@ -22,6 +22,7 @@ from posenc.core.arrays import Array, Dtype, is_torch
 from posenc.core.encoding import Params
 from posenc.core.hints import hinted
 from posenc.core.mechanisms import Additive, Bias, Rotary, check_needs
+from posenc.encodings.tables import MOST_HEADS
 
 Library = Literal["numpy", "torch"]
 ROTARY = Traits(relative=True, norm_preserving=True, unique=True, bounded=True, ordered=True)
@@ -166,7 +167,7 @@ def bias(
     axes: int | None = None,
 ) -> AdaptedBias:
     """`fn(q_pos, k_pos)` that makes (heads, q, k), as an encoding."""
-    heads = rules.whole("heads", heads, least=1)
+    heads = rules.whole("heads", heads, least=1, most=MOST_HEADS)
     return AdaptedBias(fn, heads, axes=axes, **_told(fn, name, library, claims))
 
 

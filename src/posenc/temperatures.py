@@ -66,7 +66,7 @@ class MinistralTemperature(Temperature):
     beta: float = 0.1
 
     def __post_init__(self) -> None:
-        rules.whole("original_length", self.original_length, least=1)
+        rules.whole("original_length", self.original_length, least=1, most=2**40)
         rules.real("beta", self.beta, least=0)
 
     def _factors(self, p: Array, xp: Any) -> Array:
@@ -84,7 +84,7 @@ class LogN(Temperature):
     original_length: int
 
     def __post_init__(self) -> None:
-        rules.whole("original_length", self.original_length, least=2)
+        rules.whole("original_length", self.original_length, least=2, most=2**40)
 
     def _factors(self, p: Array, xp: Any) -> Array:
         return clip(xp.log1p(p) / math.log(self.original_length), least=1.0)

@@ -114,7 +114,7 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
 
     def at(self, length: int) -> Self:
         """This encoding for a text of `length` tokens: itself, unless it depends on that."""
-        rules.whole("length", length, least=1)
+        rules.whole("length", length, least=1, most=2**40)
         return self
 
     @classmethod

@@ -227,7 +227,7 @@ def randomised(
     >>> randomised(4, limit=2048, rng=np.random.default_rng(0))
     array([ 552, 1046, 1303, 1739])
     """
-    length = rules.whole("length", length, least=0)
+    length = rules.whole("length", length, least=0, most=LIMIT)
     limit = rules.whole("limit", limit, least=1, most=LIMIT)
     rules.generator("rng", rng)
     if length > limit:

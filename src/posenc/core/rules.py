@@ -14,33 +14,38 @@ def plain_fields(value: Any) -> None:
     """Make the fields of a frozen dataclass plain Python values, before they are checked.
 
     NumPy's scalars become int, float, bool and str: equal numbers then make equal values with one
-    repr, and no arithmetic wraps in 32 bits.
+    repr, and no arithmetic wraps in 32 bits. A whole number that NumPy has no dtype for becomes a
+    float where the field takes one, and stays what it is where only whole numbers are right.
 
     >>> @dataclasses.dataclass(frozen=True)
     ... class Stretch:
     ...     factor: float
     ...     lengths: tuple[int, ...]
     ...     __post_init__ = plain_fields
-    >>> Stretch(np.int32(4), (np.int64(2), 3)), Stretch(10**30, ())
-    (Stretch(factor=4, lengths=(2, 3)), Stretch(factor=1e+30, lengths=()))
+    >>> Stretch(np.int32(4), (np.int64(2), 3)), Stretch(10**30, (10**20,))
+    (Stretch(factor=4, lengths=(2, 3)), Stretch(factor=1e+30, lengths=(100000000000000000000,)))
     """
     for field in dataclasses.fields(value):
         if field.init:
-            object.__setattr__(value, field.name, plain_value(getattr(value, field.name)))
+            plain = plain_value(getattr(value, field.name), field.type)
+            object.__setattr__(value, field.name, plain)
 
 
-def plain_value(value: Any) -> Any:
+def plain_value(value: Any, kind: Any = float) -> Any:
     """A number, word or tuple of them as Python's own; anything else as it is.
 
-    An int beyond int64 becomes a float, for NumPy has no dtype for it.
+    An int beyond int64, for which NumPy has no dtype, becomes a float if the annotation `kind`
+    has one.
     """
     if isinstance(value, tuple):
-        return tuple(plain_value(each) for each in value)
+        return tuple(plain_value(each, kind) for each in value)
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, str):
         return str(value)
-    if isinstance(value, numbers.Integral) and abs(int(value)) < 2**63:
+    if isinstance(value, numbers.Integral) and (
+        abs(int(value)) < 2**63 or "float" not in str(kind)
+    ):
         return int(value)
     try:
         # -0.0 becomes 0.0

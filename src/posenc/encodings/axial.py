@@ -273,7 +273,8 @@ def _check_axes(axis_of_pair: Any, frequencies: tuple[float, ...]) -> None:
             count=len(frequencies),
             axis_of_pair=axis_of_pair,
         )
-    named = {rules.whole("each of axis_of_pair", axis, least=0) for axis in axis_of_pair}
+    last = len(frequencies) - 1
+    named = {rules.whole("each of axis_of_pair", axis, least=0, most=last) for axis in axis_of_pair}
     turning = {a for a, w in zip(axis_of_pair, frequencies, strict=True) if w != 0}
     if named != set(range(len(named))) or turning != named:
         raise said(
@@ -295,7 +296,7 @@ def _check_lengths(order: Any, shares: Any, axes: int) -> tuple[int, ...]:
                 axes=axes,
                 value=given,
             )
-    return tuple(rules.whole("each of shares", share, least=1) for share in shares)
+    return tuple(rules.dim("each of shares", share) for share in shares)
 
 
 def _multiple_of_4(dim: int) -> int:

@@ -137,7 +137,7 @@ class Learned(Additive):
         (50, 8)
         """
         table = self.read_params(params)["table"]
-        prefix = rules.whole("prefix", prefix, least=0)
+        prefix = rules.whole("prefix", prefix, least=0, most=LIMIT)
         rules.flag("antialias", antialias)
         (old_height, old_width), (height, width) = _size("old", old), _size("new", new)
         if prefix + old_height * old_width != self.length:

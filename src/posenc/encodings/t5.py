@@ -10,6 +10,7 @@ from posenc.core.about import About, Traits
 from posenc.core.arrays import Array, cast, clip, default_float, namespace
 from posenc.core.encoding import Parameter, Params, params_like
 from posenc.core.mechanisms import Bias
+from posenc.core.positions import LIMIT
 from posenc.core.values import value
 from posenc.encodings.tables import MOST_HEADS, look_up, whole_distances
 from posenc.i18n import later
@@ -65,7 +66,7 @@ class T5Bias(Bias):
         if rules.whole("buckets", self.buckets, least=least, most=2**20) % 2:
             raise rules.odd("buckets", self.buckets)
         exact = self.buckets // (4 if self.bidirectional else 2)
-        rules.whole("max_distance", self.max_distance, least=exact + 1)
+        rules.whole("max_distance", self.max_distance, least=exact + 1, most=LIMIT)
         rules.real("std", self.std, least=0, most=1e6)
         rules.flag("scaled", self.scaled)
         object.__setattr__(self, "causal_only", not self.bidirectional)
