@@ -168,7 +168,7 @@ def _pairs(encoding: Rotary, x: np.ndarray, pairs: int) -> np.ndarray:
 def rotation_numbers(
     pair: int, wave: str, p: float, w: float, at: Place, *, factor: float = 1.0
 ) -> list[tuple[Maths, ...]]:
-    """The angle p w with numbers, then `factor` times its cosine or sine unless that is all."""
+    """The angle p w with numbers, then `factor` times its cosine or sine if that is asked for."""
     if at.angle:
         return angle_numbers(pair, p, w, at)
     scale: tuple[Maths, ...] = (factor, " · ") if factor != 1 else ()

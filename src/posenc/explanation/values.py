@@ -86,7 +86,9 @@ def angle_at(
 ) -> float:
     """The angle by which the pair of a channel is rotated, within half a turn."""
     if not isinstance(encoding, Rotary):
-        raise TypeError(f"angle must be left out for what does not rotate; got {encoding!r}")
+        raise TypeError(
+            f"angle must be left out for an encoding that does not rotate; got {encoding!r}"
+        )
     pair, _ = pair_of_channel(encoding, channel, params)
     cos, sin = cos_sin_at(encoding, np.array([place]), params, dtype=dtype)
     return float(np.arctan2(sin[0, pair], cos[0, pair]))
