@@ -55,7 +55,7 @@ def test_a_bias_that_looks_back_has_nothing_ahead():
 
 
 def test_a_bias_that_looks_back_says_so():
-    said = "keys ahead of their query are not seen, as in a decoder: nothing is drawn there"
+    said = "keys ahead of their query are masked, as in a decoder: nothing is drawn there"
     assert view("fire", "bias", length=3).notes[0] == said
     assert view("T5Bias(8)", "bias", length=3).notes[0] == said
     assert said not in view("T5Bias(8, bidirectional=True)", "bias", length=3).notes

@@ -75,7 +75,7 @@ def build(scene: Scene) -> View:
     notes = (
         *([mask] if scene.is_causal else []),
         t("shuffled: {words}", words=" ".join(mixed)),
-        t("embeddings are made from each token's text, not learned"),
+        t("embeddings are derived from the text of each token, not learned"),
     )
     title = scene.title(t("attention"))
     return KIND.compose(scene, title, panels, *notes)

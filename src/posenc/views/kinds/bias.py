@@ -76,7 +76,7 @@ def _max_bias(images: list[Image], number: int) -> float:
 def _causal_notes(scene: Scene, plain: list[Subject]) -> list[str]:
     """Say why nothing is drawn for keys ahead of their query."""
     t = scene.t
-    note = t("keys ahead of their query are not seen, as in a decoder: nothing is drawn there")
+    note = t("keys ahead of their query are masked, as in a decoder: nothing is drawn there")
     found = [subject for subject in plain if subject.encoding.causal_only]
     if not found or len(found) == len(scene.subjects):
         return [note] if found else []
@@ -195,7 +195,7 @@ def _sizes(encoding: Encoding, length: int) -> dict[str, int]:
 KIND = Kind(
     name="bias",
     title=later("bias"),
-    summary=later("What is added to a score, by the distance of query and key."),
+    summary=later("The bias that is added to a logit, by the distance between query and key."),
     build=build,
     suits=is_bias,
     columns=_columns,

@@ -109,7 +109,7 @@ def _sentence_marks(scene: Scene) -> tuple[Mark, ...]:
 KIND = Kind(
     name="decay",
     title=later("decay"),
-    summary=later("What is left of a product when query and key are far apart."),
+    summary=later("How the product of query and key decays with their distance."),
     build=build,
     suits=rotates_text,
     columns=lambda _, __: 3,

@@ -71,7 +71,7 @@ def angle_image(scene: Scene, subject: Subject, positions: np.ndarray) -> Image:
 KIND = Kind(
     name="heatmap",
     title=later("heatmap"),
-    summary=later("What each position is given, dimension by dimension."),
+    summary=later("The value of each position, dimension by dimension."),
     build=build,
     suits=has_text_rows,
     columns=lambda plain, _: min(2, plain),

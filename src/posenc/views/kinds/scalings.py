@@ -86,7 +86,7 @@ def takes_scaling(encoding: Encoding) -> bool:
 KIND = Kind(
     name="scalings",
     title=later("scalings"),
-    summary=later("Which wavelengths a scaling stretches, and how far."),
+    summary=later("Which wavelengths a scaling stretches, and by how much."),
     build=build,
     suits=takes_scaling,
     columns=lambda _, __: 2,

@@ -42,7 +42,7 @@ def build(scene: Scene) -> View:
     limit = common_limit([values for _, values in around])
     panels += [_map(scene, subject, values, limit) for subject, values in around]
     title = scene.title(t("similarity of positions"))
-    notes = [t("each point of a map with the one in its middle")] if on_grid else []
+    notes = [t("similarity of each point of a map to the one in its middle")] if on_grid else []
     return KIND.compose(scene, title, panels, *notes)
 
 

@@ -51,7 +51,7 @@ def build(scene: Scene) -> View:
         for title, values, number in found
     ]
     title = scene.title(t("embedding + encoding = input"))
-    note = t("embeddings are made from each token's text, not learned")
+    note = t("embeddings are derived from the text of each token, not learned")
     names = [subject.name for subject in scene.subjects]
     scales = scene.scale_notes(dict(zip(names, sizes, strict=True)))
     return KIND.compose(scene, title, panels, note, *scales)
@@ -83,7 +83,7 @@ def work_out(scene: Scene, p: int, d: int) -> Cell:
 KIND = Kind(
     name="sum",
     title=later("sum"),
-    summary=later("Embedding plus encoding is what the first layer is given."),
+    summary=later("The embedding plus the encoding is the input of the first layer."),
     build=build,
     suits=lambda e: isinstance(e, Additive) and is_plain(e),
     columns=lambda plain, _: min(4, plain),

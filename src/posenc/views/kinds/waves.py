@@ -96,7 +96,7 @@ def _values(subject: Subject, positions: np.ndarray) -> np.ndarray:
 KIND = Kind(
     name="waves",
     title=later("waves"),
-    summary=later("A few dimensions along the positions: each is a wave of its own."),
+    summary=later("A few dimensions over the positions: each is a wave of its own."),
     build=build,
     suits=has_text_rows,
     columns=lambda plain, _: min(2, plain),
