@@ -15,7 +15,7 @@ from posenc.comparison.cells import KNOWN, MARKS, MEASURED, bytes_told, cells, h
 from posenc.comparison.opinions import strengths, weaknesses
 from posenc.i18n import LANGUAGES, translator
 from posenc.i18n.terminal import padded, width, wrapped
-from posenc.names.resolve import VARIANTS, found
+from posenc.names.resolve import VARIANTS, resolve
 from tests.patient import check, compare
 
 SEEDS = ("sinusoidal", "learned", "t5", "alibi", "transformer-xl", "rope")
@@ -28,7 +28,7 @@ def table():
 
 @pytest.mark.parametrize("name", SEEDS)
 def test_parameters_are_what_init_draws(table, name):
-    encoding = found(name)[name]
+    encoding = resolve(name)[name]
     drawn = encoding.init(np.random.default_rng(0))
     entry = table[name]
     assert entry.encoding == str(encoding)
@@ -45,7 +45,7 @@ def test_parameters_that_are_kept_are_not_trained():
 
 @pytest.mark.parametrize("name", SEEDS)
 def test_properties_are_what_the_checks_find(table, name):
-    report = check(found(name)[name])
+    report = check(resolve(name)[name])
     for row in report.rows:
         ours = table[name].report[row.name]
         assert (ours.verdict, ours.measured, ours.bound) == (row.verdict, row.measured, row.bound)
@@ -101,7 +101,7 @@ def test_opinions_follow_from_what_was_measured(table, name):
     assert ("a shift is one matrix" in good) == (report["linear_shift"].verdict == "holds")
     assert ("far keys count less" in good) == (report["decays"].verdict == "holds")
     assert ("ends at position 511" in bad) == (name == "learned")
-    assert ("for keys behind their query only" in bad) == found(name)[name].causal_only
+    assert ("for keys behind their query only" in bad) == resolve(name)[name].causal_only
     assert ("a bias written out takes memory for each pair of tokens" in bad) == (
         entry.cost.power > 1.5
     )
@@ -162,7 +162,7 @@ def test_a_scaling_speaks_for_the_whole():
     assert pe.RoPE(64).about == pe.RoPE.about
     assert yarn == pe.RoPE(64, scaling=pe.YaRN(4.0, 8192))
     for name in VARIANTS:
-        assert found(name)[name].about.year
+        assert resolve(name)[name].about.year
 
 
 @dataclass(frozen=True)
@@ -298,7 +298,7 @@ def test_bytes_are_told_in_units():
 
 @pytest.mark.parametrize("name", [*dict(pe.encodings.BUILTIN), *VARIANTS])
 def test_every_encoding_has_a_cost(name):
-    cost = costs.measure(found(name)[name], tokens=64, rounds=1)
+    cost = costs.measure(resolve(name)[name], tokens=64, rounds=1)
     assert cost.tokens == (49 if name == "swin" else 64)
     assert cost.seconds >= 0
     assert cost.ratio >= 0

@@ -11,21 +11,28 @@ import pytest
 
 import posenc as pe
 from posenc.i18n import LANGUAGES, translator
-from posenc.names.expressions import called, spelling
-from posenc.names.resolve import SCALED, found, is_sentence, known_name, shared, spelled
+from posenc.names.expressions import parse_call, to_source
+from posenc.names.resolve import (
+    SCALED,
+    canonical_name,
+    evaluate_encoding,
+    is_sentence,
+    resolve,
+    share_out,
+)
 from posenc.views import view
 
 
 @pytest.mark.parametrize("name", [*pe.catalogue(), *SCALED])
 def test_what_repr_prints_can_be_spelled(name):
-    (encoding,) = found(name).values()
-    assert spelled(repr(encoding)) == spelled(spelling(encoding)) == encoding
+    (encoding,) = resolve(name).values()
+    assert evaluate_encoding(repr(encoding)) == evaluate_encoding(to_source(encoding)) == encoding
 
 
 def test_the_spelling_leaves_out_defaults():
-    assert spelling(pe.RoPE(8)) == "RoPE(8)"
-    assert spelling(pe.RoPE(8, rotary_dim=4, base=5e5)) == "RoPE(8, base=500000.0, rotary_dim=4)"
-    assert spelling(pe.NoPE()) == "NoPE()"
+    assert to_source(pe.RoPE(8)) == "RoPE(8)"
+    assert to_source(pe.RoPE(8, rotary_dim=4, base=5e5)) == "RoPE(8, base=500000.0, rotary_dim=4)"
+    assert to_source(pe.NoPE()) == "NoPE()"
 
 
 SHORT = [
@@ -47,9 +54,9 @@ SHORT = [
 
 @pytest.mark.parametrize("expression", SHORT)
 def test_what_a_preset_makes_is_spelled_as_that(expression):
-    value = spelled(expression)
-    assert spelling(value) == expression
-    assert spelling(spelled(repr(value))) == expression
+    value = evaluate_encoding(expression)
+    assert to_source(value) == expression
+    assert to_source(evaluate_encoding(repr(value))) == expression
 
 
 @pytest.mark.parametrize(
@@ -61,35 +68,35 @@ def test_what_a_preset_makes_is_spelled_as_that(expression):
     ],
 )
 def test_what_no_preset_makes_is_spelled_with_its_fields(value):
-    assert spelling(value).startswith(f"AxialRoPE({value.dim}, (")
-    assert spelled(spelling(value)) == value
+    assert to_source(value).startswith(f"AxialRoPE({value.dim}, (")
+    assert evaluate_encoding(to_source(value)) == value
 
 
 def test_a_call_is_read_and_written():
     text = "RoPE(64,base=1e4,  scaling=YaRN(4, 8192, 32.0))"
-    assert str(called(text)) == "RoPE(64, scaling=YaRN(4, 8192))"
-    assert called(text).make() == spelled(text)
-    assert str(called("AxialSinusoidal.mae(dim=16)")) == "AxialSinusoidal.mae(16)"
+    assert str(parse_call(text)) == "RoPE(64, scaling=YaRN(4, 8192))"
+    assert parse_call(text).make() == evaluate_encoding(text)
+    assert str(parse_call("AxialSinusoidal.mae(dim=16)")) == "AxialSinusoidal.mae(16)"
     with pytest.raises(TypeError, match="must be an Encoding; got 8"):
-        called("8")
+        parse_call("8")
     with pytest.raises(ValueError, match="plain values; got 'About"):
-        called("About()")
+        parse_call("About()")
 
 
 def test_pairs_are_shared_out_to_the_last():
     for total in (8, 9, 100):
-        assert sum(shared(total, (2, 3, 3))) == total
+        assert sum(share_out(total, (2, 3, 3))) == total
 
 
 @pytest.mark.parametrize("name", SCALED)
 @pytest.mark.parametrize("dim", [16, 64])
 def test_a_variant_has_the_dim_that_is_asked_for(name, dim):
-    assert found(name, dim=dim)[name].dim == dim
+    assert resolve(name, dim=dim)[name].dim == dim
 
 
 def test_sizes_go_to_the_fields_that_are_required():
     assert pe.Learned.example(length=3, dim=8) == pe.Learned(3, 8)
-    assert found("t5", heads=2, dim=8)["t5"] == pe.T5Bias(2)
+    assert resolve("t5", heads=2, dim=8)["t5"] == pe.T5Bias(2)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +139,7 @@ def test_sizes_go_to_the_fields_that_are_required():
 )
 def test_what_names_no_encoding_is_a_sentence(what, message):
     with pytest.raises((ValueError, TypeError), match=message):
-        found(what)
+        resolve(what)
 
 
 @pytest.mark.parametrize(
@@ -161,8 +168,8 @@ def test_what_names_no_encoding_is_a_sentence(what, message):
     ],
 )
 def test_a_name_is_found_however_it_is_written(spelling, name):
-    assert found(spelling) == found(name)
-    assert list(found(spelling)) == [name]
+    assert resolve(spelling) == resolve(name)
+    assert list(resolve(spelling)) == [name]
 
 
 def test_every_title_of_every_language_names_its_encoding():
@@ -170,7 +177,7 @@ def test_every_title_of_every_language_names_its_encoding():
     for name, kind in pe.encodings.BUILTIN:
         titles = [translator(lang)(kind.about.title) for lang in LANGUAGES]
         assert all(titles), name
-        assert {known_name(title) for title in titles} == {name}
+        assert {canonical_name(title) for title in titles} == {name}
 
 
 @pytest.mark.parametrize(
@@ -186,7 +193,7 @@ def test_every_title_of_every_language_names_its_encoding():
     ],
 )
 def test_an_expression_is_read_however_its_names_are_written(expression, value):
-    assert spelled(expression) == value
+    assert evaluate_encoding(expression) == value
 
 
 @pytest.mark.parametrize(
@@ -222,7 +229,7 @@ def test_the_text_of_a_config_is_as_good_as_its_file():
     llama = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4}
     text = json.dumps(llama | {"num_hidden_layers": 2, "max_position_embeddings": 2048}, indent=1)
     encoding = pe.from_config(text)
-    assert found(text) == {f"llama: {encoding}": encoding}
+    assert resolve(text) == {f"llama: {encoding}": encoding}
     assert pe.check(text, limit=300.0).ok
     shown = view(text, "decay")
     assert "base 10,000 is the default of llama; the file does not set it" in map(str, shown.notes)
@@ -230,9 +237,9 @@ def test_the_text_of_a_config_is_as_good_as_its_file():
 
 
 def test_spellings_are_looked_up_once(monkeypatch):
-    known_name("rope")
+    canonical_name("rope")
     monkeypatch.setattr(metadata, "entry_points", lambda group: pytest.fail("looked up again"))
-    assert known_name("T5Bias") == "t5"
+    assert canonical_name("T5Bias") == "t5"
     assert is_sentence("the dog")
 
 
@@ -248,16 +255,16 @@ def test_a_file_that_is_not_there_has_its_neighbour_named(tmp_path):
         "notes.txt": "a model's config must be a .json file; got .*notes.txt",
     }.items():
         with pytest.raises(ValueError, match=message):
-            found(f"{tmp_path}/{name}")
+            resolve(f"{tmp_path}/{name}")
 
 
 def test_a_size_for_what_has_its_own_is_refused():
     with pytest.raises(ValueError, match="dim must be left out for what has its own size"):
-        found("RoPE(8)", dim=16)
+        resolve("RoPE(8)", dim=16)
 
 
 def test_a_loaded_value_is_used_as_it_is():
-    assert np.isfinite(spelled("Sinusoidal(4, base=100.0)").encode([3])).all()
+    assert np.isfinite(evaluate_encoding("Sinusoidal(4, base=100.0)").encode([3])).all()
 
 
 def test_threads_may_read_expressions_at_once():
@@ -272,7 +279,7 @@ def test_threads_may_read_expressions_at_once():
     gc.set_threshold(10)
     try:
         with ThreadPoolExecutor(4) as threads:
-            made = list(threads.map(called, [deep] * 24))
+            made = list(threads.map(parse_call, [deep] * 24))
     finally:
         gc.set_threshold(*threshold)
         gc.callbacks.remove(let_others_run)

@@ -43,7 +43,7 @@ if _typing.TYPE_CHECKING:  # for readers and type checkers; see __getattr__
         TwoSidedALiBi,
         XPos,
         catalogue,
-        named,
+        lookup,
     )
     from posenc.explanation import Explanation, demonstrate, explain
     from posenc.explorer.widget import explore
@@ -133,8 +133,8 @@ __all__ = [
     "grid",
     "left_padded",
     "logits",
+    "lookup",
     "mrope_positions",
-    "named",
     "packed",
     "randomised",
     "read_config",
@@ -150,7 +150,7 @@ _HOMES = {
     "encodings": (
         "ALiBi AxialRoPE AxialSinusoidal ClippedBias FIRE FourierFeatures KERPLE Learned "
         "LearnedFourier NoPE RoPE Sandwich Shaw Sinusoidal SwinBias SwinV2Bias T5Bias "
-        "TransformerXL TwoSidedALiBi XPos catalogue named"
+        "TransformerXL TwoSidedALiBi XPos catalogue lookup"
     ),
     "plot": "show",
     "interop": "ModelPositions from_config from_state_dict read_config",

@@ -3,7 +3,7 @@
 import json
 
 import posenc as pe
-from posenc.names.resolve import SCALED, spelled
+from posenc.names.resolve import SCALED, evaluate_encoding
 
 
 def test_list_describes_one_encoding(run):
@@ -25,4 +25,4 @@ def test_list_names_every_encoding(run):
     row = data["encodings"]["learned"]
     assert row == {"acts": "additive", "parameters": ["length", "dim", "std"]}
     for name, expression in data["variants"].items():
-        assert spelled(expression) == SCALED[name](64)
+        assert evaluate_encoding(expression) == SCALED[name](64)

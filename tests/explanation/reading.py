@@ -7,7 +7,7 @@ import numpy as np
 import posenc as pe
 from posenc.explanation import maths
 from posenc.explanation.cell import cell
-from posenc.names.resolve import spelled
+from posenc.names.resolve import evaluate_encoding
 
 
 def columns(step):
@@ -49,7 +49,7 @@ LONG = "LongRoPE((1.0, 1.0, 1.5, 2.0), (1.0, 2.0, 8.0, 32.0), 4096, factor=32.0)
 
 def encoding_at(expression: str, place) -> pe.Encoding:
     """The encoding, for a text that ends at the place: some scalings depend on its length."""
-    encoding = spelled(expression)
+    encoding = evaluate_encoding(expression)
     return encoding.at(place + 1) if isinstance(encoding, pe.RoPE) else encoding
 
 

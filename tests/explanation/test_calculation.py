@@ -10,7 +10,7 @@ import posenc as pe
 from posenc.cli import main
 from posenc.explanation.forms import FORMS
 from posenc.i18n import LANGUAGES
-from posenc.names.resolve import found
+from posenc.names.resolve import resolve
 from tests.explanation.reading import leaves
 from tests.explanation.sizes import EVERY, of_size
 
@@ -102,7 +102,7 @@ def test_a_config_with_several_encodings_is_not_one(tmp_path):
             }
         )
     )
-    assert len(found(str(path))) == 2
+    assert len(resolve(str(path))) == 2
     with pytest.raises(
         ValueError, match=r"encoding must be one; got .* which has RoPE\(16.* and NoPE\(\)"
     ):

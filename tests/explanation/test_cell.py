@@ -8,7 +8,7 @@ import pytest
 import posenc as pe
 from posenc.explanation.cell import Cell, cell, convention
 from posenc.i18n import LANGUAGES
-from posenc.names.resolve import spelled
+from posenc.names.resolve import evaluate_encoding
 from tests.explanation.evaluating import computed, sides
 from tests.explanation.reading import LONG, cell_lines, draw_params, encoding_at, formula_lines
 
@@ -183,7 +183,9 @@ def test_steps_below_the_least_truth_are_those_at_it():
 
 
 def test_the_convention_names_the_scaling_and_what_turns():
-    told = convention(spelled("RoPE(8, rotary_dim=4, rotated='trailing', scaling=YaRN(4.0, 4096))"))
+    told = convention(
+        evaluate_encoding("RoPE(8, rotary_dim=4, rotated='trailing', scaling=YaRN(4.0, 4096))")
+    )
     assert told == {
         "base": 10_000.0,
         "pairing": "interleaved",
@@ -229,7 +231,7 @@ HEADED = [(e, places[1]) for e, places in (*BIASES, *SCORES) if "NoPE" not in e 
 
 @pytest.mark.parametrize(("expression", "where"), HEADED)
 def test_the_cell_of_another_head_is_worked_with_its_numbers(expression, where):
-    encoding = spelled(expression)
+    encoding = evaluate_encoding(expression)
     params = draw_params(encoding)
     last = encoding.heads - 1
     told = cell(encoding, *where, params, head=last)

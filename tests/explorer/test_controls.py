@@ -7,8 +7,8 @@ import pytest
 
 import posenc as pe
 from posenc.explorer import controls
-from posenc.names.expressions import called, makers, presets, spelling
-from posenc.names.resolve import VARIANTS, spelled
+from posenc.names.expressions import makers, parse_call, presets, to_source
+from posenc.names.resolve import VARIANTS, evaluate_encoding
 
 MADE = {
     "AxialRoPE": "AxialRoPE.split(64)",
@@ -16,8 +16,8 @@ MADE = {
     "ALiBi.falcon": "ALiBi.falcon(8, 64)",
 }
 EXPRESSIONS = [
-    *(spelling(kind.example()) for kind in pe.catalogue().values()),
-    *(spelling(make(64)) for make in VARIANTS.values()),
+    *(to_source(kind.example()) for kind in pe.catalogue().values()),
+    *(to_source(make(64)) for make in VARIANTS.values()),
     *(
         MADE.get(f"{kind.__name__}.{preset}", f"{kind.__name__}.{preset}(64)")
         for kind in pe.catalogue().values()
@@ -69,16 +69,16 @@ def another(field):
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_the_controls_are_the_parameters_of_the_call(client, expression):
     told = client.get("/api/v1/spell", e=expression).json
-    call = called(expression)
+    call = parse_call(expression)
     assert told["expression"] == expression
-    assert spelled(told["expression"]) == spelled(expression)
+    assert evaluate_encoding(told["expression"]) == evaluate_encoding(expression)
     assert [field["name"] for field in told["fields"]] == list(call.parameters)
     for field in told["fields"]:
         now = call.arguments.get(field["name"], call.parameters[field["name"]].default)
         if field["type"] == "numbers":
             now = "" if now is None else ", ".join(map(repr, now))
         elif field["type"] == "part":
-            now = None if now is None else spelling(now)
+            now = None if now is None else to_source(now)
         elif field["type"] == "choice":
             assert now in field["choices"]
         assert field["value"] == now
@@ -96,10 +96,10 @@ def test_every_parameter_can_be_changed(client, expression):
         assert answer.status == 200, (path, to, answer.message)
         now = dict(flat(answer.json["fields"]))[path]["value"]
         assert now not in (field["value"], None), path
-        assert spelled(answer.json["expression"]) != spelled(expression), path
+        assert evaluate_encoding(answer.json["expression"]) != evaluate_encoding(expression), path
         again = client.get("/api/v1/spell", e=answer.json["expression"]).json
         assert again == answer.json
-        assert called(answer.json["expression"]).maker == told["maker"]
+        assert parse_call(answer.json["expression"]).maker == told["maker"]
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_sizes_are_checked_before_anything_of_a_preset_is_made(client, monkeypat
 
 def ways():
     for expression in EXPRESSIONS:
-        call = called(expression)
+        call = parse_call(expression)
         for maker in controls.makers(call):
             yield pytest.param(expression, maker, id=f"{expression} as {maker}")
 
@@ -219,7 +219,7 @@ def test_an_encoding_is_made_in_another_way(client, expression, maker):
         maker in told["makers"]
     )
     assert len(told["expression"]) < 100
-    made, before = spelled(told["expression"]), spelled(expression)
+    made, before = evaluate_encoding(told["expression"]), evaluate_encoding(expression)
     assert (made.dim or 64) in (64, before.dim or 64)
     if "." not in maker:
         assert made == before
@@ -278,7 +278,7 @@ def test_no_parameter_of_the_library_is_without_a_control():
         for preset in (None, *presets(kind)):
             made = getattr(kind, preset) if preset else kind
             wanted = set(inspect.signature(made).parameters)
-            known = [call for call in map(called, EXPRESSIONS) if call.function == made]
+            known = [call for call in map(parse_call, EXPRESSIONS) if call.function == made]
             for call in known:
                 assert {field["name"] for field in controls.fields(call)} == wanted
 

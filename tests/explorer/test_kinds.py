@@ -7,7 +7,7 @@ from posenc.explorer import limits
 from posenc.explorer.answers import choose_kind
 from posenc.explorer.requests import ViewRequest
 from posenc.i18n import LANGUAGES, catalogue
-from posenc.names.expressions import spelling
+from posenc.names.expressions import to_source
 from posenc.names.resolve import VARIANTS
 from posenc.views.kinds import KINDS
 
@@ -43,9 +43,9 @@ def test_columns_of_panels_are_known_before_a_view_is_requested(client, kinds, e
         assert expected[count - 1] == shown["columns"], kind
 
 
-@pytest.mark.parametrize("encoding", EVERY, ids=spelling)
+@pytest.mark.parametrize("encoding", EVERY, ids=to_source)
 def test_the_default_view_of_an_encoding_is_the_one_that_is_exported(client, encoding):
-    facts = client.get("/api/v1/spell", e=spelling(encoding)).json
-    request = ViewRequest((encoding,), (spelling(encoding),), (), 8, 0, "en")
+    facts = client.get("/api/v1/spell", e=to_source(encoding)).json
+    request = ViewRequest((encoding,), (to_source(encoding),), (), 8, 0, "en")
     assert facts["default_view"] == choose_kind(request)
     assert facts["default_view"] in facts["views"]

@@ -8,7 +8,7 @@ import pytest
 from posenc.explorer import limits
 from posenc.explorer.app import ENDPOINTS
 from posenc.explorer.requests import check_size
-from posenc.names.resolve import spelled
+from posenc.names.resolve import evaluate_encoding
 from tests.slow import slow
 
 EXPRESSION_OF_2000 = "RoPE(64)" + " " * 1_992
@@ -104,7 +104,7 @@ def test_what_several_encodings_take_is_counted_together(client, kind, one, leng
     assert ", of all encodings together, must be at most" in answer.message
     assert message in answer.message
     assert client.get("/api/v1/tokens", e=one, n=length).status == 200
-    check_size(kind, (spelled(one),), length)
+    check_size(kind, (evaluate_encoding(one),), length)
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_what_the_explorer_lists_is_within_its_limits(client):
         "tokenizer": False,
     }
     for row in (row for group in told["groups"] for row in group["encodings"]):
-        spelled(row["expression"], check=limits.check_arguments)
+        evaluate_encoding(row["expression"], check=limits.check_arguments)
 
 
 @pytest.mark.parametrize("name", ["text", "by", "n", "seed", "lang"])

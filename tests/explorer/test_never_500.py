@@ -3,7 +3,7 @@
 import pytest
 
 from posenc.i18n import LANGUAGES
-from posenc.names.expressions import called, makers, presets
+from posenc.names.expressions import makers, parse_call, presets
 from tests.explorer.test_controls import EXPRESSIONS, flat
 
 ALONE = [
@@ -63,5 +63,5 @@ def test_each_control_at_its_ends_is_answered_or_refused(client, expression):
 )
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_a_scaling_that_depends_on_the_length_says_what_is_wrong(client, path, query, lang):
-    assert called(query["e"])
+    assert parse_call(query["e"])
     assert sayable(client.get(f"/api/v1/{path}", **query, lang=lang)).status == 400

@@ -11,8 +11,8 @@ import pytest
 import posenc as pe
 from posenc.explorer.answers import INLINE
 from posenc.i18n import LANGUAGES, catalogue
-from posenc.names.expressions import spelling
-from posenc.names.resolve import VARIANTS, spelled
+from posenc.names.expressions import to_source
+from posenc.names.resolve import VARIANTS, evaluate_encoding
 from posenc.text import MODES, tokenise
 from posenc.views import Dials, Image, colours, kinds_for, view
 from tests.oracles import additive, rotary
@@ -41,7 +41,7 @@ def test_a_view_has_the_numbers_of_the_library(client, encoding, kind):
     made = view(encoding, kind, seed=3, lang="ja", **given)
     answer = client.get(
         f"/api/v1/view/{kind}",
-        e=spelling(encoding),
+        e=to_source(encoding),
         text="我 爱 AI",
         by="characters",
         seed=3,
@@ -205,7 +205,7 @@ def test_a_cell_of_what_depends_on_the_length_is_that_of_the_length(client):
 
 @pytest.mark.parametrize("encoding", EVERY, ids=repr)
 def test_every_encoding_has_cells_and_says_where_they_end(client, encoding):
-    asked = {"e": spelling(encoding)}
+    asked = {"e": to_source(encoding)}
     assert client.get("/api/v1/cell", p=3, d=1, **asked).status == 200
     end = client.get("/api/v1/cell", p=2**24 - 64, d=4095, **asked)
     assert end.status in (200, 400)
@@ -266,7 +266,7 @@ def test_a_cell_names_the_convention(client):
 @pytest.mark.parametrize("expression", ["Sinusoidal(8)", "RoPE(8)", "ALiBi(8)", "T5Bias(8)"])
 def test_an_explanation_is_that_of_the_library(client, expression, lang):
     tokens = ["我", "爱", "学习", "AI"]
-    mine = pe.explain(spelled(expression), position=2, tokens=tokens, lang=lang).to_json()
+    mine = pe.explain(evaluate_encoding(expression), position=2, tokens=tokens, lang=lang).to_json()
     answer = client.get("/api/v1/explain", e=expression, text=" ".join(tokens), p=2, lang=lang)
     assert answer.json == json.loads(json.dumps(mine))
 
@@ -277,7 +277,7 @@ def test_an_explanation_is_that_of_the_library(client, expression, lang):
 )
 def test_verdicts_are_those_of_the_library(client, expression):
     told = client.get("/api/v1/check", e=expression, seed=4).json
-    mine = json.loads(json.dumps(check(spelled(expression), seed=4).to_json()))
+    mine = json.loads(json.dumps(check(evaluate_encoding(expression), seed=4).to_json()))
     for report in (told, mine):
         for row in report["rows"]:
             row.pop("seconds")
@@ -329,12 +329,12 @@ def test_every_encoding_is_listed_with_what_makes_it(client):
     rows = [row for group in told["groups"] for row in group["encodings"]]
     assert {row["name"] for row in rows} == {*pe.catalogue(), *VARIANTS}
     for row in rows:
-        assert spelling(spelled(row["expression"])) == row["expression"]
+        assert to_source(evaluate_encoding(row["expression"])) == row["expression"]
         assert row["views"]
         assert client.get(f"/api/v1/view/{row['views'][0]}", e=row["expression"]).status == 200
         for field in row["fields"]:
             for choice in field.get("choices", []) if field["type"] == "part" else []:
-                assert spelled(f"RoPE(64, scaling={choice['expression']})")
+                assert evaluate_encoding(f"RoPE(64, scaling={choice['expression']})")
 
 
 # Respelling
@@ -408,7 +408,7 @@ def test_a_config_is_what_the_library_reads(client, config):
     assert told.status == 200
     layers = list(dict.fromkeys(pe.read_config(config).layers))
     assert told.json["model_type"] == config["model_type"]
-    assert [spelled(expression) for expression in told.json["expressions"]] == layers
+    assert [evaluate_encoding(expression) for expression in told.json["expressions"]] == layers
 
 
 # Exports
@@ -444,7 +444,9 @@ def test_exports_are_what_the_library_makes(client):
 )
 def test_arrays_of_several_panels_come_together(client, kind, expressions):
     asked = {"e": expressions, "text": "我 爱 AI", "by": "spaces", "view": kind, "lang": "ja"}
-    made = view([spelled(e) for e in expressions], kind, tokens=["我", "爱", "AI"], lang="ja")
+    made = view(
+        [evaluate_encoding(e) for e in expressions], kind, tokens=["我", "爱", "AI"], lang="ja"
+    )
     answer = client.get("/api/v1/export/npy", **asked)
     assert answer.headers["content-disposition"] == f'attachment; filename="posenc-{kind}.npz"'
     arrays = answer.npy
@@ -480,7 +482,7 @@ def test_the_exported_code_runs_and_makes_the_same(client, expressions, monkeypa
     shown = {}
     monkeypatch.setattr(pe, "show", lambda what, kind, **more: shown.update(what=what) or Nothing())
     exec(compile(code, "posenc.py", "exec"), {})
-    assert shown["what"] == [spelled(expression) for expression in expressions]
+    assert shown["what"] == [evaluate_encoding(expression) for expression in expressions]
 
 
 class Nothing:

@@ -10,7 +10,7 @@ import posenc as pe
 from posenc.explorer import answers, page, saved_page, verdicts
 from posenc.explorer.parameters import RequestError
 from posenc.i18n import LANGUAGES
-from posenc.names.expressions import spelling
+from posenc.names.expressions import to_source
 from posenc.names.resolve import VARIANTS
 from tests.slow import seldom, slow
 
@@ -20,11 +20,11 @@ NEAR = (
 )
 """Their cells are asked for in the way of another, which `make test` has."""
 EVERY = [
-    *(spelling(kind.example()) for kind in pe.catalogue().values() if kind not in NEAR),
-    *slow(*(spelling(kind.example()) for kind in NEAR)),
+    *(to_source(kind.example()) for kind in pe.catalogue().values() if kind not in NEAR),
+    *slow(*(to_source(kind.example()) for kind in NEAR)),
     # of each pair in turn: 8 tell as much
     *seldom(
-        [spelling(make(16)) for make in VARIANTS.values()], but=[spelling(VARIANTS["mrope"](16))]
+        [to_source(make(16)) for make in VARIANTS.values()], but=[to_source(VARIANTS["mrope"](16))]
     ),
     "RoPE(64, rotary_dim=16)",
     "RoPE(64, rotary_dim=16, rotated='trailing', pairing='halves')",

@@ -14,8 +14,8 @@ from posenc.explorer.app import ENDPOINTS
 from posenc.explorer.cache import SharedCache
 from posenc.explorer.schemas import SCHEMAS, VERDICTS
 from posenc.i18n import LANGUAGES
-from posenc.names.expressions import spelling
-from posenc.names.resolve import VARIANTS, spelled
+from posenc.names.expressions import to_source
+from posenc.names.resolve import VARIANTS, evaluate_encoding
 from posenc.views import kinds_for
 from tests.explorer import contract
 from tests.patient import LIMIT, check
@@ -39,9 +39,9 @@ def has_the_form(answer: Any, name: str) -> None:
     jsonschema_rs.validate(whole, json.loads(answer.body))
 
 
-@pytest.mark.parametrize("encoding", EVERY, ids=spelling)
+@pytest.mark.parametrize("encoding", EVERY, ids=to_source)
 def test_answers_about_every_encoding_have_their_forms(client, encoding):
-    asked = {"e": spelling(encoding), "text": "我 爱 AI", "lang": "ja"}
+    asked = {"e": to_source(encoding), "text": "我 爱 AI", "lang": "ja"}
     for kind in kinds_for(encoding):
         answer = client.get(f"/api/v1/view/{kind}", **asked)
         assert answer.status == 200
@@ -100,7 +100,7 @@ def test_verdicts_have_their_form(client, expression, monkeypatch):
     monkeypatch.setattr(
         verdicts,
         "_check_in_process",
-        lambda name, seed, _: check(spelled(name), seed=seed).to_json(),
+        lambda name, seed, _: check(evaluate_encoding(name), seed=seed).to_json(),
     )
     has_the_form(client.get("/api/v1/check", e=expression, lang="zh-Hans"), "Report")
 

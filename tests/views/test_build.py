@@ -135,9 +135,9 @@ def test_what_has_no_kind_in_common_is_shown_as_attention():
 @pytest.mark.parametrize("name", [*pe.catalogue(), "yarn", "mrope"])
 def test_every_encoding_has_every_view_that_is_promised(name):
     """Kinds that suit are made, all others are refused with a sentence; JSON has no NaN."""
-    from posenc.names.resolve import found
+    from posenc.names.resolve import resolve
 
-    (encoding,) = found(name).values()
+    (encoding,) = resolve(name).values()
     suitable = kinds_for(encoding)
     assert suitable
     for kind in KINDS:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from posenc.i18n import LANGUAGES, translator
-from posenc.names.resolve import spelled
+from posenc.names.resolve import evaluate_encoding
 from posenc.views import KINDS, Image, view
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
@@ -22,7 +22,7 @@ EVERY = [
 
 
 def worked(kind: str, expression: str, row: int, column: int, *, lang: str = "en"):
-    encoding = spelled(expression)
+    encoding = evaluate_encoding(expression)
     subject = Subject(encoding, encoding.init(np.random.default_rng(2)))
     scene = Scene((subject,), translator(lang), TOKENS, None, None, 2)
     return KINDS[kind].working(scene, row, column)

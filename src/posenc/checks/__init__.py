@@ -8,7 +8,7 @@ from posenc.checks.properties import ALL
 from posenc.checks.report import Report, Row
 from posenc.core.hints import hinted
 from posenc.core.mechanisms import Encoding
-from posenc.names.resolve import one
+from posenc.names.resolve import resolve_one
 
 __all__ = ["ALL", "Check", "Measured", "NotApplicableError", "Report", "Row", "check"]
 
@@ -32,4 +32,4 @@ def check(
     >>> report.ok, report["relative"].verdict
     (True, 'holds')
     """
-    return run(one(encoding), ALL, seed=seed, limit=limit, progress=progress)
+    return run(resolve_one(encoding), ALL, seed=seed, limit=limit, progress=progress)

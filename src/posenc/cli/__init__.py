@@ -63,11 +63,11 @@ class Commands(click.Group):
 
     def _suggest(self, name: str) -> str:
         from posenc.core.hints import did_you_mean, nearest
-        from posenc.names.resolve import known_name
+        from posenc.names.resolve import canonical_name
 
         near = nearest(name, self.commands)
-        if near is None and known_name(name):
-            return f"; to show the encoding: posenc show {known_name(name)}"
+        if near is None and canonical_name(name):
+            return f"; to show the encoding: posenc show {canonical_name(name)}"
         return did_you_mean(near)
 
 

@@ -113,9 +113,9 @@ def _choose_format(form: str | None, out: str | None, *, as_json: bool) -> str:
 
 
 def _load_one(name: str, file: str) -> posenc.Encoding:
-    from posenc.names.resolve import loaded
+    from posenc.names.resolve import load_file
 
-    defined = loaded(file)
+    defined = load_file(file)
     match = find_loaded(name, defined)
     if match is None:
         raise ValueError(f"ENCODING must be defined in {file}: {', '.join(defined)}; got {name!r}")

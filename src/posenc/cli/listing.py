@@ -35,13 +35,13 @@ def list_encodings(names: tuple[str, ...], as_json: bool) -> None:
     "traits", "paper", "year", "models"}}}, where "default" is a Python expression, or
     null for a required argument.
     """
-    from posenc.names.expressions import spelling
-    from posenc.names.resolve import SCALED, found
+    from posenc.names.expressions import to_source
+    from posenc.names.resolve import SCALED, resolve
 
     if names:
         chosen: dict[str, posenc.Encoding] = {}
         for name in names:
-            chosen |= call_library(lambda name=name: found(name))
+            chosen |= call_library(lambda name=name: resolve(name))
         details = {name: describe_encoding(encoding) for name, encoding in chosen.items()}
         if as_json:
             click.echo(json.dumps({"encodings": details}))
@@ -51,7 +51,7 @@ def list_encodings(names: tuple[str, ...], as_json: bool) -> None:
         return
     kinds = call_library(posenc.catalogue)
     rows = {name: describe_class(kind) for name, kind in kinds.items()}
-    variants = {name: spelling(make(64)) for name, make in SCALED.items()}
+    variants = {name: to_source(make(64)) for name, make in SCALED.items()}
     if as_json:
         click.echo(json.dumps({"encodings": rows, "variants": variants}))
         return
@@ -76,14 +76,14 @@ def describe_class(encoding: type[posenc.Encoding]) -> dict[str, Any]:
 def describe_encoding(encoding: posenc.Encoding) -> dict[str, Any]:
     """Everything an encoding states about itself: arguments, claims, source, models."""
     from posenc.i18n.arguments import argument_help
-    from posenc.names.expressions import presets, spelling
+    from posenc.names.expressions import presets, to_source
 
     row = describe_class(type(encoding))
     about = encoding.about
     return {
         "title": about.title,
         "acts": row["acts"],
-        "expression": spelling(encoding),
+        "expression": to_source(encoding),
         "parameters": {
             name: {
                 "default": None

@@ -27,12 +27,12 @@ def load_encodings(
 def _load(
     names: tuple[str, ...], files: Iterable[str]
 ) -> tuple[tuple[str, ...], dict[str, Encoding], list[str]]:
-    from posenc.names.resolve import loaded
+    from posenc.names.resolve import load_file
 
     encodings: dict[str, Encoding] = {}
     unnamed: list[str] = []
     for file in files:
-        defined = loaded(file)
+        defined = load_file(file)
         matches = {name: find_loaded(name, defined) for name in names}
         named = {name: match for name, match in matches.items() if match is not None}
         names = tuple(named[name][0] if name in named else name for name in names)
@@ -43,9 +43,9 @@ def _load(
 
 def resolve_name(name: str, loaded: Mapping[str, Encoding]) -> dict[str, Encoding]:
     """The encodings that a name stands for: one from a file, or what the library resolves it to."""
-    from posenc.names.resolve import found
+    from posenc.names.resolve import resolve
 
-    return {name: loaded[name]} if name in loaded else call_library(lambda: found(name))
+    return {name: loaded[name]} if name in loaded else call_library(lambda: resolve(name))
 
 
 def find_loaded(what: str, defined: Mapping[str, Encoding]) -> tuple[str, Encoding] | None:
@@ -55,10 +55,10 @@ def find_loaded(what: str, defined: Mapping[str, Encoding]) -> tuple[str, Encodi
     of posenc's encodings.
     """
     from posenc.core.hints import fold
-    from posenc.names.resolve import known_name
+    from posenc.names.resolve import canonical_name
 
     name, bracket, _ = what.partition("(")
-    near = None if known_name(name) else {fold(each): each for each in defined}.get(fold(name))
+    near = None if canonical_name(name) else {fold(each): each for each in defined}.get(fold(name))
     kind = name if name in defined else near
     if kind is None:
         return None
@@ -71,7 +71,7 @@ def find_loaded(what: str, defined: Mapping[str, Encoding]) -> tuple[str, Encodi
 
 def _call_class(expression: str, kind: type[Encoding]) -> Encoding:
     """Evaluate a call of this class; its arguments are what an expression may contain."""
-    from posenc.names.expressions import made
+    from posenc.names.expressions import evaluate
 
     try:
         call = ast.parse(expression.strip(), mode="eval").body
@@ -79,8 +79,8 @@ def _call_class(expression: str, kind: type[Encoding]) -> Encoding:
         raise ValueError(f"expression must be Python; got {expression!r}: {error.msg}") from error
     if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
         raise ValueError(f"expression must be a call of {kind.__name__}; got {expression!r}")
-    values = [made(ast.unparse(value)) for value in call.args]
-    keywords = {word.arg: made(ast.unparse(word.value)) for word in call.keywords if word.arg}
+    values = [evaluate(ast.unparse(value)) for value in call.args]
+    keywords = {word.arg: evaluate(ast.unparse(word.value)) for word in call.keywords if word.arg}
     if len(keywords) < len(call.keywords):
         raise ValueError(f"expression must name each argument; got {expression!r}")
     return kind(*values, **keywords)

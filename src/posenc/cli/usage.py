@@ -75,7 +75,7 @@ def split_names_and_text(
     encodings from --load files.
     """
     from posenc.core.hints import did_you_mean, nearest
-    from posenc.names.resolve import found, is_sentence, may_be_sentence
+    from posenc.names.resolve import is_sentence, may_be_sentence, resolve
 
     if text is not None and not text.split():
         raise click.BadParameter("the sentence has no tokens", param_hint="--text")
@@ -93,7 +93,7 @@ def split_names_and_text(
         return (), names[0]
     for name in others:
         try:
-            found(name)
+            resolve(name)
         except (ValueError, TypeError) as error:
             if near[name]:
                 hint = did_you_mean(near[name])

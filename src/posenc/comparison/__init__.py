@@ -9,7 +9,7 @@ from posenc.core import rules
 from posenc.core.hints import hinted
 from posenc.core.mechanisms import Encoding
 from posenc.i18n import language
-from posenc.names import resolve as find
+from posenc.names.resolve import canonical_name, refuse_unused, resolve, resolve_one
 
 __all__ = ["Comparison", "Entry", "compare"]
 
@@ -29,9 +29,9 @@ def compare(
     """A table of encodings: where each acts, its parameters, properties, cost, users and paper.
 
     An encoding is given as a value, by name, as an expression or as a config.json (see
-    `posenc.names.resolve.found`), or several by names of your own. `sizes` (dim, heads, length) are
-    for names. Properties are what `check` finds with this `seed` and `limit`; `bench=False` leaves
-    out time and memory. The words are in one of four languages.
+    `posenc.names.resolve`), or several by names of your own. `sizes` (dim, heads, length) are for
+    names. Properties are what `check` finds with this `seed` and `limit`; `bench=False` leaves out
+    time and memory. The words are in one of four languages.
 
     >>> table = compare("rope", "RoPE(64, scaling=YaRN(4, 8192))", bench=False)
     >>> [entry.report["norm_preserving"].verdict for entry in table.entries]
@@ -44,9 +44,9 @@ def compare(
         subjects |= _named(given, dict(sizes or {}))
     if not subjects:
         raise ValueError("encodings must be one or more, by name or as values; got none")
-    named = [each for each in encodings if isinstance(each, str) and find.known_name(each)]
+    named = [each for each in encodings if isinstance(each, str) and canonical_name(each)]
     if sizes:
-        _check_sizes(sizes, [find.one(name) for name in named])
+        _check_sizes(sizes, [resolve_one(name) for name in named])
     entries: list[Entry] = []
     for name, encoding in subjects.items():
         if progress is not None:
@@ -62,13 +62,13 @@ def _check_sizes(sizes: Mapping[str, int], named: Sequence[Encoding]) -> None:
         raise ValueError(
             f"sizes must be left out: they are for names such as rope; got {dict(sizes)}"
         )
-    find.refuse_unused(sizes, *named)
+    refuse_unused(sizes, *named)
 
 
 def _named(given: Given, sizes: dict[str, int]) -> dict[str, Encoding]:
     match given:
         case str():
-            return find.found(given, **(sizes if find.known_name(given) else {}))
+            return resolve(given, **(sizes if canonical_name(given) else {}))
         case Encoding():
             return {str(given): given}
         case Mapping() if all(isinstance(value, Encoding) for value in given.values()):

@@ -65,7 +65,7 @@ __all__ = [
     "TwoSidedALiBi",
     "XPos",
     "catalogue",
-    "named",
+    "lookup",
     "names",
 ]
 
@@ -80,7 +80,7 @@ def catalogue() -> dict[str, type[Encoding]]:
     >>> catalogue()["sinusoidal"].__name__
     'Sinusoidal'
     """
-    return {name: _loaded(name, source) for name, source in _names().items()}
+    return {name: _load(name, source) for name, source in _sources().items()}
 
 
 def names() -> tuple[str, ...]:
@@ -89,23 +89,23 @@ def names() -> tuple[str, ...]:
     >>> names()[:2]
     ('sinusoidal', 'learned')
     """
-    return tuple(_names())
+    return tuple(_sources())
 
 
-@hinted("named")
-def named(name: str) -> type[Encoding]:
+@hinted("lookup")
+def lookup(name: str) -> type[Encoding]:
     """The encoding of this name; only the package that has it is imported.
 
     Case, hyphens, underscores and spaces do not count.
 
-    >>> named("Transformer_XL").__name__
+    >>> lookup("Transformer_XL").__name__
     'TransformerXL'
-    >>> named("sinusoid")
+    >>> lookup("sinusoid")
     Traceback (most recent call last):
     ValueError: name must be that of an encoding; got 'sinusoid'; did you mean sinusoidal? `posenc
     list` shows every name
     """
-    sources = _names()
+    sources = _sources()
     known = {fold(each): each for each in sources}.get(fold(name))
     if known is None:
         hint = did_you_mean(nearest(name, sources))
@@ -113,10 +113,10 @@ def named(name: str) -> type[Encoding]:
             f"name must be that of an encoding; got {name!r}{hint or ';'} `posenc list` shows "
             "every name"
         )
-    return _loaded(known, sources[known])
+    return _load(known, sources[known])
 
 
-def _loaded(name: str, source: Any) -> type[Encoding]:
+def _load(name: str, source: Any) -> type[Encoding]:
     if isinstance(source, type):
         return source
     try:
@@ -130,7 +130,7 @@ def _loaded(name: str, source: Any) -> type[Encoding]:
     return encoding
 
 
-def _names() -> dict[str, Any]:
+def _sources() -> dict[str, Any]:
     """Each name with its class, or with the entry point that leads to one."""
     from importlib.metadata import entry_points
 

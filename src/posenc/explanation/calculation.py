@@ -12,8 +12,8 @@ from posenc.explanation.explanation import Explanation
 from posenc.explanation.question import Question
 from posenc.explanation.registry import explain_steps
 from posenc.i18n import language, translator
-from posenc.names.expressions import spelling
-from posenc.names.resolve import hinting_tokens, known_name, one, refuse_unused
+from posenc.names.expressions import to_source
+from posenc.names.resolve import canonical_name, hint_tokens, refuse_unused, resolve_one
 from posenc.text import split_at_spaces
 
 MOST = 512
@@ -66,18 +66,20 @@ def explain(
     value = _resolve(encoding, length=count, dim=dim, heads=heads)
     params: dict[str, Any] = value.init(np.random.default_rng(seed))
     question = Question(value, count, position, None if words is None else tuple(words), params, t)
-    title = t("{encoding}, step by step", encoding=spelling(value))
+    title = t("{encoding}, step by step", encoding=to_source(value))
     return Explanation(title, lang, tuple(explain_steps(value, question)), digits=digits)
 
 
 def _resolve(encoding: Any, *, length: int, dim: int | None, heads: int | None) -> Encoding:
     """The encoding itself, or the one of this name, small enough to be worked by hand."""
     given = {name: size for name, size in (("dim", dim), ("heads", heads)) if size is not None}
-    if isinstance(encoding, str) and known_name(encoding):
-        value = one(encoding, **{"dim": 8, "heads": 4, "length": length, "reach": 2} | given)
+    if isinstance(encoding, str) and canonical_name(encoding):
+        value = resolve_one(
+            encoding, **{"dim": 8, "heads": 4, "length": length, "reach": 2} | given
+        )
         refuse_unused(given, value)
         return value
     if given:
         raise ValueError(f"dim and heads are for names of encodings; got {given} for {encoding}")
-    with hinting_tokens(str(encoding)):
-        return one(encoding)
+    with hint_tokens(str(encoding)):
+        return resolve_one(encoding)

@@ -11,7 +11,7 @@ from posenc.explanation.calculation import explain
 from posenc.explanation.explanation import Explanation, Step
 from posenc.explanation.question import example_embeddings, matrix_table
 from posenc.i18n import Translate, language, translator
-from posenc.names.resolve import one
+from posenc.names.resolve import resolve_one
 from posenc.text import split_at_spaces
 
 DOG = {
@@ -48,8 +48,8 @@ def permutation(t: Translate, lang: str) -> Explanation:
     x = np.random.default_rng(0).normal(size=(len(words), 8))
     steps: list[Step] = []
     for name, encoding, title in (
-        ("without", one("nope"), t("Without positions")),
-        ("with", one("sinusoidal", dim=8), t("With the sinusoidal encoding")),
+        ("without", resolve_one("nope"), t("Without positions")),
+        ("with", resolve_one("sinusoidal", dim=8), t("With the sinusoidal encoding")),
     ):
         plain = attention(encoding, x)
         shuffled = attention(encoding, x[order])[np.ix_(order, order)]

@@ -13,7 +13,7 @@ from posenc.explorer.answers import LIBRARY_ERRORS, check_head, check_view
 from posenc.explorer.parameters import RequestError
 from posenc.explorer.requests import ViewRequest, check_size
 from posenc.i18n import Translate, translator
-from posenc.names.expressions import spelling
+from posenc.names.expressions import to_source
 from posenc.temperatures import Tempered
 from posenc.views.kind import Kind
 from posenc.views.kinds import KINDS
@@ -116,7 +116,7 @@ def _temperatures(encoding: Encoding, t: Translate) -> list[dict[str, Any]]:
     words = t(
         "This number is without the temperature {temperature}, by which the logits of each query "
         "are multiplied afterwards.",
-        temperature=spelling(encoding.temperature),
+        temperature=to_source(encoding.temperature),
     )
     return [*_temperatures(encoding.encoding, t), _step("temperature", words)]
 

@@ -38,14 +38,14 @@ def bound_memory(most: int) -> bool:
 def main(expression: str, seed: str, most: str = str(MOST)) -> int:
     """Print the report."""
     from posenc.checks import check
-    from posenc.names.resolve import spelled
+    from posenc.names.resolve import evaluate_encoding
 
     with suppress(ImportError):
         import_module("torch")  # before the bound: its memory is not the check's
     bound_memory(int(most))
     try:
         with redirect_stdout(sys.stderr):
-            report = check(spelled(expression), seed=int(seed)).to_json()
+            report = check(evaluate_encoding(expression), seed=int(seed)).to_json()
     except (MemoryError, RuntimeError) as error:
         if not any(word in repr(error) for word in RAN_OUT):
             raise

@@ -8,8 +8,8 @@ from posenc.explorer import limits
 from posenc.explorer.answers import LIBRARY_ERRORS
 from posenc.explorer.parameters import RequestError
 from posenc.i18n import phrase, told, translator
-from posenc.names.expressions import spelling
-from posenc.names.resolve import spelled
+from posenc.names.expressions import to_source
+from posenc.names.resolve import evaluate_encoding
 
 
 def describe_config(body: bytes | str, lang: str) -> dict[str, Any]:
@@ -27,9 +27,9 @@ def describe_config(body: bytes | str, lang: str) -> dict[str, Any]:
     try:
         model = read_config(cast(dict[str, Any], given))
         groups = label_groups(model)
-        expressions = [spelling(encoding) for encoding, _ in groups]
+        expressions = [to_source(encoding) for encoding, _ in groups]
         for expression in expressions:
-            limits.check_parameters(spelled(expression, check=limits.check_arguments))
+            limits.check_parameters(evaluate_encoding(expression, check=limits.check_arguments))
     except (*LIBRARY_ERRORS, LookupError, AttributeError, RecursionError) as error:
         raise RequestError("the config cannot be read: {error}", "config", error=error) from error
     shown, notes = expressions[: limits.ENCODINGS], [told(note, lang) for note in model.notes]

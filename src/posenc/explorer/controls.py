@@ -12,8 +12,8 @@ from posenc.explorer.answers import LIBRARY_ERRORS
 from posenc.explorer.parameters import RequestError
 from posenc.i18n import later
 from posenc.i18n.arguments import argument_help
-from posenc.names.expressions import Call, called, class_call, presets, spelling
-from posenc.names.resolve import VARIANTS, encoding_value, shared
+from posenc.names.expressions import Call, parse_call, presets, to_class_call, to_source
+from posenc.names.resolve import VARIANTS, as_encoding, share_out
 from posenc.scalings import Scaling
 from posenc.temperatures import Llama4Temperature, LogN, MinistralTemperature, SSMax, Temperature
 
@@ -30,13 +30,13 @@ _hints = cache(typing.get_type_hints)
 @cache
 def part_choices() -> dict[type, list[dict[str, str]]]:
     """The choices for an argument that is itself a call, such as a scaling, in typical size."""
-    scalings = [class_call(make(64)).arguments.get("scaling") for make in VARIANTS.values()]
+    scalings = [to_class_call(make(64)).arguments.get("scaling") for make in VARIANTS.values()]
     values: dict[type, list[Any]] = {
         Scaling: [each for each in scalings if each is not None],
         Temperature: [Llama4Temperature(), MinistralTemperature(8192), LogN(512), SSMax()],
     }
     return {
-        kind: [{"name": type(each).__name__, "expression": spelling(each)} for each in some]
+        kind: [{"name": type(each).__name__, "expression": to_source(each)} for each in some]
         for kind, some in values.items()
     }
 
@@ -44,7 +44,7 @@ def part_choices() -> dict[type, list[dict[str, str]]]:
 def parse(expression: str) -> Call:
     """The call that an expression is."""
     try:
-        return called(expression)
+        return parse_call(expression)
     except LIBRARY_ERRORS as error:
         raise RequestError(error, "e") from error
 
@@ -65,7 +65,7 @@ def evaluate(call: Call, argument: str = "e") -> Any:
 def evaluate_encoding(call: Call) -> Encoding:
     """The encoding that a call makes; a bare scaling or temperature is refused."""
     try:
-        return encoding_value(evaluate(call))
+        return as_encoding(evaluate(call))
     except TypeError as error:
         raise RequestError(error, "e") from error
 
@@ -142,7 +142,7 @@ def _smallest_step(call: Call, dim: int) -> int:
     """The smallest valid step of dim: two channels, or a pair for each axis."""
     for step in STEPS:
         other = dim + step if dim + step <= limits.SIZES["dim"] else dim - step
-        if _is_valid(_follow(call.given(dim=other), call, "dim")):
+        if _is_valid(_follow(call.with_arguments(dim=other), call, "dim")):
             return step
     return STEPS[0]
 
@@ -163,7 +163,7 @@ def change_argument(call: Call, name: str, text: str) -> tuple[Call, Any]:
     else:
         hint = _hints(call.function)[name]
         value = _parse_value(rows[name], text, hint)
-    other = _follow(call.given(**{outer: value}), call, outer)
+    other = _follow(call.with_arguments(**{outer: value}), call, outer)
     return other, evaluate(other, name)
 
 
@@ -184,7 +184,7 @@ def _parse_value(row: dict[str, Any], text: str, hint: Any) -> Any:
         return text
     try:
         if kind == "part":
-            return called(text)
+            return parse_call(text)
         if kind == "numbers":
             number = typing.get_args(_without_none(hint))[0]
             return tuple(number(each) for each in text.strip("()[], ").split(","))
@@ -225,14 +225,14 @@ def _follow(call: Call, before: Call, name: str) -> Call:
         for shares in ("sections", "shares"):
             old = given.get(shares)
             if old and sum(old) == _pairs(before):
-                call = call.given(**{shares: shared(_pairs(call), old)})
+                call = call.with_arguments(**{shares: share_out(_pairs(call), old)})
     elif name == "interleaved" and not _is_valid(call):  # one section is too long to take turns
-        call = call.given(sections=shared(_pairs(call), (1,) * len(given["sections"])))
+        call = call.with_arguments(sections=share_out(_pairs(call), (1,) * len(given["sections"])))
     elif name == "axes" and type(axes := given["axes"]) is int and axes > 0:
         kept = {key: value for key, value in given.items() if key not in ("order", "shares")}
         call = Call(call.kind, call.preset, kept)
         if not _is_valid(call):
-            call = call.given(dim=-(-given["dim"] // (2 * axes)) * 2 * axes)
+            call = call.with_arguments(dim=-(-given["dim"] // (2 * axes)) * 2 * axes)
     return call
 
 
@@ -269,19 +269,20 @@ def rebuild(call: Call, value: Encoding, maker: str) -> tuple[Call, Encoding]:
         )
     preset = maker.partition(".")[2]
     if not preset:
-        return class_call(value), value
+        return to_class_call(value), value
     other = Call(call.kind, preset, {})
     stated = {"dim": value.dim, "heads": value.heads, "axes": value.axes}
     have = SIZES | {name: size for name, size in stated.items() if size is not None}
     dim = int(have["dim"])
-    have |= {"sections": shared(dim // 2, (2, 3, 3))}
+    have |= {"sections": share_out(dim // 2, (2, 3, 3))}
     wanted = {name: each.default is each.empty for name, each in other.parameters.items()}
     same = {name: given for name, given in call.arguments.items() if name in wanted}
     needed = {name: have[name] for name, required in wanted.items() if required}
     rounded = needed | ({"dim": max(4, dim // 4 * 4)} if "dim" in needed else {})
     for arguments in (needed | same, needed, rounded):
         try:
-            return other.given(**arguments), evaluate(other.given(**arguments), "as")
+            made = other.with_arguments(**arguments)
+            return made, evaluate(made, "as")
         except RequestError as error:
             wrong = error
     raise wrong

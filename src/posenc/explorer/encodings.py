@@ -11,8 +11,8 @@ from posenc.encodings import catalogue
 from posenc.explorer import controls, limits
 from posenc.explorer.parameters import RequestError
 from posenc.i18n import translator
-from posenc.names.expressions import Call, called, spelling
-from posenc.names.resolve import VARIANTS, found, spelled
+from posenc.names.expressions import Call, parse_call, to_source
+from posenc.names.resolve import VARIANTS, evaluate_encoding, resolve
 from posenc.views.kinds import KINDS, default_kind, kinds_for
 from posenc.views.kinds.bias import reach
 from posenc.views.kinds.maps import SIDE
@@ -66,7 +66,7 @@ def _builtin() -> tuple[dict[str, Any], ...]:
     examples = {name: (kind.__name__, kind.example()) for name, kind in catalogue().items()}
     examples |= {name: (name, make(64)) for name, make in VARIANTS.items()}
     return tuple(
-        describe_encoding(spelling(value), {}) | {"name": name, "title": title}
+        describe_encoding(to_source(value), {}) | {"name": name, "title": title}
         for name, (title, value) in examples.items()
     )
 
@@ -125,11 +125,11 @@ def _page_names(given: Encoding | str, own: dict[str, Encoding]) -> Iterator[str
     if isinstance(given, str) and given in own:
         yield given
         return
-    for name, value in ({"": given} if isinstance(given, Encoding) else found(given)).items():
+    for name, value in ({"": given} if isinstance(given, Encoding) else resolve(given)).items():
         # an expression stays as it was typed
-        text = name if name == given and "(" in name else spelling(value)
+        text = name if name == given and "(" in name else to_source(value)
         try:
-            known = spelled(text) == value
+            known = evaluate_encoding(text) == value
         except (ValueError, TypeError):
             known = False
         if not known:
@@ -167,7 +167,7 @@ def _side(value: Encoding) -> int | None:
 def catalogue_name(call: Call) -> str | None:
     """The nearest name in the catalogue: that of a variant of RoPE, else of the class.
 
-    >>> yarn, rope = called("RoPE(8, scaling=YaRN(2.0, 64))"), called("RoPE(8)")
+    >>> yarn, rope = parse_call("RoPE(8, scaling=YaRN(2.0, 64))"), parse_call("RoPE(8)")
     >>> catalogue_name(yarn), catalogue_name(rope)
     ('yarn', 'rope')
     """
@@ -179,7 +179,7 @@ def catalogue_name(call: Call) -> str | None:
 def _names() -> dict[Any, str]:
     classes: dict[Any, str] = {kind: name for name, kind in catalogue().items()}
     return classes | {
-        _variant_key(called(spelling(make(64)))): name for name, make in VARIANTS.items()
+        _variant_key(parse_call(to_source(make(64)))): name for name, make in VARIANTS.items()
     }
 
 

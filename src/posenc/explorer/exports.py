@@ -17,7 +17,7 @@ from posenc.explorer import parameters as p
 from posenc.explorer.page import npy as array_bytes
 from posenc.explorer.parameters import Parameter, RequestError
 from posenc.explorer.requests import ViewRequest
-from posenc.names.expressions import called
+from posenc.names.expressions import parse_call
 from posenc.views import Image
 from posenc.views.kind import is_plain
 from posenc.views.kinds import KINDS
@@ -153,7 +153,7 @@ def code(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
     """Python that draws the view."""
     request, kind = _parse(values, loaded)
     expressions = [
-        f"mine[{name!r}]" if name in loaded else _with_module(str(called(name)))
+        f"mine[{name!r}]" if name in loaded else _with_module(str(parse_call(name)))
         for name in request.names
     ]
     own = set(request.names) & set(loaded)
@@ -168,9 +168,9 @@ def code(values: dict[str, Any], loaded: dict[str, Encoding]) -> File:
     positions = "" if gridded else "tokens=tokens, " if labels else "length=length, "
     lines = [
         "import posenc as pe",
-        *(["from posenc.names.resolve import loaded"] if own else []),
+        *(["from posenc.names.resolve import load_file"] if own else []),
         "",
-        *(['mine = loaded("mine.py")  # your file'] if own else []),
+        *(['mine = load_file("mine.py")  # your file'] if own else []),
         f"encodings = [{', '.join(expressions)}]",
         *([f"tokens = {labels!r}"] if labels else []),
         *([f"length = {request.length}"] if positions.startswith("length") else []),

@@ -9,7 +9,7 @@ from posenc.core.mechanisms import Encoding
 from posenc.explorer import limits
 from posenc.explorer.parameters import RequestError
 from posenc.i18n import phrase
-from posenc.names.resolve import spelled
+from posenc.names.resolve import evaluate_encoding
 
 Tokenizer = Callable[[str], Iterable[Any]]
 """What `posenc.text.from_file` makes of a tokenizer.json."""
@@ -107,7 +107,7 @@ def resolve_encoding(expression: str, loaded: dict[str, Encoding]) -> Encoding:
     if expression in loaded:
         return loaded[expression]
     try:
-        encoding = spelled(expression, check=limits.check_arguments)
+        encoding = evaluate_encoding(expression, check=limits.check_arguments)
         limits.check_parameters(encoding)
     except (ValueError, TypeError, ArithmeticError) as error:
         raise RequestError(error, "e") from error

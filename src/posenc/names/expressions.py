@@ -28,7 +28,7 @@ class Call:
 
     An argument is a plain value, a tuple or a call again.
 
-    >>> call = called("RoPE(64, base=10000.0, scaling=NTK(4.0))")
+    >>> call = parse_call("RoPE(64, base=10000.0, scaling=NTK(4.0))")
     >>> call.maker, list(call.arguments)
     ('RoPE', ['dim', 'base', 'scaling'])
     >>> str(call)
@@ -54,28 +54,28 @@ class Call:
         """All that it could be given."""
         return dict(_signature(self.function).parameters)
 
-    def given(self, **arguments: Any) -> "Call":
+    def with_arguments(self, **arguments: Any) -> "Call":
         """The same call with other arguments."""
         return dataclasses.replace(self, arguments=self.arguments | arguments)
 
     def make(self, check: Check | None = None) -> Any:
         """What the call returns; `check` sees the arguments of each part before it is made."""
-        given = {name: _made(value, check) for name, value in self.arguments.items()}
+        given = {name: _evaluate(value, check) for name, value in self.arguments.items()}
         if check is not None:
             check(self.kind.__name__, given)
         bound = inspect.BoundArguments(_signature(self.function), cast(Any, given))
         return self.function(*bound.args, **bound.kwargs)
 
     def __str__(self) -> str:
-        return self.written()
+        return self.to_source()
 
-    def written(self, plain: Callable[[Any], str] = repr) -> str:
+    def to_source(self, plain: Callable[[Any], str] = repr) -> str:
         """The call as an expression, without arguments that are as they would be anyway."""
         parts: list[str] = []
         for name, parameter in self.parameters.items():
             if name not in self.arguments or _equal(self.arguments[name], parameter.default):
                 continue
-            text = spelling(self.arguments[name], plain=plain)
+            text = to_source(self.arguments[name], plain=plain)
             named = parameter.default is not parameter.empty or parameter.kind is _BY_NAME
             parts.append(f"{name}={text}" if named else text)
         return f"{self.maker}({', '.join(parts)})"
@@ -85,28 +85,28 @@ _BY_NAME = inspect.Parameter.KEYWORD_ONLY
 _signature = cache(inspect.signature)
 
 
-def called(expression: str) -> Call:
+def parse_call(expression: str) -> Call:
     """The call that an expression is; nothing is made of it.
 
-    >>> called("AxialRoPE.mrope(16, sections=(4, 2, 2))").arguments
+    >>> parse_call("AxialRoPE.mrope(16, sections=(4, 2, 2))").arguments
     {'dim': 16, 'sections': (4, 2, 2)}
     """
-    read = _parsed(expression)
+    read = _parse(expression)
     if not isinstance(read, Call):
         raise said(TypeError, "what is named must be an Encoding; got {given!r}", given=read)
     return read
 
 
-def made(expression: str, *, check: Check | None = None) -> Any:
+def evaluate(expression: str, *, check: Check | None = None) -> Any:
     """What an expression spells, be it an encoding, a scaling, a temperature or a plain value.
 
     `check` sees the arguments of each part before it is made.
 
-    >>> made("YaRN(4.0, 4096)").factor
+    >>> evaluate("YaRN(4.0, 4096)").factor
     4.0
     """
     try:
-        return _made(_parsed(expression), check)
+        return _evaluate(_parse(expression), check)
     except TypeError as error:
         raise said(
             ValueError, "expression must be one that can be made; got {error}", error=error
@@ -115,43 +115,43 @@ def made(expression: str, *, check: Check | None = None) -> Any:
         raise said(ValueError, "expression must not be nested so deeply") from error
 
 
-def spelling(value: Any, *, plain: Callable[[Any], str] = repr) -> str:
+def to_source(value: Any, *, plain: Callable[[Any], str] = repr) -> str:
     """The shortest expression that spells a value: what is the default is left out.
 
     `plain` says what is no encoding and no scaling.
 
     >>> from posenc import RoPE
-    >>> spelling(RoPE(64, scaling=scalings.YaRN(4.0, 8192)))
+    >>> to_source(RoPE(64, scaling=scalings.YaRN(4.0, 8192)))
     'RoPE(64, scaling=YaRN(4.0, 8192))'
-    >>> spelling(AxialRoPE.split(64, axes=4))
+    >>> to_source(AxialRoPE.split(64, axes=4))
     'AxialRoPE.split(64, axes=4)'
     """
     if isinstance(value, Call):
-        return value.written(plain)
+        return value.to_source(plain)
     if not dataclasses.is_dataclass(value) or isinstance(value, type):
         return plain(value)
-    return call_of(value).written(plain)
+    return to_call(value).to_source(plain)
 
 
-def call_of(value: Any) -> Call:
+def to_call(value: Any) -> Call:
     """The call that makes a value: of a preset where its fields are long tuples, else its class."""
     if isinstance(value, AxialRoPE):
         for preset, arguments in readings(value):
-            short = _shortened(Call(AxialRoPE, preset, arguments), value)
+            short = _shorten(Call(AxialRoPE, preset, arguments), value)
             if short is not None:
                 return short
-    return class_call(value)
+    return to_class_call(value)
 
 
-def class_call(value: Any) -> Call:
+def to_class_call(value: Any) -> Call:
     """The call of its class that makes a value: its fields, without those it would have anyway."""
     fields = [field for field in dataclasses.fields(value) if field.init]
     given = {field.name: getattr(value, field.name) for field in fields}
     whole = Call(type(value), None, given)
-    return _shortened(whole, value) or whole
+    return _shorten(whole, value) or whole
 
 
-def _shortened(call: Call, value: Any) -> Call | None:
+def _shorten(call: Call, value: Any) -> Call | None:
     """The call without arguments that change nothing; None if it does not make the value at all."""
     if not _makes(call, value):
         return None
@@ -207,10 +207,10 @@ def spellings() -> dict[str, type]:
     return listed | {fold(name): kind for name, kind in makers().items()}
 
 
-def maker_named(name: str) -> type | None:
+def find_maker(name: str) -> type | None:
     """The class that an expression means by `name`, however it is written.
 
-    >>> maker_named("transformer-xl").__name__, maker_named("t5").__name__, maker_named("print")
+    >>> find_maker("transformer-xl").__name__, find_maker("t5").__name__, find_maker("print")
     ('TransformerXL', 'T5Bias', None)
     """
     return spellings().get(fold(name))
@@ -220,12 +220,12 @@ def _own(kind: Any, module: Any) -> bool:
     return dataclasses.is_dataclass(kind) and getattr(kind, "__module__", "") == module.__name__
 
 
-def _parsed(expression: str) -> Any:
+def _parse(expression: str) -> Any:
     if "\0" in expression:  # which Python says in its own words, not always the same
         raise said(ValueError, "expression must not have null characters in it")
     try:
         with PARSING:
-            tree = ast.parse(_joined(expression.strip()), mode="eval")
+            tree = ast.parse(_join_first_name(expression.strip()), mode="eval")
         return _read(tree.body)
     except SyntaxError as error:
         raise said(
@@ -238,13 +238,13 @@ def _parsed(expression: str) -> Any:
         raise said(ValueError, "expression must not be nested so deeply") from error
 
 
-def _joined(expression: str) -> str:
+def _join_first_name(expression: str) -> str:
     """An expression whose first name is one word: transformer-xl(8, 64) has transformer_xl."""
     name, bracket, rest = expression.partition("(")
     return re.sub(r"(?<=\w)[- ]+(?=\w)", "_", name) + bracket + rest
 
 
-def _called(function: ast.expr) -> Call | None:
+def _parse_callee(function: ast.expr) -> Call | None:
     """What is called, without arguments: RoPE, AxialRoPE.split, pe.RoPE or posenc.RoPE."""
     path: list[str] = []
     while isinstance(function, ast.Attribute):
@@ -253,7 +253,7 @@ def _called(function: ast.expr) -> Call | None:
     if not isinstance(function, ast.Name):
         return None
     path = path if function.id in ("pe", "posenc") else [function.id, *path]
-    kind = maker_named(path[0]) if 1 <= len(path) <= 2 else None
+    kind = find_maker(path[0]) if 1 <= len(path) <= 2 else None
     if kind is None or (len(path) == 2 and path[1] not in presets(kind)):
         return None
     return Call(kind, path[1] if len(path) == 2 else None, {})
@@ -261,18 +261,18 @@ def _called(function: ast.expr) -> Call | None:
 
 def _read(node: ast.AST) -> Any:
     match node:
-        case ast.Call(func=function) if (call := _called(function)) is not None:
-            return _bound(node, call)
+        case ast.Call(func=function) if (call := _parse_callee(function)) is not None:
+            return _bind(node, call)
         case ast.Tuple() | ast.List():
             return tuple(map(_read, node.elts))
         case _:
             try:
                 return ast.literal_eval(node)
             except (ValueError, TypeError) as error:
-                raise _unreadable(node) from error
+                raise _part_error(node) from error
 
 
-def _unreadable(node: ast.AST) -> Exception:
+def _part_error(node: ast.AST) -> Exception:
     """The error of a part that is no value and no call of ours, with what was probably meant."""
     name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
     hint = nearest(name, makers())
@@ -287,15 +287,15 @@ def _unreadable(node: ast.AST) -> Exception:
     return said(ValueError, template, part=ast.unparse(node), hint=hint)
 
 
-def _bound(node: ast.Call, call: Call) -> Call:
+def _bind(node: ast.Call, call: Call) -> Call:
     values = [_read(item) for item in node.args]
-    named = _named(node, call.maker)
+    named = _read_keywords(node, call.maker)
     signature = _signature(call.function)
     try:
         signature.bind_partial(*values, **named)  # what is unknown is said before what is missing
         bound = signature.bind(*values, **named)
     except TypeError as error:
-        hints = [] if call.preset else list(_instead(call.kind, values, named))
+        hints = [] if call.preset else list(_suggest_presets(call.kind, values, named))
         unknown = [name for name in named if name not in signature.parameters]
         if unknown and not hints:
             raise unknown_argument(
@@ -309,10 +309,10 @@ def _bound(node: ast.Call, call: Call) -> Call:
             )
         given = {"maker": call.maker, "error": error, "hint": (*hints, None)[0]}
         raise said(ValueError, template, **given) from error
-    return call.given(**bound.arguments)
+    return call.with_arguments(**bound.arguments)
 
 
-def _named(node: ast.Call, maker: str) -> dict[str, Any]:
+def _read_keywords(node: ast.Call, maker: str) -> dict[str, Any]:
     """The arguments that are given by name: Python would refuse a name that is there twice."""
     named: dict[str, Any] = {}
     for word in node.keywords:
@@ -333,7 +333,7 @@ def _named(node: ast.Call, maker: str) -> dict[str, Any]:
     return named
 
 
-def _instead(kind: type, values: list[Any], named: dict[str, Any]) -> Iterator[str]:
+def _suggest_presets(kind: type, values: list[Any], named: dict[str, Any]) -> Iterator[str]:
     """Presets that would take what the class does not."""
     for preset in presets(kind):
         call = Call(kind, preset, {})
@@ -341,10 +341,10 @@ def _instead(kind: type, values: list[Any], named: dict[str, Any]) -> Iterator[s
             bound = _signature(call.function).bind(*values, **named)
         except TypeError:
             continue
-        yield str(call.given(**bound.arguments))
+        yield str(call.with_arguments(**bound.arguments))
 
 
-def _made(value: Any, check: Check | None) -> Any:
+def _evaluate(value: Any, check: Check | None) -> Any:
     if isinstance(value, Call):
         return value.make(check)
-    return tuple(_made(item, check) for item in value) if isinstance(value, tuple) else value
+    return tuple(_evaluate(item, check) for item in value) if isinstance(value, tuple) else value

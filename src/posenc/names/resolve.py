@@ -17,10 +17,10 @@ from posenc.core.encoding import SIZES, Encoding, unwrap
 from posenc.core.hints import did_you_mean, fold, nearest
 from posenc.encodings import BUILTIN, AxialRoPE, RoPE, catalogue
 from posenc.i18n import LANGUAGES, said, translator
-from posenc.names.expressions import Check, made, maker_named, spelling, spellings
+from posenc.names.expressions import Check, evaluate, find_maker, spellings, to_source
 
 
-def shared(total: int, like: tuple[int, ...]) -> tuple[int, ...]:
+def share_out(total: int, like: tuple[int, ...]) -> tuple[int, ...]:
     """So many pairs in the proportions of `like`; the first has what is left over.
 
     >>> shared(64, (2, 3, 3)), shared(10, (1, 1, 1))
@@ -32,7 +32,7 @@ def shared(total: int, like: tuple[int, ...]) -> tuple[int, ...]:
 
 def _mrope(dim: int) -> Encoding:
     """M-RoPE in Qwen2-VL's proportions: 2 of 8 pairs for time, 3 for height, 3 for width."""
-    return AxialRoPE.mrope(dim, sections=shared(dim // 2, (2, 3, 3)))
+    return AxialRoPE.mrope(dim, sections=share_out(dim // 2, (2, 3, 3)))
 
 
 def _longrope(dim: int) -> Encoding:
@@ -72,13 +72,13 @@ CODE = re.compile(r"[A-Za-z_][\w.-]*\(", re.ASCII)
 """How a call begins."""
 
 
-def known_name(what: str) -> str | None:
+def canonical_name(what: str) -> str | None:
     """The name in the list of encodings that `what` is a spelling of; None if there is none.
 
     Case, hyphens, underscores and spaces do not count; names of classes and of scalings, and titles
     in four languages, are names too.
 
-    >>> known_name("Transformer_XL"), known_name("T5Bias"), known_name("旋转位置编码")
+    >>> canonical_name("Transformer_XL"), canonical_name("T5Bias"), canonical_name("旋转位置编码")
     ('transformer-xl', 't5', 'rope')
     """
     return _spellings().get(fold(what))
@@ -107,19 +107,19 @@ def _titles() -> dict[str, str]:
     return {fold("正弦位置编码"): "sinusoidal"} | titles
 
 
-def found(what: str, **sizes: int) -> dict[str, Encoding]:
+def resolve(what: str, **sizes: int) -> dict[str, Encoding]:
     """The encodings that `what` names, each with a name of its own.
 
     `what` is one of our names, an expression such as RoPE(64, scaling=YaRN(4, 8192)),
     package.module:name, or a model's config.json (its path or its text). `sizes` (dim, length,
     heads) are for names only: what else is given has its own.
 
-    >>> found("RoPE", dim=8)["rope"].dim
+    >>> resolve("RoPE", dim=8)["rope"].dim
     8
-    >>> found("ALiBi(4)")
-    {'ALiBi(4)': ALiBi(heads=4, ...)}
+    >>> resolve("ALiBi(4)")
+    {'ALiBi(4)': ALiBi(4)}
     """
-    name = known_name(what)
+    name = canonical_name(what)
     if name in SCALED:
         return {name: SCALED[name]((SIZES | sizes)["dim"])}
     if name is not None:
@@ -129,26 +129,26 @@ def found(what: str, **sizes: int) -> dict[str, Encoding]:
     if not (expression or text):
         _check_file(what)
     if not (expression or imported or text or what.endswith(".json")):
-        raise _unnamed(what)
+        raise _uncanonical_name(what)
     if sizes:
         raise ValueError(
             f"{', '.join(sizes)} must be left out for what has its own size; got {what!r}"
         )
     if expression:
-        return {what: spelled(what)}
-    return _imported(what) if imported else _configured(what)
+        return {what: evaluate_encoding(what)}
+    return _import(what) if imported else _read_model_config(what)
 
 
-def _imported(what: str) -> dict[str, Encoding]:
+def _import(what: str) -> dict[str, Encoding]:
     module, _, name = what.partition(":")
     try:
         given = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise ValueError(f"an encoding must be importable; got {what!r}: {error}") from error
-    return {what: encoding_value(given)}
+    return {what: as_encoding(given)}
 
 
-def _configured(what: str) -> dict[str, Encoding]:
+def _read_model_config(what: str) -> dict[str, Encoding]:
     from posenc.interop import read_config
 
     model = read_config(what)
@@ -162,7 +162,7 @@ def is_sentence(what: str) -> bool:
     >>> is_sentence("the dog bit the man"), is_sentence("rop"), is_sentence("missing/config.json")
     (True, False, False)
     """
-    return may_be_sentence(what) and (len(what.split()) > 1 or not _near(what))
+    return may_be_sentence(what) and (len(what.split()) > 1 or not _nearest_name(what))
 
 
 def may_be_sentence(what: str) -> bool:
@@ -171,14 +171,14 @@ def may_be_sentence(what: str) -> bool:
     >>> may_be_sentence("rop"), may_be_sentence("RoPE(64, theta=1)"), may_be_sentence("confg.json")
     (True, False, False)
     """
-    called = CODE.match(what) or maker_named(what.partition("(")[0])
-    if known_name(what) or called or is_config_text(what):
+    called = CODE.match(what) or find_maker(what.partition("(")[0])
+    if canonical_name(what) or called or is_config_text(what):
         return False
     return len(what.split()) > 1 or not (_is_path(what) or IMPORT.fullmatch(what))
 
 
 @contextmanager
-def hinting_tokens(what: str) -> Generator[None]:
+def hint_tokens(what: str) -> Generator[None]:
     """Let the error of a name that may be a sentence say which argument takes one."""
     try:
         yield
@@ -193,13 +193,13 @@ def is_config_text(what: str) -> bool:
     return what.lstrip().startswith("{")
 
 
-def _near(what: str) -> str | None:
+def _nearest_name(what: str) -> str | None:
     near = nearest(what, _spellings())
     return None if near is None else _spellings()[near]
 
 
-def _unnamed(what: str) -> ValueError:
-    near = _near(what)
+def _uncanonical_name(what: str) -> ValueError:
+    near = _nearest_name(what)
     if near is not None:
         return ValueError(
             f"no encoding is called {what!r}{did_you_mean(near)} `posenc list` shows every name"
@@ -227,17 +227,17 @@ def _check_file(what: str) -> None:
         raise ValueError(f"no such file: {what}{hint}")
     if what.endswith(".py"):
         raise ValueError(
-            f"{what} is Python: `--load {what}` on the command line or posenc.names.resolve.loaded "
-            "read it"
+            f"{what} is Python: `--load {what}` on the command line or "
+            "posenc.names.resolve.load_file read it"
         )
     if not what.endswith(".json"):
         raise ValueError(f"a model's config must be a .json file; got {what}")
 
 
-def one(what: Any, **sizes: int) -> Encoding:
-    """The one encoding that is given, or named as in `found`.
+def resolve_one(what: Any, **sizes: int) -> Encoding:
+    """The one encoding that is given, or named as in `resolve`.
 
-    >>> one("alibi(4)").heads
+    >>> resolve_one("alibi(4)").heads
     4
     """
     if isinstance(what, Encoding):
@@ -247,9 +247,9 @@ def one(what: Any, **sizes: int) -> Encoding:
             "encoding must be an Encoding (pe.adapt makes one of other code), a name, an "
             f"expression or a config.json; got {what!r}"
         )
-    values = list(found(fspath(cast("str | PathLike[str]", what)), **sizes).values())
+    values = list(resolve(fspath(cast("str | PathLike[str]", what)), **sizes).values())
     if len(values) > 1:
-        several = " and ".join(map(spelling, values))
+        several = " and ".join(map(to_source, values))
         raise ValueError(f"encoding must be one; got {what}, which has {several}")
     return values[0]
 
@@ -273,20 +273,20 @@ def _has(encoding: Encoding, size: str) -> bool:
     return size in ("dim", "heads") and getattr(own, size) is not None
 
 
-def spelled(expression: str, *, check: Check | None = None) -> Encoding:
+def evaluate_encoding(expression: str, *, check: Check | None = None) -> Encoding:
     """The encoding that a Python expression spells: what `repr` prints, or a preset. No code runs.
 
     `check` sees the arguments of each part before it is made.
 
-    >>> spelled("RoPE(64, scaling=YaRN(4, 8192))").scaling.factor
+    >>> evaluate_encoding("RoPE(64, scaling=YaRN(4, 8192))").scaling.factor
     4
-    >>> spelled("AxialSinusoidal.mae(16)").layout
+    >>> evaluate_encoding("AxialSinusoidal.mae(16)").layout
     'concat'
     """
-    return encoding_value(made(expression, check=check))
+    return as_encoding(evaluate(expression, check=check))
 
 
-def loaded(path: str | Path) -> dict[str, Encoding]:
+def load_file(path: str | Path) -> dict[str, Encoding]:
     """The encodings in a file: values by their names, and classes that need no more than sizes."""
     path = Path(path)
     spec = importlib.util.spec_from_file_location(f"posenc_loaded_{path.stem}", path)
@@ -303,7 +303,7 @@ def loaded(path: str | Path) -> dict[str, Encoding]:
         raise ValueError(f"file must run; got {path}, which ends with {told}") from error
     values = {name: value for name, value in vars(module).items() if not name.startswith("_")}
     mine = {
-        name: encoding_value(value)
+        name: as_encoding(value)
         for name, value in values.items()
         if isinstance(value, Encoding)
         or (
@@ -317,7 +317,7 @@ def loaded(path: str | Path) -> dict[str, Encoding]:
     return mine
 
 
-def encoding_value(given: Any) -> Encoding:
+def as_encoding(given: Any) -> Encoding:
     """What is given, if it is an encoding, or one of typical size of what is a class of them."""
     if isinstance(given, type) and issubclass(given, Encoding):
         return given.example()

@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from posenc.names.expressions import spelling
+from posenc.names.expressions import to_source
 
 LONGEST = 72
 
@@ -14,7 +14,7 @@ def short_name(encoding: Any) -> str:
     >>> short_name(RoPE(64, scaling=YaRN(4.0, 8192)))
     'RoPE(64, scaling=YaRN(4, 8192))'
     """
-    text = spelling(encoding, plain=_format)
+    text = to_source(encoding, plain=_format)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 2]}…)"
 
 

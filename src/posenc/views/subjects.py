@@ -11,11 +11,11 @@ import numpy as np
 from posenc.core import rules
 from posenc.core.encoding import SIZES, Encoding, Params
 from posenc.names.resolve import (
-    found,
-    hinting_tokens,
+    canonical_name,
+    hint_tokens,
     is_config_text,
-    known_name,
     refuse_unused,
+    resolve,
 )
 from posenc.views.subject import Subject
 
@@ -80,10 +80,10 @@ def _resolve(item: Any, sizes: dict[str, int]) -> list[Subject]:
     name = fspath(cast("str | PathLike[str]", item))
     if is_config_text(name) or (name.endswith(".json") and Path(name).is_file()):
         return _read_config(name, own)
-    if known_name(name):  # a table must have rows for the whole sentence
+    if canonical_name(name):  # a table must have rows for the whole sentence
         own["length"] = max(SIZES["length"], sizes.get("length", 0))
-    with hinting_tokens(name):
-        return [Subject(one) for one in found(name, **own).values()]
+    with hint_tokens(name):
+        return [Subject(one) for one in resolve(name, **own).values()]
 
 
 def _read_config(path: str, sizes: dict[str, int]) -> list[Subject]:
@@ -92,7 +92,7 @@ def _read_config(path: str, sizes: dict[str, int]) -> list[Subject]:
     from posenc.interop.model import label_groups
 
     if sizes:
-        found(path, **sizes)  # raises: a config has its own sizes
+        resolve(path, **sizes)  # raises: a config has its own sizes
     model = read_config(path)
     return [
         Subject(encoding, trained=model.trained_length, notes=model.notes, part=part)

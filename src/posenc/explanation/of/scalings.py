@@ -10,7 +10,7 @@ from posenc.explanation.explanation import Step
 from posenc.explanation.maths import Maths, equation, frac, index, power, row
 from posenc.explanation.question import join_sentences, table
 from posenc.i18n import Translate
-from posenc.names.expressions import spelling
+from posenc.names.expressions import to_source
 from posenc.scalings import NTK, Interpolation, Llama3, PerPair, Proportional, Scaling, YaRN
 
 Sides = tuple[Maths, ...]
@@ -46,7 +46,7 @@ def scaling_name(scaling: Scaling) -> str:
     >>> scaling_name(YaRN(4.0, 4096)), scaling_name(PerPair((1.0, 1.5, 2.0, 4.0, 8.0)))
     ('YaRN(4.0, 4096)', 'PerPair((1.0, 1.5, …))')
     """
-    return spelling(scaling, plain=_shorten)
+    return to_source(scaling, plain=_shorten)
 
 
 def _shorten(value: object) -> str:
