@@ -27,24 +27,24 @@ def plain_fields(value: Any) -> None:
     """
     for field in dataclasses.fields(value):
         if field.init:
-            plain = plain_value(getattr(value, field.name), field.type)
+            plain = plain_value(getattr(value, field.name), field)
             object.__setattr__(value, field.name, plain)
 
 
-def plain_value(value: Any, kind: Any = float) -> Any:
+def plain_value(value: Any, field: dataclasses.Field[Any] | None = None) -> Any:
     """A number, word or tuple of them as Python's own; anything else as it is.
 
-    An int beyond int64, for which NumPy has no dtype, becomes a float if the annotation `kind`
-    has one.
+    An int beyond int64, for which NumPy has no dtype, becomes a float unless `field` takes whole
+    numbers only.
     """
     if isinstance(value, tuple):
-        return tuple(plain_value(each, kind) for each in value)
+        return tuple(plain_value(each, field) for each in value)
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, str):
         return str(value)
     if isinstance(value, numbers.Integral) and (
-        abs(int(value)) < 2**63 or "float" not in str(kind)
+        abs(int(value)) < 2**63 or (field is not None and "float" not in str(field.type))
     ):
         return int(value)
     try:
