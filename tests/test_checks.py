@@ -1,5 +1,6 @@
 """The doctor: every built-in passes its claims, every mutant is caught, nothing crashes it."""
 
+import importlib.util
 import json
 import os
 import pickle
@@ -285,6 +286,17 @@ def test_what_is_written_for_numpy_alone_has_no_gradient_to_check(kind):
     assert report.ok, str(report)
     row = report["gradient"]
     assert (row.verdict, row.detail) == ("not applicable", "PyTorch's tensors do not go in")
+
+
+def test_without_pytorch_gradients_do_not_apply(monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "torch" else find(name)
+    )
+    gradient = [each for each in ALL if each.name == "gradient"]
+    for encoding in (pe.RoPE(8), OwnBias()):
+        row = run(encoding, gradient, limit=LIMIT).rows[0]
+        assert (row.verdict, row.detail) == ("not applicable", "PyTorch is not installed")
 
 
 @pytest.mark.parametrize(("length", "dim"), [(1, 4), (8, 4), (9, 4), (64, 32)])

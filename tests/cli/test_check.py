@@ -68,6 +68,17 @@ def test_check_reads_a_config(run, tmp_path):
     assert "RoPE(16, " in result.stdout
 
 
+@pytest.mark.parametrize("command", ["check", "show", "explain", "config"])
+def test_what_to_do_about_an_unknown_model_exists_and_works(run, tmp_path, command):
+    config = {"model_type": "mine", "hidden_size": 64, "num_attention_heads": 4}
+    config |= {"num_hidden_layers": 2, "max_position_embeddings": 128, "rope_theta": 10_000.0}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    result = run(command, "config.json")
+    assert result.exit_code == 2
+    assert "unless pairing is given (`posenc config --pairing halves`, in Python" in result.stderr
+    assert run("config", "--pairing", "halves", "config.json").exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

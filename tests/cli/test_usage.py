@@ -46,6 +46,10 @@ from tests.cli.page import PAGE
         (("show", "rope", "--head", "1"), "head must be left out"),
         (("show", "rope", "--causal"), "causal must be left out"),
         (("show", "rope", "--seed", "3"), "--seed has no effect here"),
+        (
+            ("show", "rope", "--kind", "attention", "--channels", "5", "--json"),
+            "--channels has no effect here",
+        ),
         (("show", "rope", "--trained", "3"), "--trained has no effect here"),
         (("show", "--text", " "), "the sentence has no tokens"),
         (

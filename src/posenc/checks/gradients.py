@@ -1,5 +1,6 @@
 """Derivatives against finite differences, in float64 and PyTorch."""
 
+import importlib.util
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,8 @@ BOUND = 1e-3
 
 def gradient_error(subject: Subject, rng: np.random.Generator) -> Measured:
     """Along one random direction for each of x, q, k and the learned parameters."""
+    if importlib.util.find_spec("torch") is None:
+        raise NotApplicableError("PyTorch is not installed")
     if not subject.takes_tensors:
         raise NotApplicableError("PyTorch's tensors do not go in")
     import torch

@@ -150,7 +150,7 @@ def show(
         return data.to_csv() if as_csv else json.dumps(data.to_json())
 
     # not every view depends on these
-    checked = ("text", "length", "head", "causal", "trained", "seed")
+    checked = ("text", "length", "channels", "head", "causal", "trained", "seed")
     if as_json or as_csv:
         click.echo(
             call_library(lambda: call_with_effect(print_numbers, options, checked)), nl=as_json

@@ -55,6 +55,8 @@ def call_with_effect(
                 other = value + 1
             case str():
                 other = f"{value} {value}"
+            case [int(first), *others]:
+                other = [first] if others else [first + 1]
             case _:
                 other = None
         try:

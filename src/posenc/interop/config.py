@@ -161,8 +161,8 @@ def _resolve_model_type(values: Mapping[str, Any], pairing: Pairing | None) -> s
         return name
     raise said(
         ValueError,
-        "model_type must be a known one, unless pairing ('interleaved' or 'halves') is given; got "
-        "model_type={name!r}",
+        "model_type must be a known one, unless pairing is given (`posenc config --pairing halves`,"
+        " in Python read_config(…, pairing='halves')); got model_type={name!r}",
         name=name,
     )
 
