@@ -6,8 +6,8 @@ import { defineConfig, type Plugin } from "vite";
 const MOST_KILOBYTES = 90;
 
 /**
- * One file of JavaScript serves the page, notebooks (anywidget) and pages saved to disk, so it is
- * built from main.ts, which keeps its exports, and index.html is written around it.
+ * One JavaScript file serves the page, notebooks (anywidget) and saved pages: it is built from
+ * main.ts, which keeps its exports, and index.html is written around it.
  */
 function page(): Plugin {
   return {
@@ -29,7 +29,7 @@ function page(): Plugin {
   };
 }
 
-/** Prints what a reader has to load, and fails the build if it is more than was promised. */
+/** Prints the size of the JavaScript, and fails the build if it is over budget. */
 function budget(): Plugin {
   return {
     name: "budget",

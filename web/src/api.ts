@@ -1,9 +1,9 @@
-/** Asking the server, or what stands in for it: a page saved to disk, or a notebook's kernel. */
+/** Requests to the server or its stand-in: a page saved to disk, or a notebook's kernel. */
 import { t } from "./messages.svelte";
 
 export type Transport = (path: string, init: RequestInit) => Promise<Response>;
 
-/** Something the server does not accept: a sentence for the reader, and the argument it is about. */
+/** A request that the server refuses: its message, and the argument that it is about. */
 export class RequestError extends Error {
   constructor(
     message: string,
@@ -27,21 +27,21 @@ export function address(path: string, query: Query = {}): string {
 const KEPT = 64;
 
 export class Api {
-  /** Answers by address: the server's answer to an address never changes while it runs. */
+  /** Responses by address; while the server runs, the one to an address never changes. */
   private answers = new Map<string, Promise<unknown>>();
   private coming = new Map<string, Promise<ArrayBuffer>>();
 
   constructor(
     private transport: Transport,
-    /** Where files can be downloaded from; null if there is no server to ask. */
+    /** Where files can be downloaded from; null without a server. */
     readonly base: string | null,
   ) {}
 
-  /** The JSON at an address, asked for once; what was given up is asked for again. */
+  /** The JSON at an address, fetched once; an aborted request is not cached. */
   json<T>(path: string, signal?: AbortSignal): Promise<T> {
     const kept = this.answers.get(path);
     if (kept) return kept as Promise<T>;
-    const answer = this.ask(path, { signal }).then((response) => response.json().catch(unanswered));
+    const answer = this.ask(path, { signal }).then((response) => response.json().catch(throwConnectionError));
     const forget = () => this.answers.get(path) === answer && this.answers.delete(path);
     signal?.addEventListener("abort", forget);
     answer.then(() => signal?.removeEventListener("abort", forget), forget);
@@ -51,11 +51,11 @@ export class Api {
     return answer as Promise<T>;
   }
 
-  /** The bytes of an array; those that are on their way already are not asked for twice. */
+  /** The bytes of an array; concurrent requests for the same one are shared. */
   array(path: string, signal?: AbortSignal): Promise<ArrayBuffer> {
     const coming = this.coming.get(path);
     if (coming) return coming;
-    const answer = this.ask(path, { signal }).then((response) => response.arrayBuffer().catch(unanswered));
+    const answer = this.ask(path, { signal }).then((response) => response.arrayBuffer().catch(throwConnectionError));
     const forget = () => this.coming.get(path) === answer && this.coming.delete(path);
     signal?.addEventListener("abort", forget);
     answer.then(() => setTimeout(forget, 1000), forget);
@@ -65,26 +65,26 @@ export class Api {
 
   async post<T>(path: string, body: string): Promise<T> {
     const response = await this.ask(path, { method: "POST", body, headers: { "Content-Type": "application/json" } });
-    return response.json().catch(unanswered);
+    return response.json().catch(throwConnectionError);
   }
 
   /** A file to save, and the name that the server gives it. */
   async file(path: string, signal?: AbortSignal): Promise<{ name: string | undefined; data: Blob }> {
     const response = await this.ask(path, { signal });
     const said = response.headers.get("content-disposition") ?? "";
-    return { name: /filename="([^"]+)"/.exec(said)?.[1], data: await response.blob().catch(unanswered) };
+    return { name: /filename="([^"]+)"/.exec(said)?.[1], data: await response.blob().catch(throwConnectionError) };
   }
 
   private async ask(path: string, init: RequestInit): Promise<Response> {
-    const response = await this.transport(path, init).catch(unanswered);
+    const response = await this.transport(path, init).catch(throwConnectionError);
     if (response.ok) return response;
     const said = await response.json().catch(() => null);
     throw new RequestError(said?.error?.message ?? `${response.status} ${response.statusText}`, said?.error?.argument ?? null);
   }
 }
 
-/** A connection that fails or ends too early, in words of the page and not of the browser. */
-function unanswered(error: unknown): never {
+/** Report a failed connection in the page's words, not the browser's. */
+function throwConnectionError(error: unknown): never {
   throw error instanceof TypeError ? new RequestError(t("The explorer does not answer. Is it still running?"), null) : error;
 }
 
@@ -92,12 +92,12 @@ export function overHttp(base: string): Transport {
   return (path, init) => fetch(base + path, init);
 }
 
-/** Parameters that are the same for everything on a saved page, or only say how large to draw. */
+/** Parameters that are the same throughout a saved page, or only set how large to draw. */
 const FIXED = ["text", "by", "n", "seed", "lang", "rows", "columns", "channels", "causal"];
 /** Answers about one encoding, of which a saved page may have several. */
 const OF_ONE = ["cell", "check", "spell"];
 
-/** The name of an answer on a saved page: the path with what is left of its query, sorted. */
+/** The name of an answer on a saved page: its path with the rest of its query, sorted. */
 export function savedName(path: string): string {
   const [place = "", query] = path.split("?");
   const pairs = new URLSearchParams(query);

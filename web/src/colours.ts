@@ -1,10 +1,10 @@
-/** Numbers to colours, by the tables of the library. */
+/** Colours of numbers, from the library's colour maps. */
 import type { RGB } from "./contract";
 import type { Matrix } from "./npy";
 
 export type MapName = "diverging" | "cyclic" | "sequential";
 
-/** Each value as a pixel: -limit to limit over the map, from 0 if it is sequential; no number, no pixel. */
+/** Each value as a pixel: -limit .. limit spans the map, or 0 .. limit if it is sequential; NaN is transparent. */
 export function pixels(matrix: Matrix, map: RGB[], name: MapName, limit: number): ImageData {
   const packed = pack(map);
   const image = new ImageData(Math.max(1, matrix.columns), Math.max(1, matrix.rows));
@@ -22,6 +22,6 @@ export function pixels(matrix: Matrix, map: RGB[], name: MapName, limit: number)
 }
 
 function pack(map: RGB[]): Uint32Array {
-  // the bytes of a pixel are red, green, blue, alpha; read as one number on a little-endian machine
+  // a pixel's bytes are red, green, blue, alpha: one number on a little-endian machine
   return Uint32Array.from(map, ([r, g, b]) => (255 << 24) | (b << 16) | (g << 8) | r);
 }

@@ -4,7 +4,7 @@ export function isDark(theme: string): boolean {
   return theme === "dark" || (theme === "auto" && (wish?.matches ?? false));
 }
 
-/** Tells when the system turns dark or light; returns how to stop listening. */
+/** Call back when the system turns dark or light; returns a function that stops listening. */
 export function onSystemTheme(tell: () => void): () => void {
   wish?.addEventListener("change", tell);
   return () => wish?.removeEventListener("change", tell);

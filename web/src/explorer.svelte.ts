@@ -1,13 +1,13 @@
-/** What the page knows: its state, the cursor, and the answers that several parts of it need. */
+/** The page's model: its state, the cursor, and the answers that several components share. */
 import { getContext, setContext } from "svelte";
 import { address, RequestError, type Api, type Query } from "./api";
 import type { Acts, Catalogue, CellAnswer, Colours, EncodingFacts, Image, Kind, Panel, Report, Tokens, ViewKind } from "./contract";
 import { nearest } from "./numbers";
 import { Resource } from "./resource.svelte";
-import { counted, FIRST, FIRST_VIEW, toQuery, type Lang, type State } from "./state";
+import { FIRST, FIRST_VIEW, plus, toQuery, type Lang, type State } from "./state";
 import { BORDERS, STROKES } from "./strokes";
 
-/** A place of a view: which encoding it is of, and of which view, where that matters. */
+/** A place in a view, with the encoding and the view it belongs to where that matters. */
 export type Place = { [part in keyof Cursor]?: number | null } & { of?: number; view?: string };
 
 export interface Cursor {
@@ -17,39 +17,39 @@ export interface Cursor {
   h: number;
 }
 
-/** Words, said anew where the language changes, and whether something is wrong. */
+/** A message, as a function so that it follows the language, and whether it is an error. */
 export interface Note {
   says: () => string;
-  /** What else is to be known, a line each. */
+  /** Further lines. */
   more?: string[];
   wrong: boolean;
-  /** Ends the work that the note is about, where there is any. */
+  /** Cancels the work that the note is about, if any. */
   cancel?: () => void;
 }
 
 const KEPT = 32;
 
-/** An expression as a link has it. */
+/** An expression without spaces, as in a link. */
 const plain = (expression: string): string => expression.replaceAll(" ", "");
 
 export class Explorer {
   state: State;
-  /** Where the pointer is; null where it is not over a view. */
+  /** Where the pointer is; null outside of views. */
   hover = $state.raw<Place | null>(null);
   dark = $state(false);
-  /** Why the large view could not be drawn: said beside the control that caused it. */
+  /** Why the large view could not be drawn; shown beside the control that caused it. */
   refused = $state.raw<RequestError | null>(null);
-  /** The dimension where the cursor is at first: one that the large view shows. */
+  /** The initial dimension of the cursor: one that the large view shows. */
   begins = $state(2);
-  /** The hands that the large view draws, where it draws some of the pairs and positions. */
+  /** The hands in the large view, which draws some of the pairs and positions only. */
   hands = $state.raw<{ pairs: number[]; positions: number[] } | null>(null);
-  /** Whether the state came with a link, so that a step of the tour must not bring its own. */
+  /** Whether the state came from a link; a step of the tour then keeps it. */
   arrived = false;
-  /** The step at which the tour was left. */
+  /** The step at which the tour was closed. */
   step = 1;
-  /** Whether the large view is on its way: the small ones come after it. */
+  /** Whether the large view is loading; the small ones wait for it. */
   drawing = $state(false);
-  /** A note about the page as a whole, such as a link with a wrong value, or a file that cannot be read. */
+  /** A note about the whole page, such as an invalid link or an unreadable file. */
   note = $state.raw<Note | null>(null);
   /** Facts of each encoding by its expression; null of an invalid one. */
   private facts = $state.raw<ReadonlyMap<string, EncodingFacts | null>>(new Map());
@@ -63,9 +63,9 @@ export class Explorer {
     readonly api: Api,
     first: State,
     readonly browser: Lang,
-    /** The names of what a page saved to disk has: it can be looked at, not changed. */
+    /** The names of the answers in a saved page, which is read-only. */
     readonly kept: string[] | null = null,
-    /** Whether this is a page of its own, not a cell of a notebook. */
+    /** Whether this is a web page, not a cell of a notebook. */
     readonly page = false,
   ) {
     this.state = $state(first);
@@ -76,7 +76,7 @@ export class Explorer {
     this.report = new Resource(api);
   }
 
-  /** The encoding whose parameters and properties are shown, of those in `state.e`. */
+  /** The index in `state.e` of the encoding whose parameters and properties are shown. */
   get active(): number {
     return Math.min(this.state.a, this.state.e.length - 1);
   }
@@ -88,7 +88,7 @@ export class Explorer {
     return this.kept !== null;
   }
 
-  /** The parameters that all questions about the sentence and the encodings have. */
+  /** The parameters of every request about the sentence and the encodings. */
   common(): Query {
     const { text, by, e, n, seed, lang } = this.state;
     return { text, by, e: [...e], n, seed, lang };
@@ -103,15 +103,15 @@ export class Explorer {
     return address(`view/${kind}`, { ...this.common(), ...this.looks(kind), ...extra });
   }
 
-  /** What is chosen of a view: the head to look at, and whether attention is masked. */
+  /** The options of a view: the head to look at, and the mask. */
   looks(kind: string): Query {
     return {
-      h: this.kind(kind)?.head ? counted(this.state.h, 1) : null,
+      h: this.kind(kind)?.head ? plus(this.state.h, 1) : null,
       causal: this.kind(kind)?.causal ? this.state.causal : null,
     };
   }
 
-  /** How many heads there are to choose from: as many as the one with the fewest has, of those that have some. */
+  /** How many heads can be chosen: those of the encoding with the fewest, among those with several. */
   get heads(): number {
     const some = this.state.e.map((e) => this.factsOf(e)?.heads ?? 1).filter((heads) => heads > 1);
     return this.kind(this.view)?.head ? Math.min(...some, Infinity) : 1;
@@ -120,12 +120,12 @@ export class Explorer {
   exportAddress(form: string): string {
     const { p, d, k, a, hide, theme } = this.state;
     const query = { ...this.common(), ...this.looks(this.view), view: this.view, channels: this.waves(this.view), theme: this.dark ? "dark" : "light" };
-    // a page follows the reader's system unless a theme was chosen
-    const page = { h: counted(this.state.h, 1), causal: this.state.causal, p, d, k, a: a || null, hide: hide.join() || null, theme: theme === "auto" ? null : theme };
+    // a saved page follows the system's theme unless one was chosen
+    const page = { h: plus(this.state.h, 1), causal: this.state.causal, p, d, k, a: a || null, hide: hide.join() || null, theme: theme === "auto" ? null : theme };
     return address(`export/${form}`, form === "html" ? { ...query, ...page } : query);
   }
 
-  /** Which waves are shown: the first two, and the one that is pinned. */
+  /** The waves that are shown: the first two and the pinned one. */
   waves(kind: string): string | null {
     const { d } = this.state;
     return kind === "waves" && d !== null ? [...new Set([0, 1, d])].join(",") : null;
@@ -135,7 +135,7 @@ export class Explorer {
     return toQuery(this.state, { lang: this.browser, keepText });
   }
 
-  hidden(part: string): boolean {
+  isHidden(part: string): boolean {
     return this.state.hide.includes(part);
   }
 
@@ -184,7 +184,7 @@ export class Explorer {
     return facts === undefined ? this.listed.find((each) => /^\w+/.exec(each.maker)?.[0] === head) : facts;
   }
 
-  /** The encoding that the cell is about: the one whose picture the pointer is over, else the active one. */
+  /** The encoding of the cell: the one under the pointer, else the active one. */
   get shown(): string | undefined {
     return this.state.e[this.hover?.of ?? this.active] ?? this.state.e[this.active];
   }
@@ -200,17 +200,17 @@ export class Explorer {
     return common.filter((view) => this.kept?.includes(`view/${view}`) ?? true);
   }
 
-  /** The views of the first encoding, also those that do not suit the others. */
+  /** All views of the first encoding, including those that do not suit the others. */
   get viewsOfFirst(): string[] {
     return this.likelyFactsOf(this.state.e[0])?.views ?? [];
   }
 
-  /** Whether it is known which views suit and how to ask for them: for the first example, before anything is here. */
+  /** Whether the views that suit are known, and how to request them; for the first example, before the catalogue is loaded. */
   get known(): boolean {
     return this.catalogue.value !== null || (this.state.e.join() === FIRST && (this.state.view ?? FIRST_VIEW) === FIRST_VIEW);
   }
 
-  /** Whether positions are those of a sentence, not the rows and columns of a picture. */
+  /** Whether positions are those of a sentence, not of a picture. */
   get flat(): boolean {
     return this.isFlat(this.shown);
   }
@@ -218,7 +218,7 @@ export class Explorer {
     return (this.likelyFactsOf(expression)?.side ?? null) === null;
   }
 
-  /** The second place of a cell: a key, a dimension, or the first dimension of the pair at the cursor. */
+  /** The second coordinate of a cell: a key, a dimension, or the first dimension of a pair. */
   get dimension(): number {
     const { d } = this.cursor;
     if (this.acts !== "rotary") return d;
@@ -233,7 +233,7 @@ export class Explorer {
     return this.factsOf(this.shown)?.columns ?? Infinity;
   }
 
-  /** The view in the large panel: the one asked for, if it suits. */
+  /** The view in the large panel: the chosen one, if it suits. */
   get view(): ViewKind {
     const { views } = this;
     const asked = this.state.view;
@@ -242,7 +242,7 @@ export class Explorer {
     return views.length === 0 || views.includes(first) ? first : (views[0] ?? first);
   }
 
-  /** How many positions there are; of a picture, how many rows. */
+  /** The number of positions; in a picture, of rows. */
   get count(): number {
     const { side } = this.factsOf(this.shown) ?? {};
     return side ?? this.positions;
@@ -252,7 +252,7 @@ export class Explorer {
     return Math.max(this.tokens.value?.tokens.length ?? 0, this.state.n) || 64;
   }
 
-  /** One cursor for all views: where the pointer is, else what is pinned, else a place worth a look. */
+  /** The cursor of all views: the pointer, else the pinned place, else a default worth a look. */
   get cursor(): Cursor {
     const last = this.count - 1;
     const { hands } = this;
@@ -260,7 +260,7 @@ export class Explorer {
     const start = this.paired && this.flat ? { p: last, d: 0 } : { p: hands?.positions[nearest(hands.positions, first)] ?? first, d: this.begins };
     const { p, d, k, h } = this.state;
     const over = this.hover;
-    // of hands, the cell is about a pair that is drawn
+    // with hands, the cell is about a pair that is drawn
     const wanted = d ?? start.d;
     const column = hands?.pairs[nearest(hands.pairs, wanted)] ?? wanted;
     const place = { p: over?.p ?? p ?? start.p, d: over?.d ?? column, k: over?.k ?? k ?? 0, h: over?.h ?? h ?? 0 };
@@ -269,53 +269,53 @@ export class Explorer {
     return { p: row, d: Math.min(place.d, this.columns - 1), k: key, h: Math.min(place.h, heads - 1) };
   }
 
-  /** Keep the cursor at a place; null is wherever it would be anyway. */
+  /** Pin the cursor to a place; null returns to the default. */
   pin({ of = this.active, view: _, ...place }: Place): void {
     Object.assign(this.state, place);
     this.active = of;
     this.hover = null;
   }
 
-  /** What a column of a picture is: a dimension, or, of positions by positions, a key; to the encoding shown, or another. */
+  /** What a column of a picture is to an encoding: a dimension, or a key. */
   columnOf(image: Image, expression = this.shown): "d" | "k" {
     return image.square && !(this.isFlat(expression) && this.isPaired(expression)) ? "k" : "d";
   }
 
-  /** Which of the encodings a panel is of, where it is of one. */
+  /** The index of the encoding that a panel is of, if it is of one. */
   numberOf(panel: Panel): number | undefined {
     return panel.of !== null && panel.of < this.state.e.length ? panel.of : undefined;
   }
 
-  /** A place of a picture as the cursor takes it. */
+  /** A cell of a picture as a place for the cursor. */
   placeIn(image: Image, view: string, row: number, column: number): Place {
     const of = this.numberOf(image);
     return { view, p: row, [this.columnOf(image, this.state.e[of ?? this.active])]: column, of, ...this.channelOf(image) };
   }
 
-  /** The view whose number the cell is about, if that is not the encoding's own number. */
+  /** The view whose number the cell explains, where it is not the encoding's own. */
   get worked(): ViewKind | null {
     const kind = this.kind(this.hover?.view ?? this.view);
     return this.flat && kind?.worked ? kind.name : null;
   }
 
-  /** The view whose angle the cell is about, of a rotation: a saved page has those of one. */
+  /** The view whose angle the cell explains, for a rotation; a saved page has the cells of one view. */
   get angle(): ViewKind | undefined {
     const angles = this.acts === "rotary" && this.kind(this.hover?.view ?? this.view)?.angles;
     return angles ? (this.flat ? "heatmap" : "maps") : undefined;
   }
 
-  /** The key at the cursor, where columns are keys or other positions. */
+  /** The key at the cursor. */
   get key(): number {
     return this.paired ? this.cursor.d : this.cursor.k;
   }
 
-  /** The dimension or the head that a picture is of, as a part of the cursor. */
+  /** The dimension or head that a picture is of, as part of the cursor. */
   channelOf(image: Image): Partial<Cursor> {
     if (image.channel === null) return {};
     return this.paired ? { h: image.channel } : { d: image.channel };
   }
 
-  /** Whether the encoding is about pairs of a query and a key. */
+  /** Whether the encoding acts on pairs of a query and a key. */
   private get paired(): boolean {
     return this.isPaired(this.shown);
   }
@@ -323,7 +323,7 @@ export class Explorer {
     return ["bias", "scores"].includes(this.likelyFactsOf(expression)?.acts ?? "additive");
   }
 
-  /** The look that a token keeps in all views: with more tokens than colours, the stroke differs. */
+  /** The colour and stroke of a token in all views; where colours repeat, strokes differ. */
   tokenLook(position: number): { colour: string; border: string; dashes: string } {
     const all = this.colours.value?.tokens ?? [];
     const many = Math.max(1, all.length);

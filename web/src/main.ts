@@ -1,4 +1,4 @@
-/** The page: its first questions are asked at once, and it is shown when they are answered. */
+/** The entry point: the first requests are sent at once, and the page is mounted when they are answered. */
 import "./app.css";
 import { mount } from "svelte";
 import { Api, address, fromSaved, overHttp, type Saved } from "./api";
@@ -7,11 +7,11 @@ import type { Messages } from "./contract";
 import { isDark } from "./dark";
 import { Explorer } from "./explorer.svelte";
 import { setMessages, t } from "./messages.svelte";
-import { browserLanguage, FIRST_VIEW, fromQuery, linked } from "./state";
+import { browserLanguage, FIRST_VIEW, fromQuery, isLink } from "./state";
 
 export { default } from "./widget";
 
-/** Longer than this nobody looks at an empty page: what is late fills in where it belongs. */
+/** Milliseconds after which the page is mounted anyway; late answers fill in. */
 const PATIENCE = 400;
 
 async function start(target: Element): Promise<void> {
@@ -24,7 +24,7 @@ async function start(target: Element): Promise<void> {
   const api = saved ? new Api(fromSaved(saved.responses, missing), null) : new Api(overHttp(base), base);
   const explorer = new Explorer(api, state, browser, saved && Object.keys(saved.responses), true);
   explorer.dark = isDark(state.theme);
-  explorer.arrived = state.step !== null && linked(saved ? saved.state : location.search);
+  explorer.arrived = state.step !== null && isLink(saved ? saved.state : location.search);
 
   const language = api.json<Messages>(address("messages", { lang: state.lang }));
   const spoken = language.then((answer) => setMessages(answer.messages)).catch(() => undefined);

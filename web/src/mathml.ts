@@ -24,7 +24,7 @@ function part(tree: Formula, digits: number): Element {
   return element(TAGS[kind] ?? "mrow", ...cells);
 }
 
-/** A formula; one with many sides has a line for each after the second, as one would write it. */
+/** A formula; a chain of equations has a line for each side after the second. */
 export function mathml(tree: Formula, digits = 4): Element[] {
   return lines(tree).map((line) => {
     const math = element("math", part(line, digits));

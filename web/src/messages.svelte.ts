@@ -1,4 +1,4 @@
-/** What people read: English in the code, other languages from the server's catalogues. */
+/** Translation: English in the code, other languages from the server's catalogues. */
 
 let said = $state.raw<Record<string, string>>({});
 

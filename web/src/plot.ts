@@ -1,4 +1,4 @@
-/** A uPlot of lines without any text in its canvas: ticks, names and marks are elements around it. */
+/** A uPlot of lines without text in its canvas; ticks, names and marks are HTML around it. */
 import uPlot from "uplot";
 import type { Line, Lines } from "./contract";
 import { number } from "./numbers";
@@ -10,7 +10,7 @@ export interface Tick {
   text: string;
 }
 
-/** The name of a mark: of one across, above or below it, and before the lines or at their end. */
+/** The label of a mark: for a horizontal one, above or below it, left or right. */
 export interface Mark {
   name: string;
   left: number | null;
@@ -19,7 +19,7 @@ export interface Mark {
   first: boolean;
 }
 
-/** What stands around the plot, in pixels from its left and top. */
+/** The labels around the plot, in pixels from its top left. */
 export interface Around {
   x: Tick[];
   y: Tick[];
@@ -40,14 +40,14 @@ export interface Tell {
   hover: (index: number | null) => void;
 }
 
-/** Steps of positions, dimensions and distances, of which there are whole ones only. */
+/** Tick steps of positions, dimensions and distances, which are integers. */
 const WHOLE = Array.from({ length: 7 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat();
 
-/** Pixels that a name is high. */
+/** Height of a label in pixels. */
 const HIGH = 18;
 
 export function plot(target: HTMLElement, lines: Lines, look: Look, tell: Tell): uPlot {
-  // a smooth wave has points between positions too: only what is at a position is marked
+  // a smooth wave has points between positions, which are not marked
   const whole = lines.x.flatMap((x, i) => (Number.isInteger(x) ? [i] : []));
   const marked = whole.length <= 40 && lines.ratio === 1;
   const bare = { values: () => [], size: 0, gap: 0, grid: { stroke: look.rule, width: 1 }, ticks: { show: false } };
@@ -93,13 +93,13 @@ export function plot(target: HTMLElement, lines: Lines, look: Look, tell: Tell):
   return made;
 }
 
-/** The range of x; around a single point there is nothing else. */
+/** The range of x, widened around a single point. */
 function across(x: number[]): uPlot.Range.MinMax {
   const [first = 0, last = 0] = [x[0], x.at(-1)];
   return first === last ? [first - 1, last + 1] : [first, last];
 }
 
-/** The range of y: all lines and marks, with some room; a log axis has only what is above 0. */
+/** The range of y: all lines and marks with a margin; on a log axis, positive values only. */
 function around(lines: Lines): uPlot.Range.MinMax {
   const log = lines.y_axis.log;
   const values = [...lines.lines.flatMap((line) => [...line.y, ...(line.low ?? []), ...(line.high ?? [])]), ...lines.marks.map((mark) => mark.y)];
@@ -107,15 +107,15 @@ function around(lines: Lines): uPlot.Range.MinMax {
   if (!finite.length) return log ? [1, 10] : [-1, 1];
   const least = finite.reduce((a, b) => Math.min(a, b));
   const most = finite.reduce((a, b) => Math.max(a, b));
-  // a log axis has its numbers at powers of ten
+  // a log axis ends at powers of ten
   if (log) return [10 ** Math.floor(Math.log10(least)), 10 ** Math.ceil(Math.log10(most * 1.0001))];
   const size = Math.max(Math.abs(least), Math.abs(most));
-  // what rounding leaves of no difference is none
+  // differences from rounding do not count
   const room = (most - least > 1e-9 * size ? most - least : size || 1) * 0.05;
   return [least - room, most + room];
 }
 
-/** From the least to the largest of what a line is the mean of, behind it. */
+/** The band behind a line, from the smallest to the largest of the values it averages. */
 function fillBand(u: uPlot, { x, steps }: Lines, { low, high }: Line, shade: string): void {
   if (!low || !high) return;
   u.ctx.save();
@@ -131,7 +131,7 @@ function fillBand(u: uPlot, { x, steps }: Lines, { low, high }: Line, shade: str
   u.ctx.restore();
 }
 
-/** A line that is level around each x. */
+/** A step line, level around each x. */
 function levelPaths(u: uPlot, series: number): uPlot.Series.Paths {
   const stroke = new Path2D();
   for (const stretch of level(u.data[0] as number[], u.data[series] as (number | null)[])) {
@@ -169,11 +169,11 @@ function surroundings(u: uPlot, lines: Lines): Around {
   const splits = (axis: number) => ((u.axes[axis] as { _splits?: (number | null)[] })._splits ?? []).filter((at) => at !== null);
   const labels = lines.x_axis.labels;
   const named = (at: number) => (labels ? (Number.isInteger(at) ? (labels[at] ?? "") : "") : number(at, 3));
-  // on a log axis every digit has a line, but only the powers have a name
+  // a log axis has a line for every digit, but labels for powers only
   const powers = (at: number) => !lines.y_axis.log || Number.isInteger(Math.round(Math.log10(at) * 1e6) / 1e6);
   const { min = 0, max = 1 } = u.scales.y ?? {};
   const pixels = (y: number, other: number) => Math.abs(u.valToPos(y, "y") - u.valToPos(other, "y"));
-  /** Pixels between a mark and the line nearest to it, within a part of the plot. */
+  /** Pixels between a mark and the nearest line, within a part of the plot. */
   function room(mark: number, from: number, to: number): number {
     const points = lines.lines.flatMap(({ y }) => y.slice(Math.floor(from * y.length), Math.ceil(to * y.length)));
     return Math.min(...points.filter((y) => y !== null).map((y) => pixels(mark, y)));
@@ -186,7 +186,7 @@ function surroundings(u: uPlot, lines: Lines): Around {
       name: mark.name,
       left: mark.x === null ? null : left + u.valToPos(mark.x, "x"),
       top: mark.y === null ? null : top + u.valToPos(mark.y, "y"),
-      // names of two marks that lie close together: one stands above, one below
+      // labels of two close marks: one above, one below
       below: lines.marks.some((other) => other !== mark && other.y !== null && mark.y !== null && mark.y < other.y && pixels(mark.y, other.y) < HIGH),
       first: mark.y !== null && room(mark.y, 0, 0.4) > room(mark.y, 0.6, 1),
     })),

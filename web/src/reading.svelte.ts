@@ -4,16 +4,16 @@ import type { Explorer } from "./explorer.svelte";
 import { t } from "./messages.svelte";
 import { number } from "./numbers";
 
-/** What the large picture says of the cursor; empty where the large view is no picture. */
+/** The cursor as the large picture describes it; empty if the large view has no picture. */
 export const picture = $state({ kind: "", says: "" });
 
-/** A token as it is shown: a space that it begins with is a part of it, as in byte pairs. */
+/** A token with its leading space made visible, as BPE tokens have one. */
 export const visible = (label: string): string => label.replace(/^ (?=.)/, "␣");
 
 /** A position with its token, if it has one. */
 export function place(explorer: Explorer, position: number): string {
   const label = explorer.label(position);
-  // isolated, so that a token written from the right does not turn the sentence around it
+  // isolated, so that right-to-left tokens do not reorder the sentence
   return label ? t("{position} “{token}”", { position, token: `\u2068${visible(label)}\u2069` }) : String(position);
 }
 
@@ -28,21 +28,21 @@ export function cellOf(explorer: Explorer, image: Image, row: number, column: nu
   });
 }
 
-/** How many rows below the query a key is; above it, where that is negative. */
+/** The distance in rows from the query to a key; negative: above. */
 function rowsAway(rows: number): string {
   const count = number(Math.abs(rows));
   if (rows < 0) return rows === -1 ? t("1 row above") : t("{count} rows above", { count });
   return rows === 1 ? t("1 row below") : t("{count} rows below", { count });
 }
 
-/** The same of columns: to the right of the query, or to its left. */
+/** The distance in columns; negative: left. */
 function columnsAway(columns: number): string {
   const count = number(Math.abs(columns));
   if (columns < 0) return columns === -1 ? t("1 column left") : t("{count} columns left", { count });
   return columns === 1 ? t("1 column right") : t("{count} columns right", { count });
 }
 
-/** Where the key is that a head adds to, from its query. */
+/** The place of a key relative to its query, for a head. */
 export function fromQuery(head: number, down: number, across: number): string {
   if (down === 0 && across === 0) return t("head {head}, key at the query", { head });
   if (down === 0) return t("head {head}, in the same row as the query, {columns}", { head, columns: columnsAway(across) });
@@ -50,7 +50,7 @@ export function fromQuery(head: number, down: number, across: number): string {
   return t("head {head}, {rows} and {columns} of the query", { head, rows: rowsAway(down), columns: columnsAway(across) });
 }
 
-/** The cursor by what the encoding makes of it: a dimension, a pair, or a query and a key of a head. */
+/** The cursor in terms of the encoding: a dimension, a pair, or a query and a key of a head. */
 export function where(explorer: Explorer): string {
   const { p, d, k, h } = explorer.cursor;
   const { acts, flat, worked } = explorer;

@@ -1,7 +1,7 @@
 import { untrack } from "svelte";
 import { RequestError, type Api } from "./api";
 
-/** The newest answer to a question that changes. What is superseded is given up; the last good answer stays. */
+/** The latest answer to a changing request. A superseded request is aborted; the last good answer stays. */
 export class Resource<T> {
   value = $state.raw<T | null>(null);
   error = $state.raw<RequestError | null>(null);
@@ -9,7 +9,7 @@ export class Resource<T> {
   private running: AbortController | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private path = $state("");
-  /** What `value` is the answer to. */
+  /** The address whose answer is in `value`. */
   private answered = $state("");
 
   constructor(private api: Api) {}
@@ -23,7 +23,7 @@ export class Resource<T> {
     else void this.fetch(path);
   }
 
-  /** Whether the value is the answer to what was asked last; else it is one to something before. */
+  /** Whether `value` is the answer to the latest request. */
   get fresh(): boolean {
     return this.path !== "" && this.answered === this.path;
   }
@@ -35,7 +35,7 @@ export class Resource<T> {
     this.loading = false;
   }
 
-  /** Only the newest may change anything here: an older one finds that another runs. */
+  /** Only the latest request may change anything. */
   private async fetch(path: string): Promise<void> {
     const mine = (this.running = new AbortController());
     const late = () => mine !== this.running || mine.signal.aborted;

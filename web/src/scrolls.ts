@@ -1,4 +1,4 @@
-/** An attachment: what is larger than its box takes the focus, by this name, so that keys can scroll it. */
+/** An attachment that makes an overflowing element focusable, under this name, so that keys scroll it. */
 export function scrolls(name: string): (box: HTMLElement) => () => void {
   return (box) => {
     function look() {

@@ -4,7 +4,7 @@ import { clamp } from "./numbers";
 
 export type Lang = (typeof PARAMETERS.lang.enum)[number];
 export const LANGUAGES: Record<Lang, string> = { en: "English", ja: "日本語", "zh-Hans": "简体中文", "zh-Hant": "繁體中文" };
-/** How a sentence becomes tokens; the tokenizer is there only if the server was given one. */
+/** How a sentence is split into tokens; "tokenizer" is added if the server has one. */
 export const WAYS = PARAMETERS.by.enum.filter((way) => way !== "tokenizer");
 export const THEMES = ["auto", ...PARAMETERS.theme.enum] as const;
 export const CAUSAL = PARAMETERS.causal.enum;
@@ -22,17 +22,17 @@ export interface State {
   text: string;
   by: string;
   e: string[];
-  /** Which of the encodings the parameters, the cell and the properties are about. */
+  /** The index of the encoding that the parameters, the cell and the properties are about. */
   a: number;
   n: number;
   view: ViewKind | null;
-  /** The cursor, pinned: position, dimension (a key, where the encoding acts on pairs), and key. */
+  /** The pinned cursor: position, dimension (a key, where the encoding acts on pairs), and key. */
   p: number | null;
   d: number | null;
   k: number | null;
-  /** The head, of what has heads, from 0; a link counts from 1, as the page does. */
+  /** The head, from 0; links and the page count from 1. */
   h: number | null;
-  /** Whether attention is masked; null is as the encodings are meant. */
+  /** Whether attention is masked; null: as the encodings are meant. */
   causal: (typeof CAUSAL)[number] | null;
   lang: Lang;
   theme: (typeof THEMES)[number];
@@ -41,7 +41,7 @@ export interface State {
   seed: number;
 }
 
-/** The sentence that a reader meets first, and how it becomes tokens: ICU would take 狗咬 for one word. */
+/** The first sentence in each language, and how it is split: ICU takes 狗咬 for one word. */
 export const EXAMPLES: Record<Lang, { text: string; by: string }> = {
   en: { text: "the dog bit the man", by: "words" },
   ja: { text: "犬が人を噛む", by: "words" },
@@ -51,8 +51,8 @@ export const EXAMPLES: Record<Lang, { text: string; by: string }> = {
 export const FIRST = "Sinusoidal(64)";
 export const FIRST_VIEW: ViewKind = "heatmap";
 
-/** A number that is counted from elsewhere, where there is one. */
-export const counted = (value: number | null, by: number): number | null => (value === null ? null : value + by);
+/** A number plus an offset; null stays null. */
+export const plus = (value: number | null, by: number): number | null => (value === null ? null : value + by);
 
 export function browserLanguage(languages: readonly string[]): Lang {
   for (const tag of languages) {
@@ -64,12 +64,12 @@ export function browserLanguage(languages: readonly string[]): Lang {
   return "en";
 }
 
-/** Whether a query is that of a page as it was, not only the name of a step: each step writes its view. */
-export function linked(query: string): boolean {
+/** Whether a query is a link to a page's state, not just to a step of the tour. */
+export function isLink(query: string): boolean {
   return new URLSearchParams(query).has("view");
 }
 
-/** The state of a query, and the names of what was wrong in it. */
+/** The state of a query, and the names of its invalid parameters. */
 export function fromQuery(query: string, lang: Lang): { state: State; wrong: string[] } {
   const given = new URLSearchParams(query);
   const wrong: string[] = [];
@@ -110,7 +110,7 @@ export function fromQuery(query: string, lang: Lang): { state: State; wrong: str
     p: whole("p", 0, MOST.positions - 1, null),
     d: whole("d", 0, MOST.positions - 1, null),
     k: whole("k", 0, MOST.positions - 1, null),
-    h: counted(whole("h", 1, MOST.heads, null), -1),
+    h: plus(whole("h", 1, MOST.heads, null), -1),
     causal: one("causal", CAUSAL, null),
     lang: spoken,
     theme: one("theme", THEMES, "auto"),
@@ -121,7 +121,7 @@ export function fromQuery(query: string, lang: Lang): { state: State; wrong: str
   return { state, wrong };
 }
 
-/** The query of a state; what is as it would be anyway is left out, unless the text must stay. */
+/** The query of a state, without defaults; `keepText` keeps the text and the language. */
 export function toQuery(state: State, { lang, keepText = false }: { lang: Lang; keepText?: boolean }): string {
   const query = new URLSearchParams({ v: "1" });
   const example = EXAMPLES[state.lang];
@@ -131,12 +131,12 @@ export function toQuery(state: State, { lang, keepText = false }: { lang: Lang; 
   if (state.e.length > 1 || state.e[0] !== FIRST) state.e.forEach((e) => query.append("e", e.replaceAll(", ", ",")));
   for (const key of ["a", "n", "seed"] as const) if (state[key]) query.set(key, String(state[key]));
   if (state.view) query.set("view", state.view);
-  const numbers = { p: state.p, d: state.d, k: state.k, h: counted(state.h, 1), step: state.step };
+  const numbers = { p: state.p, d: state.d, k: state.k, h: plus(state.h, 1), step: state.step };
   for (const [key, value] of Object.entries(numbers)) if (value !== null) query.set(key, String(value));
   if (state.causal) query.set("causal", state.causal);
   if (keepText || state.lang !== lang) query.set("lang", state.lang);
   if (state.theme !== "auto") query.set("theme", state.theme);
   if (state.hide.length) query.set("hide", state.hide.join(","));
-  // these are as legal in a query as what they would be escaped to, and can be read
+  // these are legal in a query and easier to read unescaped
   return `?${query}`.replace(/%2C/g, ",").replace(/%28/g, "(").replace(/%29/g, ")").replace(/%3D/g, "=").replace(/%27/g, "'");
 }

@@ -1,4 +1,4 @@
-/** Stretches of a line without a gap, from point to point. */
+/** The gapless stretches of a line, from point to point. */
 export function sloped(x: number[], y: (number | null)[]): [number, number][][] {
   const stretches: [number, number][][] = [];
   x.forEach((here, i) => {
@@ -10,7 +10,7 @@ export function sloped(x: number[], y: (number | null)[]): [number, number][][] 
   return stretches;
 }
 
-/** Stretches of a line that is level around each x: its corners, halfway to the next x; none where there is no y. */
+/** The gapless stretches of a step line, by its corners halfway between neighbouring x. */
 export function level(x: number[], y: (number | null | undefined)[]): [number, number][][] {
   const stretches: [number, number][][] = [];
   x.forEach((here, i) => {

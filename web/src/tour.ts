@@ -1,4 +1,4 @@
-/** The tour: states of the page, each with two sentences. */
+/** The tour: states of the page, each with a title and two sentences. */
 import { t } from "./messages.svelte";
 import type { State } from "./state";
 

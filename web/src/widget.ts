@@ -21,10 +21,10 @@ interface Answer {
   type: string;
 }
 
-/** Questions are numbered throughout: a widget that is shown twice hears the answers to both. */
+/** Requests are numbered across views: a widget shown twice receives the answers to both. */
 let last = Math.floor(Math.random() * 2 ** 40);
 
-/** Questions go to the kernel as messages, so no port has to be open: a notebook may be far away. */
+/** Requests go to the kernel as messages: no port is needed, even on a remote notebook. */
 function overMessages(model: Model): { ask: Transport; stop: () => void } {
   const waiting = new Map<number, (response: Response) => void>();
   const hear: Hear = ({ id, status, type }, [body]) => {
@@ -55,7 +55,7 @@ export default {
     const explorer = new Explorer(api, state, browser);
     explorer.dark = isDark(state.theme);
     const app = mount(App, { target: el, props: { explorer } });
-    // a notebook takes plain keys for its own: "x" on a picture would cut the cell
+    // notebooks handle plain keys themselves: "x" on a picture would cut the cell
     el.addEventListener("keydown", (event) => event.ctrlKey || event.metaKey || event.stopPropagation());
     return () => {
       stop();
