@@ -8,19 +8,19 @@ from matplotlib.image import imread
 
 import posenc as pe
 from posenc.plot import fonts
-from posenc.views import KINDS
+from posenc.views import KINDS, kinds_for
 from tests.slow import seldom
+from tests.views.examples import example_for
 
 CHINESE, JAPANESE, TRADITIONAL = "我 爱 学习 AI", "犬が人を噛む", "我 喜歡 學習 位置 編碼"
 SORTS = "heatmap", "waves", "rotation"
 """An image, lines and dials."""
 MOSTLY_SORTS = seldom(KINDS, but=SORTS)
-OF_KIND = {"bias": "alibi", "maps": "axial-rope", "learned": "learned", "sum": "sinusoidal"}
 
 
 def shown(kind, **options):
-    what = OF_KIND.get(kind, "rope")
-    sentence = {} if kind == "maps" else {"tokens": CHINESE}
+    what = example_for(kind, maps="axial-rope")
+    sentence = {"tokens": CHINESE} if "attention" in kinds_for(pe.named(what).example()) else {}
     return pe.show(what, kind, **(sentence | {"dpi": 60} | options))
 
 
