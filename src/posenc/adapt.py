@@ -12,8 +12,9 @@
 ('identity_at_zero', 'norm_preserving', 'composes')
 """
 
+import copy
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from posenc.core import rules
@@ -48,6 +49,12 @@ class Adapted:
     def module(self) -> Any:
         """The module, if fn is one."""
         return self.fn if hasattr(self.fn, "parameters") else None
+
+    def cast_module(self, dtype: Any) -> Any:
+        """The same with a copy of the module cast to `dtype`; None if it is trained, or none."""
+        if self.module is None or any(x.requires_grad for x in self.module.parameters()):
+            return None
+        return replace(self, fn=copy.deepcopy(self.module).to(dtype))
 
     def __repr__(self) -> str:
         size = "dim" if isinstance(self, Additive | Rotary) else "heads"

@@ -30,6 +30,8 @@ class Scaling(ABC):
 
     fits_any_length: bool = True
     """Whether a rotated key stays right as the text grows."""
+    searched: bool = False
+    """Whether its factors were found by search: no rule says how they go from pair to pair."""
     original_length: int | None = UNSTATED
     """The length of the texts of training, where the scaling states it."""
     about: About = About()
@@ -265,6 +267,8 @@ class PerPair(Scaling):
     factors: tuple[float, ...]
     attention_factor: float = 1.0
 
+    searched = True
+
     def __post_init__(self) -> None:
         rules.factors("factors", self.factors)
         rules.real("attention_factor", self.attention_factor, least=1e-6, most=1e6)
@@ -298,6 +302,7 @@ class LongRoPE(Scaling):
     attention_factor: float | None = field(default=None, kw_only=True)
     fits_any_length: bool = field(default=False, init=False, repr=False)
 
+    searched = True
     about = About(
         title=later("LongRoPE scaling"),
         paper=(

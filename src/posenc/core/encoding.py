@@ -112,6 +112,21 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
         """`params` by name, or a sentence: none missing, none unknown, each of its shape."""
         return read_params(params, {name: p.shape for name, p in self.parameters().items()})
 
+    def other_layout(self) -> "tuple[Encoding, np.ndarray] | None":
+        """The same encoding with its channels in the other order, where there are two in use.
+
+        Returns that encoding and, for each of its channels, the one here that it stands for:
+        (dim,). None if there is one layout only.
+        """
+        return None
+
+    def cast_module(self, dtype: Any) -> "Encoding | None":
+        """The same encoding with the module that computes it cast to `dtype`, by a copy.
+
+        None if no module does (adapted encodings have one), or one that is trained.
+        """
+        return None
+
     def at(self, length: int) -> Self:
         """This encoding for a text of `length` tokens: itself, unless it depends on that."""
         rules.whole("length", length, least=1, most=2**40)

@@ -16,6 +16,7 @@ array([[[ 0. , -0.5],
         [-0.5,  0. ]]])
 """
 
+import dataclasses
 import math
 from abc import abstractmethod
 from collections.abc import Callable
@@ -44,6 +45,7 @@ from posenc.core.encoding import Encoding, EncodingT, Params
 from posenc.core.hints import hinted
 from posenc.core.positions import as_positions, shared_rows
 from posenc.core.rotation import Pairing, Rotated, rotate, rotate_pairs, unscaled
+from posenc.core.values import UNSTATED
 
 
 class Additive(Encoding):
@@ -81,6 +83,8 @@ class Rotary(Encoding):
 
     pairing: Pairing = "interleaved"
     rotated: Rotated = "leading"
+    rotary_dim: int | None = UNSTATED
+    """Channels that turn, the `rotated` ones; None: all."""
 
     @abstractmethod
     def cos_sin(
@@ -125,6 +129,30 @@ class Rotary(Encoding):
         """What `rotate` is to queries, for keys."""
         tables = self.tables_for(x, positions, params, keys=True, features=features)
         return self._rotate(x, *tables, inverse=inverse)
+
+    @property
+    def searched(self) -> bool:
+        """Whether its frequencies were found by search, so that they need not follow a rule."""
+        return False
+
+    def without_scaling(self) -> "Rotary | None":
+        """The same encoding before a scaling stretched its waves; None if it has no scaling."""
+        return None
+
+    def other_layout(self) -> tuple[Encoding, np.ndarray] | None:
+        """The other `pairing`, where that is a field and every channel turns.
+
+        >>> from posenc import RoPE
+        >>> RoPE(4).other_layout()
+        (RoPE(4, pairing='halves'), array([0, 2, 1, 3]))
+        """
+        dim = self.dim or 0
+        if dim % 2 or self.rotary_dim not in (None, dim) or "pairing" not in _init_fields(self):
+            return None
+        evens_first = np.arange(dim).reshape(-1, 2).T.ravel()
+        if self.pairing == "interleaved":
+            return _replace(self, pairing="halves"), evens_first
+        return _replace(self, pairing="interleaved"), np.argsort(evens_first)
 
     def _rotate(
         self, x: Array, cos: Array, sin: Array, rotated: Rotated | None, *, inverse: bool
@@ -223,6 +251,16 @@ class Scores(Encoding):
         return weights @ v
 
 
+def _init_fields(encoding: Any) -> set[str]:
+    """The names of the fields that its constructor takes, if it is a dataclass."""
+    fields = dataclasses.fields(encoding) if dataclasses.is_dataclass(encoding) else ()
+    return {field.name for field in fields if field.init}
+
+
+def _replace(encoding: Any, **changes: Any) -> Any:
+    return dataclasses.replace(encoding, **changes)
+
+
 def _given(params: Params | None) -> tuple[Params, ...]:
     """`params` as arguments: none where there are none, for methods that take none."""
     return () if params is None else (params,)
@@ -294,7 +332,7 @@ def logits(
                 q, k = encoding.add(q, q_pos, params), encoding.add(k, k_pos, params)
                 return cast(_products(q, k, scaled=encoding.scaled), q.dtype)
             case Rotary():
-                q, k = _rotate_both(encoding, q, k, q_pos, k_pos, params, **needed)
+                q, k = rotate_both(encoding, q, k, q_pos, k_pos, params, **needed)
                 return cast(_products(q, k, scaled=encoding.scaled), q.dtype)
             case Bias():
                 products = _products(q, k, scaled=encoding.scaled)
@@ -312,7 +350,7 @@ def logits(
                 )
 
 
-def _rotate_both(
+def rotate_both(
     encoding: Rotary,
     q: Array,
     k: Array,

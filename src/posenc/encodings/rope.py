@@ -130,6 +130,14 @@ class RoPE(Rotary):
         """The length that its scaling stretches from."""
         return None if self.scaling is None else self.scaling.original_length
 
+    @property
+    def searched(self) -> bool:
+        """Whether its scaling's factors were found by search."""
+        return self.scaling is not None and self.scaling.searched
+
+    def without_scaling(self) -> "RoPE | None":
+        return None if self.scaling is None else replace(self, scaling=None)
+
     def computed_defaults(self) -> dict[str, int]:
         """What `rotary_dim` is unless given."""
         return {"rotary_dim": self.dim}

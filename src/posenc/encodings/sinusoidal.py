@@ -1,7 +1,7 @@
 """The sinusoidal encoding of the first Transformer, on one axis and on several."""
 
 import math
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -86,6 +86,15 @@ class Sinusoidal(Additive):
         else:
             channels = xp.concat([pairs[..., 0], pairs[..., 1]], axis=-1)
         return channels[..., : self.dim]
+
+    def other_layout(self) -> "tuple[Sinusoidal, np.ndarray] | None":
+        """The other `layout`, where every sine has its cosine."""
+        if self.dim % 2:
+            return None
+        evens_first = np.arange(self.dim).reshape(-1, 2).T.ravel()
+        if self.layout == "interleaved":
+            return replace(self, layout="concat"), evens_first
+        return replace(self, layout="interleaved"), np.argsort(evens_first)
 
     def frequencies(self) -> np.ndarray:
         """w_i of each sine, in radians per position: (ceil(dim/2),)."""
