@@ -9,9 +9,18 @@ from typing import Any
 import numpy as np
 
 from posenc.bench.timing import compared
+from posenc.checks.properties.differences import apart, size
 from posenc.checks.subject import Subject
 from posenc.core import rules
-from posenc.core.mechanisms import Additive, Bias, Encoding, Rotary, Scores, logits
+from posenc.core.mechanisms import (
+    Additive,
+    Bias,
+    Encoding,
+    Rotary,
+    Scores,
+    logits,
+    rotate_both,
+)
 
 TOKENS, HEADS, DIM = 256, 8, 64
 """What is encoded, where the encoding does not say otherwise."""
@@ -83,6 +92,7 @@ class Trial:
         self.encoding = subject.encoding
         self.params = subject.params or None
         self.p = _positions(subject, tokens)
+        self.needed = subject.needed(self.p, self.p, dtype="float32")
         self.count = len(self.p)
         self.heads = self.encoding.heads or HEADS
         dim = subject.dim if isinstance(self.encoding, Rotary | Scores) else DIM
@@ -102,11 +112,13 @@ class Trial:
             case Additive() as encoding:
                 return encoding.add(self.x, self.p, self.params)
             case Rotary() as encoding:
-                return encoding.rotate(self.q, self.p), encoding.rotate_keys(self.k, self.p)
+                return rotate_both(
+                    encoding, self.q, self.k, self.p, self.p, self.params, **self.needed
+                )
             case Bias() as encoding:
-                return self.products + encoding.bias(self.p, self.p, self.params)
+                return self.products + encoding.bias(self.p, self.p, self.params, **self.needed)
             case Scores() as encoding:
-                return encoding.scores(self.q, self.k, self.p, self.p, self.params)
+                return encoding.scores(self.q, self.k, self.p, self.p, self.params, **self.needed)
             case encoding:
                 raise TypeError(f"encoding must have a mechanism to be timed; got {encoding!r}")
 
@@ -120,8 +132,8 @@ class Trial:
         if isinstance(self.encoding, Rotary):
             made = _products(*made, scaled=self.encoding.scaled)
         q, k = q.astype(np.float64), k.astype(np.float64)
-        truth = logits(self.encoding, q, k, self.p, self.p, self.params)
-        return float(np.abs(made - truth).max() / max(1.0, float(np.abs(truth).max())))
+        truth = logits(self.encoding, q, k, self.p, self.p, self.params, **self.needed)
+        return apart(made, truth) / size(truth)
 
     def peak(self) -> int:
         """The most bytes that are taken while it is applied; for scores, beyond the products."""

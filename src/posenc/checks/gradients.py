@@ -15,7 +15,7 @@ BOUND = 1e-3
 
 
 def gradient_error(subject: Subject, rng: np.random.Generator) -> Measured:
-    """Along one random direction for each of x, q, k and the learned parameters."""
+    """Compare derivatives by x or q and k, by learned parameters and by features of tokens."""
     if importlib.util.find_spec("torch") is None:
         raise NotApplicableError("PyTorch is not installed")
     if not subject.takes_tensors:
@@ -23,68 +23,79 @@ def gradient_error(subject: Subject, rng: np.random.Generator) -> Measured:
     import torch
 
     n = min(5, subject.reach + 1)
-    p = torch.from_numpy(subject.points(np.arange(n)))
-    encoding = subject.encoding
+    places = subject.points(np.arange(n))
+    p, encoding = torch.from_numpy(places), subject.encoding
+    params = {name: torch.from_numpy(x) for name, x in _away_from_zero(subject, rng).items()}
     inputs: dict[str, Any] = {
-        # a little away from 0, where a ReLU and a lower bound have no slope; what is far from it
-        # stays, for it may be near an upper bound
-        name: torch.from_numpy(
-            np.asarray(
-                x
-                + np.where(x < 0, -1, 1)
-                * np.where(np.abs(x) > 0.1, 0.0, rng.uniform(0.01, 0.1, size=x.shape))
-            )
-        )
-        for name, x in subject.params.items()
-        if encoding.parameters()[name].trained
+        name: x for name, x in params.items() if encoding.parameters()[name].trained
     }
-    learned = set(inputs)
-    if isinstance(encoding, Additive) and not learned:
+    if isinstance(encoding, Additive) and not inputs:
         raise NotApplicableError("nothing in it is learned")
+    fixed = {name: x for name, x in params.items() if name not in inputs}
+    learned = list(inputs)
     if not isinstance(encoding, Additive):
         names = ("x",) if isinstance(encoding, Rotary) else ("q", "k")
         shape = subject.queries(rng, n).shape
         inputs |= {name: torch.from_numpy(rng.normal(size=shape)) for name in names}
-    kept = {n_: torch.from_numpy(x) for n_, x in subject.params.items() if n_ not in learned}
+    needed = subject.needed(places, places, library="torch", dtype="float64")
+    if "features" in needed:
+        inputs |= {"features": needed["features"][0]}
 
-    def made(values: dict[str, Any]) -> Any:
-        params = {name: values[name] for name in learned} | kept or None
+    def compute(values: dict[str, Any]) -> Any:
+        given = {name: values[name] for name in learned} | fixed or None
+        tokens = {key: values.get(key, array) for key, array in needed.items()}
         if isinstance(encoding, Additive):
-            return encoding.encode(p, params, dtype=torch.float64)
+            return encoding.encode(p, given, dtype=torch.float64)
         if isinstance(encoding, Rotary):
-            return encoding.rotate(values["x"], p)
-        return logits(encoding, values["q"], values["k"], p, p, params)
+            return encoding.rotate(values["x"], p, *(() if given is None else (given,)), **tokens)
+        return logits(encoding, values["q"], values["k"], p, p, given, **tokens)
 
-    # a foreign rotation may go by float32 inside, where a small step is lost; it is linear
+    # a foreign rotation may compute in float32, where a small step is lost; it is linear
     step = 0.1 if isinstance(encoding, Rotary) and encoding.library is not None else 1e-6
-    return _compared(made, inputs, rng, step)
+    return _compare(compute, inputs, rng, step)
 
 
-def _compared(
-    made: Callable[[dict[str, Any]], Any],
+def _away_from_zero(subject: Subject, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Its parameters, those that are trained a little away from 0.
+
+    A ReLU and a lower bound have no slope there. Values far from 0 stay as they are, for they may
+    be near an upper bound.
+    """
+    moved = dict(subject.params)
+    for name, parameter in subject.encoding.parameters().items():
+        if parameter.trained:
+            x = moved[name]
+            step = np.where(np.abs(x) > 0.1, 0.0, rng.uniform(0.01, 0.1, size=x.shape))
+            moved[name] = np.asarray(x + np.where(x < 0, -1, 1) * step)
+    return moved
+
+
+def _compare(
+    compute: Callable[[dict[str, Any]], Any],
     inputs: dict[str, Any],
     rng: np.random.Generator,
     step: float,
 ) -> Measured:
+    """The largest relative error of a derivative, along a random direction of each input."""
     import torch
 
     tracked = {name: x.clone().requires_grad_() for name, x in inputs.items()}
-    out = made(tracked)
+    out = compute(tracked)
     cotangent = torch.from_numpy(rng.normal(size=tuple(out.shape))).to(out.dtype)
-    hidden = out.detach() == -torch.inf  # keys that are masked have no slope
+    hidden = out.detach() == -torch.inf  # hidden keys have no slope
 
-    def summed(values: Any) -> Any:
+    def total(values: Any) -> Any:
         return (values.masked_fill(hidden, 0.0) * cotangent).sum()
 
-    slopes: Any = torch.autograd.grad(summed(out), list(tracked.values()), allow_unused=True)
+    slopes: Any = torch.autograd.grad(total(out), list(tracked.values()), allow_unused=True)
     worst, where = 0.0, ""
     for (name, x), slope in zip(inputs.items(), slopes, strict=True):
-        # of three directions one that is right: a kink lies on one by chance, a fault on all
+        # one right direction of three will do: a kink lies on one by chance, a fault on all
         errors: list[float] = []
         for _ in range(3):
             direction = torch.from_numpy(rng.normal(size=tuple(x.shape)))
             ends = [
-                float(summed(made(inputs | {name: x + sign * step * direction})))
+                float(total(compute(inputs | {name: x + sign * step * direction})))
                 for sign in (1, -1)
             ]
             expected = (ends[0] - ends[1]) / (2 * step)

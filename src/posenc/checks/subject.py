@@ -1,7 +1,7 @@
-"""What is checked: any encoding, with parameters, through one set of questions.
+"""The encoding under test, with parameters and token features, behind one interface.
 
-A check asks a `Subject` for rows, rotations or logits in NumPy's float64 and never sees which
-library or whose code they come from.
+A check asks a `Subject` for rows, rotations or logits, which come as NumPy arrays in float64, and
+never sees which library or whose code computes them.
 """
 
 import dataclasses
@@ -16,37 +16,42 @@ from posenc.core.arrays import is_torch
 from posenc.core.mechanisms import Additive, Bias, Encoding, Rotary, Scores, logits
 
 FARTHEST = 10**7 + 64
-"""The farthest position that is asked for: ten million, and some neighbours."""
-
-
-SIZES = ("dim", "heads", "axes", "length", "features", "hidden")
-"""Fields that make arrays larger: no one keys a cache without them."""
+"""The farthest position that is tried: ten million, and some neighbours."""
+SIZES = ("dim", "heads", "axes", "length", "features", "feature_dim", "hidden")
+"""Fields that change the shape of arrays, which no cache can mistake."""
 LENGTH = 2**15
-"""The length that an encoding is settled for if its angles depend on it."""
+"""The text length for which an encoding is checked if its angles depend on the length."""
+FEATURES = 8
+"""Channels of token features, unless the encoding states how many it takes."""
+
+
+Tokens = tuple[np.ndarray, np.ndarray]
+"""Whose features queries and keys have: the positions at which these tokens are at home."""
 
 
 class Subject:
-    """An encoding to be checked, and how far its positions go."""
+    """An encoding under test, and how far its positions go."""
 
     def __init__(self, encoding: Encoding, *, seed: int = 0):
+        self.seed = seed
         self.whole = encoding
-        """As it was given: `encoding` is that for one length, where angles depend on the length."""
+        """As given; `encoding` is fixed to one length where angles depend on the length."""
         self.encoding = encoding if encoding.fits_any_length else encoding.at(LENGTH)
         self.library = encoding.library or "numpy"
         self.params = encoding.init(np.random.default_rng(seed))
         self.refusal: str | None = None
-        if self.library == "numpy" and not self._takes(0) and self._speaks_torch():
+        if self.library == "numpy" and not self._accepts_place(0) and self._returns_tensors():
             self.library = "torch"  # a class that takes tensors only
-        self.reach = self._probed()
+        self.reach = self._find_reach()
 
     @cached_property
     def takes_tensors(self) -> bool:
-        """Whether PyTorch's tensors go in: for bfloat16 and for gradients; imports PyTorch."""
-        return self.library == "torch" or self._speaks_torch()
+        """Whether it computes with PyTorch tensors (bfloat16, gradients); imports PyTorch."""
+        return self.library == "torch" or self._returns_tensors()
 
     @property
     def axes(self) -> int:
-        """Numbers that make a position."""
+        """Numbers in a position."""
         return self.encoding.axes or 1
 
     @property
@@ -61,17 +66,17 @@ class Subject:
 
     @property
     def width(self) -> int:
-        """Numbers that a position takes on the way: scores may project a head to all features."""
+        """Numbers computed for one position: scores may project each head to all features."""
         wide = self.dim * self.heads
         return wide * wide if isinstance(self.encoding, Scores) and wide > 64 else wide
 
     @property
     def very_wide(self) -> bool:
-        """Whether each position costs so much that checks ask for a few of every sort only."""
+        """Whether a position costs so much that checks sample only a few of every sort."""
         return self.width > 2**17
 
     def points(self, places: Any) -> np.ndarray:
-        """Positions at these places: themselves, or on several axes different mixtures of them."""
+        """Positions at these places: the places, or on several axes different mixtures of them."""
         p = np.asarray(places)
         if self.encoding.axes is None:
             return p
@@ -79,33 +84,48 @@ class Subject:
         return np.stack(others, axis=-1)
 
     def rows(self, positions: np.ndarray, *, dtype: str | None = None) -> np.ndarray:
-        """What is made of each position, as rows (n, channel): e(p), R(p) x, b(p, 0) or logits."""
+        """What each position is given, as rows (n, channel): e(p), R(p) x, b(p, 0) or logits.
+
+        The token is the same at every position: a fixed x, and fixed features where needed.
+        """
+        origin = np.zeros_like(positions[:1])
+        token, every = origin, np.zeros_like(positions)
         match self.encoding:
             case Additive():
-                made = self._encoded(positions, dtype)
+                return self._encode(positions, dtype)
             case Rotary():
                 x = np.tile(self.fixed(self.dim), (len(positions), 1))
-                return self.rotated(x, positions, dtype=dtype)
+                return self.rotate(x, positions, dtype=dtype, tokens=every)
             case Bias():
-                made = self._biased(positions, np.zeros_like(positions[:1]))
-                return made[:, :, 0].T
+                return self.bias(positions, origin, tokens=(every, token))[:, :, 0].T
             case _:
                 x = np.tile(self.fixed(self.dim), (self.heads, len(positions), 1))
-                made = self.scored(x, x[:, :1], positions, np.zeros_like(positions[:1]))
+                made = self.score(x, x[:, :1], positions, origin, tokens=(every, token))
                 return made[:, :, 0].T
-        return self._shaped("encode", made, (len(positions), self.dim))
 
-    def rotated(
-        self, x: np.ndarray, positions: np.ndarray, *, dtype: str | None = None, keys: bool = False
+    def rotate(
+        self,
+        x: np.ndarray,
+        positions: np.ndarray,
+        *,
+        dtype: str | None = None,
+        keys: bool = False,
+        tokens: np.ndarray | None = None,
     ) -> np.ndarray:
-        """R(p) x for rows x (n, dim)."""
+        """R(p) x for rows x (n, dim), with the features of `tokens` (those at the positions)."""
         assert isinstance(self.encoding, Rotary)
-        turn = self.encoding.rotate_keys if keys else self.encoding.rotate
+        rotate = self.encoding.rotate_keys if keys else self.encoding.rotate
         library = "torch" if dtype == "bfloat16" else self.library
-        made = turn(_sent(x, library, dtype), _sent(positions, library))
-        return self._shaped("rotate", made, x.shape)
+        params = self._send_params(library)
+        needed: dict[str, Any] = {}
+        if "features" in self.encoding.needs:
+            features = self.features(positions if tokens is None else tokens)
+            needed["features"] = send(features, library, dtype)
+        where = send(positions, library)
+        given = () if params is None else (params,)  # rotations of one's own may take none
+        return _shaped("rotate", rotate(send(x, library, dtype), where, *given, **needed), x.shape)
 
-    def scored(
+    def score(
         self,
         q: np.ndarray,
         k: np.ndarray,
@@ -113,18 +133,75 @@ class Subject:
         k_pos: np.ndarray,
         *,
         whole: bool = False,
+        tokens: Tokens | None = None,
     ) -> np.ndarray:
-        """The logits (…, q, k) of queries and keys (…, n, dim); `whole`: for their own length."""
-        params = {name: _sent(x, self.library) for name, x in self.params.items()} or None
-        sent_q, sent_k = _sent(q, self.library), _sent(k, self.library)
-        where_q, where_k = _sent(q_pos, self.library), _sent(k_pos, self.library)
-        encoding = self.whole if whole else self.encoding
-        made = _numpy(logits(encoding, sent_q, sent_k, where_q, where_k, params))
+        """The logits (…, q, k) of queries and keys (…, n, dim).
+
+        whole   for the length that the positions span, not for one fixed length
+        tokens  whose features they have, where needed: a pair of positions, q_pos and k_pos unless
+                given. Tokens that move to other positions keep their features.
+        """
+        params = self._send_params(self.library)
+        encoding, needed = self.whole if whole else self.encoding, self.needed(q_pos, k_pos, tokens)
+        sent_q, sent_k = send(q, self.library), send(k, self.library)
+        where_q, where_k = send(q_pos, self.library), send(k_pos, self.library)
+        made = to_numpy(logits(encoding, sent_q, sent_k, where_q, where_k, params, **needed))
         if made.shape[-2:] != (q.shape[-2], k.shape[-2]):
             raise WrongShapeError(
                 f"logits must be (…, {q.shape[-2]}, {k.shape[-2]}); got {made.shape}"
             )
+        return np.where(self.seen(q_pos, k_pos), made, -np.inf)
+
+    def bias(
+        self, q_pos: np.ndarray, k_pos: np.ndarray, *, tokens: Tokens | None = None
+    ) -> np.ndarray:
+        """b(p_q, p_k) as (head, q, k)."""
+        assert isinstance(self.encoding, Bias)
+        params, needed = self._send_params(self.library), self.needed(q_pos, k_pos, tokens)
+        where_q, where_k = send(q_pos, self.library), send(k_pos, self.library)
+        made = to_numpy(self.encoding.bias(where_q, where_k, params, **needed))
+        if made.ndim < 3 or made.shape[-2:] != (len(q_pos), len(k_pos)):
+            raise WrongShapeError(
+                f"bias must be (…, heads, {len(q_pos)}, {len(k_pos)}); got {made.shape}"
+            )
+        return made.reshape(-1, len(q_pos), len(k_pos))
+
+    def features(self, tokens: np.ndarray) -> np.ndarray:
+        """Features (n, feature_dim) of the tokens at these positions: waves that the seed draws.
+
+        A token has the same features in every call, and numbers that a half holds exactly.
+        """
+        rng = np.random.default_rng([self.seed, *b"features"])
+        points = np.asarray(tokens, dtype=np.float64).reshape(len(tokens), -1)
+        count = self.encoding.feature_dim or FEATURES
+        rates = rng.uniform(0.1, 3.0, size=(points.shape[1], count))
+        waves = np.sin(points @ rates + rng.uniform(0, 2 * np.pi, size=count))
+        return np.round(waves * 128) / 128
+
+    def needed(
+        self,
+        q_pos: np.ndarray,
+        k_pos: np.ndarray,
+        tokens: Tokens | None = None,
+        *,
+        library: str | None = None,
+        dtype: str | None = None,
+    ) -> dict[str, Any]:
+        """The arguments that the encoding `needs`: features of queries and keys, and the mask."""
+        library, made = library or self.library, dict[str, Any]()
+        if "features" in self.encoding.needs:
+            both = (self.features(each) for each in tokens or (q_pos, k_pos))
+            made["features"] = tuple(send(each, library, dtype) for each in both)
+        if "mask" in self.encoding.needs:
+            made["mask"] = send(self.seen(q_pos, k_pos), library)
         return made
+
+    def seen(self, q_pos: np.ndarray, k_pos: np.ndarray) -> np.ndarray:
+        """Which pairs (q, k) count: all, unless the encoding takes a mask and is `causal_only`."""
+        if "mask" not in self.encoding.needs or not self.encoding.causal_only:
+            return np.ones((len(q_pos), len(k_pos)), dtype=bool)
+        q, k = (p if self.encoding.axes is None else p[:, 0] for p in (q_pos, k_pos))
+        return q[:, None] >= k
 
     def queries(self, rng: np.random.Generator, count: int) -> np.ndarray:
         """Random rows, one set for each head where heads differ."""
@@ -132,12 +209,12 @@ class Subject:
         return rng.normal(size=(*heads, count, self.dim))
 
     def fixed(self, count: int) -> np.ndarray:
-        """The same uneven vector every time, of numbers that a half holds exactly."""
+        """The same uneven vector every time, of numbers that 16 bits hold exactly."""
         return np.round(np.linspace(1, 2, count) * 128) / 128
 
     def others(self) -> list[tuple[str, Encoding]]:
-        """Encodings of the same kind with another number in a field, and which."""
-        foreign = self.encoding.library is not None  # whose fields its function does not read
+        """Encodings that differ from this one in a number, each with the field that differs."""
+        foreign = self.encoding.library is not None  # its function does not read our fields
         if foreign or not dataclasses.is_dataclass(self.encoding):
             return []
         found: list[tuple[str, Encoding]] = []
@@ -148,77 +225,12 @@ class Subject:
                 try:
                     other = dataclasses.replace(self.encoding, **{field.name: 2 * value})
                     found.append((f"{field.name}={2 * value:g}", other))
-                except (TypeError, ValueError):  # twice that is out of its bounds
+                except (TypeError, ValueError):  # out of bounds
                     continue
         return found
 
-    def _encoded(self, positions: np.ndarray, dtype: str | None) -> Any:
-        assert isinstance(self.encoding, Additive)
-        library = "torch" if dtype == "bfloat16" else self.library
-        params = {name: _sent(x, library) for name, x in self.params.items()} or None
-        where = _sent(positions, library)
-        return self.encoding.encode(where, params, dtype=_dtype(dtype, library))
-
-    def _biased(self, q_pos: np.ndarray, k_pos: np.ndarray) -> np.ndarray:
-        assert isinstance(self.encoding, Bias)
-        params = {name: _sent(x, self.library) for name, x in self.params.items()} or None
-        made = self.encoding.bias(_sent(q_pos, self.library), _sent(k_pos, self.library), params)
-        made = _numpy(made)
-        if made.ndim < 3 or made.shape[-2:] != (len(q_pos), len(k_pos)):
-            raise WrongShapeError(
-                f"bias must be (…, heads, {len(q_pos)}, {len(k_pos)}); got {made.shape}"
-            )
-        return made.reshape(-1, len(q_pos), len(k_pos))
-
-    bias = _biased
-
-    def _shaped(self, name: str, made: Any, shape: tuple[int, ...]) -> np.ndarray:
-        values = _numpy(made)
-        if values.shape != tuple(shape):
-            raise WrongShapeError(f"{name} must give {tuple(shape)}; got {values.shape}")
-        return values
-
-    def _speaks_torch(self) -> bool:
-        """Whether tensors go in and come out: NumPy's functions may take them and give arrays."""
-        if importlib.util.find_spec("torch") is None:
-            return False
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")  # NumPy's functions take tensors under protest
-                return is_torch(self._of_tensors())
-        except Exception:  # whatever it raises, it does not take them
-            return False
-
-    def _of_tensors(self) -> Any:
-        """What the encoding makes of tensors: one position, in bfloat16 where that can be asked."""
-        p = _sent(self.points(np.arange(1)), "torch")
-        params = {name: _sent(x, "torch") for name, x in self.params.items()} or None
-        x = _sent(np.ones((self.heads, 1, self.dim)), "torch", "bfloat16")
-        match self.encoding:
-            case Additive() as encoding:
-                return encoding.encode(p, params, dtype=x.dtype)
-            case Rotary() as encoding:
-                return encoding.rotate(x[0], p)
-            case Bias() as encoding:
-                return encoding.bias(p, p, params)
-            case encoding:
-                return logits(encoding, x, x, p, p, params)
-
-    def _probed(self) -> int:
-        """The farthest place up to FARTHEST that is taken, by halving."""
-        if self._takes(FARTHEST):
-            return FARTHEST
-        low, high = 0, FARTHEST
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self._takes(middle) else (low, middle)
-        return low
-
-    def _takes(self, place: int) -> bool:
-        return self.accepts(np.full(self.axes, place))
-
     def accepts(self, point: np.ndarray) -> bool:
-        """Whether a position, a number for each axis, is taken."""
+        """Whether it takes a position, a number for each axis."""
         here = point if self.encoding.axes is None else point[None]
         try:
             self.rows(here)
@@ -227,9 +239,67 @@ class Subject:
             return False
         return True
 
+    def _encode(self, positions: np.ndarray, dtype: str | None) -> np.ndarray:
+        assert isinstance(self.encoding, Additive)
+        library = "torch" if dtype == "bfloat16" else self.library
+        params, where = self._send_params(library), send(positions, library)
+        made = self.encoding.encode(where, params, dtype=_dtype(dtype, library))
+        return _shaped("encode", made, (len(positions), self.dim))
+
+    def _send_params(self, library: str) -> dict[str, Any] | None:
+        return {name: send(x, library) for name, x in self.params.items()} or None
+
+    def _returns_tensors(self) -> bool:
+        """Whether it returns tensors for tensors: NumPy's functions may accept them too."""
+        if importlib.util.find_spec("torch") is None:
+            return False
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # NumPy warns when it converts tensors
+                return is_torch(self._compute_with_tensors())
+        except Exception:  # it does not take them
+            return False
+
+    def _compute_with_tensors(self) -> Any:
+        """The result for one position as a tensor, in bfloat16 where the dtype can be chosen."""
+        p = self.points(np.arange(1))
+        params, where = self._send_params("torch"), send(p, "torch")
+        x = send(np.ones((self.heads, 1, self.dim)), "torch", "bfloat16")
+        needed = self.needed(p, p, library="torch", dtype="bfloat16")
+        match self.encoding:
+            case Additive() as encoding:
+                return encoding.encode(where, params, dtype=x.dtype)
+            case Rotary() as encoding:
+                own = {name: both[0] for name, both in needed.items() if name == "features"}
+                return encoding.rotate(x[0], where, *(() if params is None else (params,)), **own)
+            case Bias() as encoding:
+                return encoding.bias(where, where, params, **needed)
+            case encoding:
+                return logits(encoding, x, x, where, where, params, **needed)
+
+    def _find_reach(self) -> int:
+        """The farthest place up to FARTHEST that it accepts, by bisection."""
+        if self._accepts_place(FARTHEST):
+            return FARTHEST
+        low, high = 0, FARTHEST
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self._accepts_place(middle) else (low, middle)
+        return low
+
+    def _accepts_place(self, place: int) -> bool:
+        return self.accepts(np.full(self.axes, place))
+
 
 class WrongShapeError(Exception):
-    """What came out has not the shape that it must have."""
+    """The result does not have the shape that it must have."""
+
+
+def _shaped(name: str, made: Any, shape: tuple[int, ...]) -> np.ndarray:
+    values = to_numpy(made)
+    if values.shape != tuple(shape):
+        raise WrongShapeError(f"{name} must give {tuple(shape)}; got {values.shape}")
+    return values
 
 
 def _dtype(name: str | None, library: str) -> Any:
@@ -242,19 +312,21 @@ def _dtype(name: str | None, library: str) -> Any:
     return getattr(np, name)
 
 
-def _sent(values: np.ndarray, library: str, dtype: str | None = None) -> Any:
+def send(values: np.ndarray, library: str, dtype: str | None = None) -> Any:
+    """A copy as an array of `library`, in `dtype`; tensors are float32 unless told otherwise."""
     if library == "torch":
         import torch
 
         floating = values.dtype.kind == "f"
         wanted = getattr(torch, dtype) if dtype else (torch.float32 if floating else None)
         return torch.from_numpy(values.copy()).to(wanted)
-    # a copy: what comes in must not be changed, and if it is, only there
+    # a copy: an encoding that changes its inputs must not change ours
     return values.copy() if dtype is None else values.astype(dtype)
 
 
-def _numpy(made: Any) -> np.ndarray:
-    if hasattr(made, "detach"):
+def to_numpy(made: Any) -> np.ndarray:
+    """A result of any library as a NumPy array in float64."""
+    if is_torch(made):
         made = made.detach().cpu()
         made = made.double() if made.is_floating_point() else made
     values = np.asarray(made)

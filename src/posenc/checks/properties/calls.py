@@ -1,8 +1,5 @@
 """Properties of how an encoding is called: twice, alone, token by token, after a cast."""
 
-import dataclasses
-from typing import Any
-
 import numpy as np
 
 from posenc.checks.engine import Measured, NotApplicableError
@@ -19,11 +16,11 @@ def deterministic(subject: Subject, rng: np.random.Generator) -> Measured:
     """The largest difference between calls with the same positions, of rows and of logits."""
     p = subject.points(drawn_places(subject, rng))
     q = subject.queries(rng, len(p))
-    rows, scored = subject.rows(p), subject.scored(q, q, p, p)
+    rows, scored = subject.rows(p), subject.score(q, q, p, p)
     worst = 0.0
     for _ in range(4):
         worst = larger(worst, apart(subject.rows(p), rows))
-        worst = larger(worst, apart(subject.scored(q, q, p, p), scored))
+        worst = larger(worst, apart(subject.score(q, q, p, p), scored))
     return Measured(worst, 0.0)
 
 
@@ -90,11 +87,11 @@ def decodes(subject: Subject, rng: np.random.Generator) -> Measured:
     n = min(6 if subject.very_wide else 12, subject.reach + 1)
     p = subject.points(np.linspace(0, min(subject.reach, 20_000), n).astype(int))
     q, k = subject.queries(rng, n), subject.queries(rng, n)
-    whole = subject.scored(q, k, p, p, whole=True)
+    whole = subject.score(q, k, p, p, whole=True)
     worst = 0.0
     for t in range(n):
         parts = q[..., t : t + 1, :], k[..., : t + 1, :], p[t : t + 1], p[: t + 1]
-        one = subject.scored(*parts, whole=True)
+        one = subject.score(*parts, whole=True)
         worst = larger(worst, apart(one[..., 0, :], whole[..., t, : t + 1]))
     return Measured(worst / size(whole), 1e-5)
 
@@ -105,18 +102,14 @@ def castproof(subject: Subject, rng: np.random.Generator) -> Measured:
 
     Rounding what comes out, or a table of it, stays below the bound; rounding angles does not.
     """
-    module = getattr(subject.encoding, "module", None)
-    if isinstance(subject.encoding, Bias):  # which no one asks for a dtype: it is not rounded
-        module = None
-    if module is None or any(x.requires_grad for x in module.parameters()):
+    cast = None
+    if subject.takes_tensors and not isinstance(subject.encoding, Bias):  # which has no dtype
+        import torch
+
+        cast = subject.encoding.cast_module(torch.bfloat16)
+    if cast is None:
         raise NotApplicableError("no module without learned parameters holds it")
-    import copy
-
-    import torch
-
-    cast = copy.deepcopy(module).to(torch.bfloat16)
-    spoiled: Any = dataclasses.replace(subject.encoding, fn=cast)  # type: ignore[type-var]
-    other = Subject(spoiled)
+    other = Subject(cast, seed=subject.seed)
     p = subject.points(drawn_places(subject, rng, far=2000))
     rows = subject.rows(p)
     off = apart(other.rows(p, dtype="bfloat16"), rows) / size(rows)

@@ -8,7 +8,8 @@ import numpy as np
 
 def apart(a: np.ndarray, b: np.ndarray) -> float:
     """The largest difference; NaN if anything is. Infinities that agree are no difference."""
-    return float(np.max(np.where(a == b, 0.0, np.abs(a - b)), initial=0.0))
+    with np.errstate(invalid="ignore"):  # inf - inf
+        return float(np.max(np.where(a == b, 0.0, np.abs(a - b)), initial=0.0))
 
 
 def larger(a: float, b: float) -> float:

@@ -16,7 +16,7 @@ def relative(subject: Subject, rng: np.random.Generator) -> Measured:
     far, count = min(subject.reach, 2048), 8 if subject.very_wide else 40
     p = subject.points(np.sort(rng.choice(far // 2 + 1, min(count, far // 2 + 1), replace=False)))
     q, k = subject.queries(rng, len(p)), subject.queries(rng, len(p))
-    near = subject.scored(q, k, p, p)
+    near = subject.score(q, k, p, p)
     moves = [np.full(subject.axes, step) for step in (1, far // 3, far // 2)]
     if subject.axes > 1:  # and along each axis by itself
         moves += [
@@ -25,7 +25,8 @@ def relative(subject: Subject, rng: np.random.Generator) -> Measured:
     worst = 0.0
     for move in moves:
         there = p + (move if subject.axes > 1 else move[0])
-        worst = larger(worst, apart(subject.scored(q, k, there, there), near))
+        moved = subject.score(q, k, there, there, tokens=(p, p))
+        worst = larger(worst, apart(moved, near))
     return Measured(worst / size(near), 1e-3, f"moved by up to {far // 2}")
 
 
@@ -40,15 +41,15 @@ def decays(subject: Subject, rng: np.random.Generator) -> Measured:
         return _falls(subject.bias(p, zero)[..., 0])
     x = np.ones((*subject.queries(rng, 1).shape[:-2], 1, subject.dim))
     tall = np.broadcast_to(x, (*x.shape[:-2], len(p), subject.dim))
-    own = subject.scored(x, x, zero, zero)[..., 0]
+    own = subject.score(x, x, zero, zero)[..., 0]
     own = np.where(np.isfinite(own), own, np.nan)  # a head that hides even that says nothing
-    aligned = subject.scored(tall, x, p, zero)[..., 0] - own + np.abs(own)
+    aligned = subject.score(tall, x, p, zero)[..., 0] - own + np.abs(own)
     aligned = aligned.reshape(-1, len(p))
     shown = np.isfinite(aligned).any(axis=0)
     aligned = np.where(shown, _seen_mean(aligned, axis=0)[0], -np.inf)
     near, last = aligned[distances <= 4].max(), aligned[distances > far // 4].max()
     q, k = subject.queries(rng, len(p)), subject.queries(rng, 1)
-    random = subject.scored(q, k, p, zero)[..., 0]
+    random = subject.score(q, k, p, zero)[..., 0]
     spread = [
         _spread(random[..., part]) if part.any() else 0.0
         for part in (distances <= 64, distances > 64)
@@ -83,7 +84,10 @@ def symmetric(subject: Subject, rng: np.random.Generator) -> Measured:
     far, count = min(subject.reach, 300), 8 if subject.very_wide else 40
     p = subject.points(rng.permutation(far + 1)[:count])
     x = np.broadcast_to(subject.queries(rng, 1), subject.queries(rng, len(p)).shape)
-    made = subject.scored(x, x, p, p)
+    if not subject.seen(p, p).all():
+        raise NotApplicableError("keys ahead of their query are hidden")
+    same = np.zeros_like(p)
+    made = subject.score(x, x, p, p, tokens=(same, same))
     return Measured(apart(made, np.swapaxes(made, -1, -2)) / size(made), 1e-5)
 
 
@@ -101,9 +105,13 @@ def ordered(subject: Subject, rng: np.random.Generator) -> Measured:
         raise NotApplicableError("positions end at once")
     p = subject.points(rng.choice(min(subject.reach, 60) + 1, n, replace=False))
     order, x = np.roll(np.arange(n), 1), subject.queries(rng, n)
-    shuffled = subject.scored(x, x, p, p)[..., order, :][..., order]
-    of_shuffled = subject.scored(x[..., order, :], x[..., order, :], p, p)
-    return Measured(apart(_centred(shuffled), _centred(of_shuffled)), 1e-3, least=True)
+    shuffled = subject.score(x, x, p, p)[..., order, :][..., order]
+    y, tokens = x[..., order, :], p[order]
+    of_shuffled = subject.score(y, y, p, p, tokens=(tokens, tokens))
+    seen = subject.seen(p, p)
+    seen &= seen[order][:, order]  # a mask tells the order, but it is not the encoding's doing
+    parts = (_centred(np.where(seen, made, -np.inf)) for made in (shuffled, of_shuffled))
+    return Measured(apart(*parts), 1e-3, least=True)
 
 
 def _centred(made: np.ndarray) -> np.ndarray:

@@ -68,8 +68,8 @@ def exact(subject: Subject, rng: np.random.Generator) -> Measured:
     if isinstance(subject.encoding, Rotary) and subject.encoding.traits.norm_preserving:
         a, b = (subject.points(rng.integers(0, subject.reach // 2, 20)) for _ in range(2))
         x = rng.normal(size=(20, subject.dim))
-        twice = subject.rotated(subject.rotated(x, a), b)
-        errors["R(a) R(b)"] = apart(twice, subject.rotated(x, a + b)) / size(x)
+        twice = subject.rotate(subject.rotate(x, a), b, tokens=a)
+        errors["R(a) R(b)"] = apart(twice, subject.rotate(x, a + b, tokens=a)) / size(x)
     told = ", ".join(f"{at}: {error:.1e}" for at, error in errors.items() if error is not None)
     return Measured(float(np.max([e for e in errors.values() if e is not None])), 1e-5, told)
 
@@ -150,7 +150,7 @@ def _error(subject: Subject, rng: np.random.Generator, far: int) -> float | None
         found.append(apart(single, double) / size(double))
     if subject.encoding.traits.relative and len(steps) > 1:
         q, k = subject.queries(rng, len(steps)), subject.queries(rng, len(steps))
-        near, moved = (subject.scored(q, k, p, p) for p in (here, there))
+        near, moved = (subject.score(q, k, p, p, tokens=(here, here)) for p in (here, there))
         found.append(apart(near, moved) / size(near))
     elif subject.encoding.traits.linear_shift:
         near, moved = (rows @ rows.T for rows in (subject.rows(here), subject.rows(there)))

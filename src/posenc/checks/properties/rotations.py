@@ -1,6 +1,5 @@
 """Properties of rotations: lengths, groups, channels, scalings, layouts."""
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,7 @@ from posenc.checks.properties.claims import always, check, rotary, trait
 from posenc.checks.properties.differences import apart, larger, size
 from posenc.checks.properties.samples import drawn_places
 from posenc.checks.subject import Subject
-from posenc.core.mechanisms import Bias, Encoding, Rotary
-from posenc.scalings import LongRoPE
+from posenc.core.mechanisms import Bias, Rotary
 
 
 @check(claimed=trait("norm_preserving"), why="At the origin nothing has turned yet.")
@@ -20,7 +18,7 @@ def identity_at_zero(subject: Subject, rng: np.random.Generator) -> Measured:
     zero = np.zeros_like(subject.points(np.arange(1)))
     if isinstance(subject.encoding, Rotary):
         x = rng.normal(size=(1, subject.dim))
-        off = (apart(subject.rotated(x, zero, keys=keys), x) for keys in (False, True))
+        off = (apart(subject.rotate(x, zero, keys=keys), x) for keys in (False, True))
         return Measured(larger(*off), 1e-6)
     if isinstance(subject.encoding, Bias):
         return Measured(float(np.abs(subject.bias(zero, zero)).max()), 1e-6)
@@ -34,7 +32,7 @@ def norm_preserving(subject: Subject, rng: np.random.Generator) -> Measured:
     p = subject.points(drawn_places(subject, rng))
     x = rng.normal(size=(len(p), subject.dim))
     before = np.linalg.norm(x, axis=-1)
-    after = (np.linalg.norm(subject.rotated(x, p, keys=keys), axis=-1) for keys in (False, True))
+    after = (np.linalg.norm(subject.rotate(x, p, keys=keys), axis=-1) for keys in (False, True))
     return Measured(larger(*(float(np.abs(a / before - 1).max()) for a in after)), 1e-5)
 
 
@@ -48,8 +46,8 @@ def composes(subject: Subject, rng: np.random.Generator) -> Measured:
     half = min(subject.reach, 2000) // 2
     a, b = (subject.points(rng.integers(0, half + 1, 40)) for _ in range(2))
     x = rng.normal(size=(40, subject.dim))
-    twice = subject.rotated(subject.rotated(x, a), b)
-    return Measured(apart(twice, subject.rotated(x, a + b)) / size(x), 1e-3)
+    twice = subject.rotate(subject.rotate(x, a), b, tokens=a)
+    return Measured(apart(twice, subject.rotate(x, a + b, tokens=a)) / size(x), 1e-3)
 
 
 @check(
@@ -64,9 +62,10 @@ def every_channel(subject: Subject, rng: np.random.Generator) -> Measured:
     # between whole places too: a wave of one turn to each stands still on them
     between = p / subject.reach if subject.reach else p + 0.0
     places = [p, between] if subject.accepts(between[0]) else [p]
-    turned = np.concatenate([subject.rotated(np.tile(x, (50, 1)), where) for where in places])
+    rows, same = np.tile(x, (50, 1)), np.zeros_like(p)
+    turned = np.concatenate([subject.rotate(rows, where, tokens=same) for where in places])
     still = int((np.abs(turned - x).max(axis=0) < 1e-7).sum())
-    meant = subject.dim - (getattr(encoding, "rotary_dim", None) or subject.dim)
+    meant = subject.dim - (encoding.rotary_dim or subject.dim)
     w = encoding.frequencies() if callable(encoding.frequencies) else encoding.frequencies
     w = np.asarray(() if w is None else w)
     meant += 2 * int((np.abs(w) < 1e-12).sum())
@@ -76,46 +75,29 @@ def every_channel(subject: Subject, rng: np.random.Generator) -> Measured:
 @check(claimed=always, why="Two ways to lay out the same channels must give the same model.")
 def layout(subject: Subject, rng: np.random.Generator) -> Measured:
     """The largest difference of logits between the two layouts, channels permuted alike."""
-    made = _other_layout(subject.encoding)
-    if made is None:
+    relaid = subject.encoding.other_layout()
+    if relaid is None:
         raise NotApplicableError("it has one layout")
-    other, order = made
+    other, order = relaid
     p = subject.points(drawn_places(subject, rng, far=2000)[:20])
     q, k = rng.normal(size=(2, len(p), subject.dim))
-    first = subject.scored(q, k, p, p)
-    second = Subject(other).scored(q[:, order], k[:, order], p, p)
+    first = subject.score(q, k, p, p)
+    second = Subject(other, seed=subject.seed).score(q[:, order], k[:, order], p, p)
     return Measured(apart(first, second) / size(first), 1e-5)
 
 
 @check(
-    claimed=lambda e: not isinstance(getattr(e, "scaling", None), LongRoPE),
+    claimed=lambda e: not (isinstance(e, Rotary) and e.searched),
     why="Context extension stretches the slow waves; fast ones tell neighbours apart.",
 )
 def stretches(subject: Subject, rng: np.random.Generator) -> Measured:
     """How much more a fast pair is stretched than a slower one by the scaling of a RoPE."""
-    encoding: Any = subject.encoding
-    if getattr(encoding, "scaling", None) is None or encoding.frequencies() is None:
+    encoding = subject.encoding
+    plain = encoding.without_scaling() if isinstance(encoding, Rotary) else None
+    before = None if plain is None else plain.frequencies()
+    after = None if before is None else encoding.frequencies()
+    if before is None or after is None:
         raise NotApplicableError("it has no scaling")
-    plain = dataclasses.replace(encoding, scaling=None).frequencies()
-    ratios = encoding.frequencies() / plain
+    ratios = after / before
     ratios = ratios[ratios > 0]  # pairs that stand still are not stretched
     return Measured(float(np.max(np.diff(ratios), initial=0.0)), 1e-9)
-
-
-def _other_layout(encoding: Encoding) -> tuple[Encoding, np.ndarray] | None:
-    """The same encoding with its channels laid out the other way, and where each one comes from."""
-    dim = encoding.dim or 0
-    if not dataclasses.is_dataclass(encoding) or isinstance(encoding, type) or dim % 2:
-        return None
-    names = {field.name for field in dataclasses.fields(encoding) if field.init}
-    paired = np.arange(dim).reshape(-1, 2).T.ravel()  # evens, then odds
-    turned = getattr(encoding, "rotary_dim", dim)
-    if "pairing" in names and turned == dim:
-        field, first, second = "pairing", "interleaved", "halves"
-    elif "layout" in names and type(encoding).__name__ == "Sinusoidal":
-        field, first, second = "layout", "interleaved", "concat"
-    else:
-        return None
-    forth = getattr(encoding, field) == first
-    other = dataclasses.replace(encoding, **{field: second if forth else first})
-    return other, paired if forth else np.argsort(paired)

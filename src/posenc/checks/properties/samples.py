@@ -23,7 +23,9 @@ def first_points(subject: Subject) -> np.ndarray:
 
 def in_blocks(subject: Subject, positions: np.ndarray) -> Iterator[np.ndarray]:
     """All the positions, so many at a time that one call takes little memory."""
-    wide = max(subject.width, 2 * (getattr(subject.encoding, "reach", None) or 0) + 1)
+    tables = (parameter.shape for parameter in subject.encoding.parameters().values())
+    longest = max((shape[0] for shape in tables if shape), default=1)
+    wide = max(subject.width, longest)  # a query may meet every row of a table
     step = max(128, MOST_NUMBERS // wide)
     for at in range(0, len(positions), step):
         yield positions[at : at + step]
