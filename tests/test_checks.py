@@ -103,7 +103,7 @@ PRESETS = {
     "AxialRoPE.rope_vit": [pe.AxialRoPE.rope_vit(64), pe.AxialRoPE.rope_vit(8, base=10_000.0)],
     "AxialRoPE.qwen2_vl_vision": [pe.AxialRoPE.qwen2_vl_vision(80)],
     "AxialRoPE.pixtral": [pe.AxialRoPE.pixtral(64), pe.AxialRoPE.pixtral(8)],
-    "AxialRoPE.dinov3": [pe.AxialRoPE.dinov3(64), pe.AxialRoPE.dinov3(8)],
+    "AxialRoPE.dinov3": [pe.AxialRoPE.dinov3(dim) for dim in (64, 8, 4)],
     "AxialRoPE.mrope": [
         pe.AxialRoPE.mrope(16, sections=(4, 2, 2)),
         pe.AxialRoPE.mrope(128, sections=(16, 24, 24), base=1e6),
@@ -201,6 +201,27 @@ def test_a_bias_may_fall_slowly(heads, kernel):
     for seed in range(20):
         report = run(pe.KERPLE(heads, kernel=kernel), decays, seed=seed, limit=LIMIT)
         assert report.failed == (), str(report)
+
+
+@pytest.mark.parametrize(
+    ("features", "base", "claimed"),
+    [
+        (8, 1e4, False),
+        (16, 1e4, False),
+        (32, 1e4, True),
+        (128, 1e4, True),
+        (32, 1e3, False),
+        (32, 5e5, False),
+        (128, 10.0, True),
+        (128, 1e6, True),
+        (128, 2.0, False),
+    ],
+)
+def test_a_sum_of_few_waves_comes_back(features, base, claimed):
+    decays = [each for each in ALL if each.name == "decays"]
+    encoding = pe.Sandwich(4, features=features, base=base)
+    row = run(encoding, decays, limit=LIMIT).rows[0]
+    assert row.verdict == ("holds" if claimed else "not claimed: does not hold"), row
 
 
 @pytest.mark.parametrize("kernel", ["log", "power"])

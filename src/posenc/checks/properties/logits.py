@@ -9,6 +9,9 @@ from posenc.checks.properties.differences import apart, larger, size
 from posenc.checks.subject import Subject
 from posenc.core.mechanisms import Additive, Bias
 
+LEAST_DIFFERENCE = 1e-3
+"""By how much an order of tokens must change some logit."""
+
 
 @check(claimed=trait("relative"), why="What is learned at one place holds at every other.")
 def relative(subject: Subject, rng: np.random.Generator) -> Measured:
@@ -62,7 +65,10 @@ def _falls(bias: np.ndarray) -> Measured:
     """The largest rise with the distance against the whole fall: rows (head, distance).
 
     A bias stands beside content of any size, so how steep it must be has no bound: a learned one
-    may fall as slowly as it likes, if only it falls. Sums of waves may swing back by half.
+    may fall as slowly as it likes, if only it falls. The bound on its rise is half of the fall:
+    then, once at its lowest, it never comes back above the middle of its range, so that every
+    farther key is nearer to the lowest bias than to the highest. What falls steadily has 0, a
+    single cosine, which comes back all the way, has 1; sums of many waves lie between.
     """
     shares: list[float] = []
     for row in bias:
@@ -105,13 +111,21 @@ def ordered(subject: Subject, rng: np.random.Generator) -> Measured:
         raise NotApplicableError("positions end at once")
     p = subject.points(rng.choice(min(subject.reach, 60) + 1, n, replace=False))
     order, x = np.roll(np.arange(n), 1), subject.queries(rng, n)
-    shuffled = subject.score(x, x, p, p)[..., order, :][..., order]
-    y, tokens = x[..., order, :], p[order]
-    of_shuffled = subject.score(y, y, p, p, tokens=(tokens, tokens))
-    seen = subject.seen(p, p)
-    seen &= seen[order][:, order]  # a mask tells the order, but it is not the encoding's doing
-    parts = (_centred(np.where(seen, made, -np.inf)) for made in (shuffled, of_shuffled))
-    return Measured(apart(*parts), 1e-3, least=True)
+
+    def difference(p: np.ndarray) -> float:
+        shuffled = subject.score(x, x, p, p)[..., order, :][..., order]
+        y, tokens = x[..., order, :], p[order]
+        of_shuffled = subject.score(y, y, p, p, tokens=(tokens, tokens))
+        seen = subject.seen(p, p)
+        seen &= seen[order][:, order]  # a mask tells the order, but it is not the encoding's doing
+        parts = (_centred(np.where(seen, made, -np.inf)) for made in (shuffled, of_shuffled))
+        return apart(*parts)
+
+    found = difference(p)
+    # between whole places too: a wave of one turn to each is the same on all of them
+    if found < LEAST_DIFFERENCE and subject.accepts(np.atleast_1d((p / 64)[0])):
+        found = difference(p / 64)
+    return Measured(found, LEAST_DIFFERENCE, least=True)
 
 
 def _centred(made: np.ndarray) -> np.ndarray:

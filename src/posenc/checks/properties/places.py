@@ -126,7 +126,9 @@ def every_axis(subject: Subject, rng: np.random.Generator) -> Measured:
     start = rng.integers(0, min(subject.reach, 20) + 1, subject.axes)
     blind: list[int] = []
     for axis in range(subject.axes):
-        moves = start + np.eye(subject.axes, dtype=int)[axis] * np.arange(-3, 4)[:, None]
+        along = np.eye(subject.axes, dtype=int)[axis]
+        # between whole places too: a wave of one turn to each stands still on them
+        moves = [start + along * step for step in (*range(-3, 4), 0.3)]
         taken = [move[None] for move in moves if subject.accepts(move)]
         rows = np.concatenate([subject.rows(move) for move in taken])
         if len(rows) > 1 and apart(rows, rows[:1]) < 1e-7:
