@@ -74,8 +74,8 @@ __all__ = [
 def catalogue() -> dict[str, type[Encoding]]:
     """Every encoding that has a name: the built-in ones and those of installed packages.
 
-    A package names its own in the entry-point group `posenc.encodings`. An encoding needs no name
-    to be used: names are for the command line and for lists.
+    A package registers its encodings in the entry-point group `posenc.encodings`. An encoding does
+    not need a name to be used: names serve the command line and lists.
 
     >>> catalogue()["sinusoidal"].__name__
     'Sinusoidal'
@@ -84,7 +84,7 @@ def catalogue() -> dict[str, type[Encoding]]:
 
 
 def names() -> tuple[str, ...]:
-    """The names alone: no package is imported for them.
+    """The names of all encodings, without importing any package.
 
     >>> names()[:2]
     ('sinusoidal', 'learned')
@@ -94,9 +94,9 @@ def names() -> tuple[str, ...]:
 
 @hinted("lookup")
 def lookup(name: str) -> type[Encoding]:
-    """The encoding of this name; only the package that has it is imported.
+    """The encoding class registered under `name`; only the package that defines it is imported.
 
-    Case, hyphens, underscores and spaces do not count.
+    name   a name in `catalogue()`; case, hyphens, underscores and spaces are ignored
 
     >>> lookup("Transformer_XL").__name__
     'TransformerXL'
@@ -131,7 +131,7 @@ def _load(name: str, source: Any) -> type[Encoding]:
 
 
 def _sources() -> dict[str, Any]:
-    """Each name with its class, or with the entry point that leads to one."""
+    """Each name with its class, or with the entry point that loads one."""
     from importlib.metadata import entry_points
 
     found: dict[str, Any] = dict(BUILTIN)

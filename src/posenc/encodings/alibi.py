@@ -1,4 +1,4 @@
-"""ALiBi: attention with linear biases, one way and both ways."""
+"""ALiBi: attention with linear biases, causal and bidirectional."""
 
 import math
 from dataclasses import field
@@ -26,14 +26,19 @@ class ALiBi(Bias):
     """A penalty that grows with distance, steeper in some heads: b_h(i, j) = -m_h |i - j|.
 
     Press et al. (2021), "Train Short, Test Long: Attention with Linear Biases Enables Input Length
-    Extrapolation". For n heads, a power of 2, m_h = 2^(-8h/n), h = 1 .. n. For other n the paper's
-    sentence says the same (`slopes="paper"`), its code takes the slopes of the power of 2 below and
-    every second one of the power above (`slopes="official"`: BLOOM, MPT and all that follow it).
+    Extrapolation". If the number of heads n is a power of 2, m_h = 2^(-8h/n) for h = 1 .. n.
 
-    The paper looks back only. Both ways, keys ahead get the same as those behind
-    (`future="mirrored"`: Jina, data2vec 2.0), or keys behind get m_h / 2 on top so that the two
-    sides differ (`future="offset"`: Ruoss et al., 2023). `TwoSidedALiBi` learns a slope for each
-    side. The bias is divided by `divisor`; `ALiBi.falcon` has sqrt(dim) there.
+    heads     number of attention heads, at least 1
+    slopes    the slopes where n is not a power of 2: "official", the authors' code, takes those of
+              the power of 2 below n and every second one of the power above (BLOOM, MPT and most
+              others); "paper" applies the formula as the paper states it
+    future    the bias of keys ahead of their query, for bidirectional attention: "mirrored", the
+              same as behind (Jina, data2vec 2.0); "offset", keys behind gain m_h / 2, so that the
+              two sides differ (Ruoss et al., 2023)
+    divisor   divides the whole bias; `ALiBi.falcon` sets it to sqrt(dim)
+
+    The paper's attention is causal and has no keys ahead. `TwoSidedALiBi` learns one slope for each
+    side.
 
     >>> ALiBi(2).bias(np.arange(3), np.arange(3))[0]
     array([[-0.    , -0.0625, -0.125 ],
@@ -88,7 +93,10 @@ class ALiBi(Bias):
 
     @classmethod
     def falcon(cls, heads: int, dim: int) -> "ALiBi":
-        """Falcon's: it divides the sum of products and bias by sqrt(dim), so slopes are smaller.
+        """The variant of Falcon, which divides q k^T + bias, not q k^T alone, by sqrt(dim).
+
+        heads   number of attention heads
+        dim     channels of one head
 
         >>> ALiBi.falcon(2, 64).head_slopes()
         array([0.0078125 , 0.00048828])
@@ -108,7 +116,7 @@ class ALiBi(Bias):
         )
 
     def head_slopes(self) -> np.ndarray:
-        """m_h / divisor of each head: (heads,).
+        """The slope m_h / divisor of each head: (heads,).
 
         >>> ALiBi(6).head_slopes()
         array([0.25      , 0.0625    , 0.015625  , 0.00390625, 0.5       , 0.125     ])
@@ -128,7 +136,7 @@ class ALiBi(Bias):
     def terms(
         self, q_pos: Array, k_pos: Array, params: Params | None = None, *, causal: bool = False
     ) -> tuple[Array, Array] | None:
-        """-m_h (i - j) = (-i) m_h + m_h j: one way only, the mirror image is no sum."""
+        """-m_h (i - j) = (-i) m_h + m_h j; None unless causal, since |i - j| is no such sum."""
         self.read_params(params)
         q_pos, k_pos = as_arrays(q_pos, k_pos)
         if not causal or self.future == "offset" or not has_float64(q_pos):
@@ -136,7 +144,7 @@ class ALiBi(Bias):
         xp = namespace(q_pos=q_pos, k_pos=k_pos)
         slopes = xp.reshape(send(self._slopes, q_pos), (-1, 1))
         i, j = (slopes * 0 + cast(p, xp.float64)[..., None, :] for p in (q_pos, k_pos))
-        # the numbers themselves, not i m_h: each product is then rounded once, alike for all keys
+        # i itself rather than i m_h: each product is then rounded once, alike for all keys
         return xp.stack([-i, slopes + 0 * i], axis=-1), xp.stack([slopes + 0 * j, j], axis=-1)
 
 
@@ -144,8 +152,10 @@ class ALiBi(Bias):
 class TwoSidedALiBi(Bias):
     """A learned slope for each side: b_h = -sigmoid(s_h) |i - j|, with s behind or s ahead.
 
-    Ofir Press's proposal for encoders (2021, in the repository of the paper): left and right can be
-    told apart, and both s start at N(-2, 1).
+    Ofir Press's proposal for encoders (2021, in the repository of the paper): the two sides get
+    different slopes, so that left and right are distinguishable. `init` draws both s from N(-2, 1).
+
+    heads   number of attention heads, at least 1
 
     >>> encoding = TwoSidedALiBi(1)
     >>> params = {"behind": np.array([0.0]), "ahead": np.array([-np.inf])}
@@ -188,7 +198,7 @@ class TwoSidedALiBi(Bias):
 
 
 def _slopes(s: Array) -> Array:
-    """sigmoid(s) of each head, beside its queries and keys."""
+    """sigmoid(s) of each head, to broadcast over queries and keys: (heads, 1, 1)."""
     xp = namespace(params=s)
     return xp.reshape(sigmoid(cast(s, working(xp, s.dtype))), (-1, 1, 1))
 

@@ -1,4 +1,4 @@
-"""FIRE: a small network of the distance, relative to how long the text is so far."""
+"""FIRE: a small network applied to the distance divided by the length of the text so far."""
 
 from dataclasses import field
 
@@ -21,11 +21,15 @@ class FIRE(Bias):
     """b(i, j) = f(phi(i - j) / phi(max(i, L))), phi(x) = log(1 + |c x|), f a small network.
 
     Li et al. (2023), "Functional Interpolation for Relative Positions Improves Long Context
-    Transformers". Beyond L the distances are squeezed into what was seen in training. c starts at
-    0.1 and L, learned as `multiplier` times `length`, at 512; f maps 1 to `hidden` to `heads`
-    numbers, linear, ReLU, linear, initialised as PyTorch does. As in the authors' listing `eps` is
-    added to the denominator, positions start at 0, and phi is even, though only keys at or behind
-    their query are meant.
+    Transformers". For queries beyond L, distances are compressed into the range seen in training.
+    c is learned, from 0.1; so is L = multiplier * length. f is linear, ReLU, linear (1 -> hidden ->
+    heads) with PyTorch's default initialisation. As in the authors' listing, positions start at 0
+    and phi is even, although the encoding is meant for keys at or behind their query.
+
+    heads    number of attention heads, at least 1
+    hidden   hidden units of f
+    length   initial value of L, in positions
+    eps      added to the denominator
 
     >>> encoding = FIRE(8)
     >>> encoding.ratios(np.array([100]), np.array([100, 99, 90, 0]), 0.1, 1.0).round(5)
@@ -67,7 +71,7 @@ class FIRE(Bias):
 
     @property
     def trained_length(self) -> int:
-        """L as it is at first: beyond it distances are squeezed."""
+        """The initial L, beyond which distances are compressed."""
         return int(self.length)
 
     def parameters(self) -> dict[str, Parameter]:
@@ -95,7 +99,11 @@ class FIRE(Bias):
         return params_like(drawn, like)
 
     def ratios(self, q_pos: Array, k_pos: Array, c: Array, multiplier: Array) -> Array:
-        """phi(i - j) / phi(max(i, L)): positions (…, q), (…, k) -> (…, q, k)."""
+        """phi(i - j) / phi(max(i, L)), the input of f: (…, q, k).
+
+        q_pos, k_pos    positions, (…, q) and (…, k)
+        c, multiplier   the learned scalars, as in `init`
+        """
         q_pos, k_pos = as_arrays(q_pos, k_pos)
         behind = distances(q_pos, k_pos)
         xp = namespace(positions=behind)
@@ -105,7 +113,9 @@ class FIRE(Bias):
         return xp.log1p(abs(c * cast(behind, dtype))) / (xp.log1p(abs(c * least)) + self.eps)
 
     def threshold(self, multiplier: Array) -> Array:
-        """L, the text length up to which distances are not squeezed.
+        """L, the length of text up to which distances are not compressed.
+
+        multiplier   the learned scalar, 1 at first
 
         >>> FIRE(8).threshold(0.5)
         256.0
@@ -122,7 +132,7 @@ class FIRE(Bias):
         c, multiplier, w1, b1, w2, b2 = (cast(weights, wide) for weights in given.values())
         x = self.ratios(q_pos, k_pos, c, multiplier)
         shape = tuple(x.shape)
-        # pairs lie along the last axis throughout, where arithmetic is quickest
+        # (query, key) pairs stay on the last axis, where elementwise arithmetic is fastest
         x = xp.reshape(x, (*shape[:-2], 1, shape[-2] * shape[-1]))
         hidden = clip(w1 * x + b1[:, None], least=0.0)
         with unrounded(hidden):

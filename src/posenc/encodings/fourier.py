@@ -24,8 +24,14 @@ class FourierFeatures(Additive):
     """Random directions: e(v) = [cos 2 pi v G | sin 2 pi v G] with G ~ N(0, sigma^2).
 
     Tancik et al. (2020), "Fourier Features Let Networks Learn High Frequency Functions in Low
-    Dimensional Domains", for coordinates in [0, 1]. The matrix G is drawn once by `init` and kept.
-    `sam(dim)` is the variant of Segment Anything: sines first, coordinates moved to [-1, 1].
+    Dimensional Domains", for coordinates in [0, 1]. The matrix G is drawn by `init` and not
+    trained. `sam(dim)` is the variant of Segment Anything.
+
+    dim       channels of the result, even
+    axes      coordinates of a point
+    sigma     standard deviation of G: the larger, the shorter the waves
+    order     which half comes first: "cos-sin" (the paper) or "sin-cos" (Segment Anything)
+    centred   map coordinates from [0, 1] to [-1, 1] first, as Segment Anything does
 
     >>> pe = FourierFeatures(8, axes=2)
     >>> pe.encode([[0.0, 0.0]], pe.init(np.random.default_rng(0)))
@@ -68,7 +74,10 @@ class FourierFeatures(Additive):
 
     @classmethod
     def sam(cls, dim: int) -> "FourierFeatures":
-        """Kirillov et al. (2023), "Segment Anything": pixel centres in [0, 1], then 2v - 1."""
+        """Kirillov et al. (2023), "Segment Anything": sines first, coordinates mapped to [-1, 1].
+
+        dim   channels of the result, even; positions are pixel centres in [0, 1]
+        """
         return cls(dim, 2, order="sin-cos", centred=True)
 
     @property
@@ -95,12 +104,18 @@ class FourierFeatures(Additive):
 
 @value
 class LearnedFourier(Additive):
-    """Learned projections of the coordinates, through a small network.
+    """Sines and cosines of learned projections of the coordinates, followed by a small network.
 
     f(v) = [cos v W_r^T | sin v W_r^T] / sqrt(features), e(v) = GELU(f W_1 + b_1) W_2 + b_2, with
-    W_r ~ N(0, gamma^-2) (a variance). Li et al. (2021), "Learnable Fourier Features for
-    Multi-Dimensional Spatial Positional Encoding", with one group of coordinates. GELU is taken in
-    its tanh form.
+    W_r ~ N(0, gamma^-2) at first (gamma^-2 is the variance). Li et al. (2021), "Learnable Fourier
+    Features for Multi-Dimensional Spatial Positional Encoding", with one group of coordinates. GELU
+    is the tanh approximation.
+
+    dim        channels of the result
+    axes       coordinates of a point
+    features   sines and cosines together, even
+    hidden     hidden units of the network
+    gamma      1 / standard deviation of W_r: the larger, the longer the initial waves
 
     >>> pe = LearnedFourier(8, axes=2)
     >>> pe.encode([[0.5, 0.25]], pe.init(np.random.default_rng(0))).shape
@@ -176,9 +191,10 @@ class LearnedFourier(Additive):
             return cast(hidden @ given["w_2"] + given["b_2"], dtype)
 
     def hidden_inputs(self, points: Array, params: Params) -> Array:
-        """f(v) W_1 + b_1, what enters each hidden unit: points (…, axes) -> (…, hidden).
+        """f(v) W_1 + b_1, the input of each hidden unit: (…, hidden).
 
-        `params` are of the dtype of the points.
+        points   coordinates, (…, axes)
+        params   the parameters of `init`, in the dtype of `points`
 
         >>> pe = LearnedFourier(8, hidden=3)
         >>> pe.hidden_inputs(np.ones((5, 2), np.float32), pe.init(np.random.default_rng(0))).shape
@@ -191,12 +207,12 @@ class LearnedFourier(Additive):
 
 
 def _projected(points: Array, matrix: Array) -> Array:
-    """points @ matrix as a sum of products, for autocast rounds what a matrix product is given."""
+    """points @ matrix as a sum of products: autocast would round the operands of a matmul."""
     return namespace(points=points).sum(points[..., :, None] * matrix, axis=-2)
 
 
 def even(name: str, value: Any) -> None:
-    """Say that `name` must be a positive even number."""
+    """Raise an error unless `value` is a positive even number."""
     if rules.dim(name, value) % 2:
         raise said(
             ValueError,
@@ -207,7 +223,7 @@ def even(name: str, value: Any) -> None:
 
 
 def _coordinates(positions: Any, like: Array, axes: int, dtype: Dtype) -> tuple[Array, Dtype]:
-    """Coordinates in the dtype to compute in, and the dtype of the result."""
+    """The coordinates in the dtype of the computation, and the dtype of the result."""
     points = as_positions(positions, axes=axes, like=like)
     xp = namespace(positions=points, params=like)
     dtype = result_dtype(points, dtype)
@@ -215,7 +231,7 @@ def _coordinates(positions: Any, like: Array, axes: int, dtype: Dtype) -> tuple[
 
 
 def gelu(x: Array) -> Array:
-    """Hendrycks and Gimpel (2016), the tanh form: the array API standard has no erf.
+    """GELU of Hendrycks and Gimpel (2016), tanh approximation: the array API standard has no erf.
 
     >>> gelu(np.array([-1.0, 0.0, 1.0])).round(4)
     array([-0.1588,  0.    ,  0.8412])

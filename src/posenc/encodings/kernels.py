@@ -1,4 +1,4 @@
-"""Biases that are kernels of the distance: KERPLE, learned; Sandwich, made of sinusoids."""
+"""Biases that are kernels of the distance: KERPLE (learned) and Sandwich (from sinusoids)."""
 
 from dataclasses import field
 from typing import Any, Literal
@@ -30,7 +30,7 @@ from posenc.i18n.arguments import sentences
 
 Kernel = Literal["log", "power"]
 LEAST = 0.01
-"""The authors' code keeps r1 and r2 from falling below this."""
+"""Lower bound of r1 and r2 in the authors' code."""
 
 
 @value
@@ -38,9 +38,12 @@ class KERPLE(Bias):
     """A learned kernel: -r1 log(1 + r2 |i - j|), or with `kernel="power"` -r1 |i - j|^r2.
 
     Chi et al. (2022), "KERPLE: Kernelized Relative Positional Embedding for Length Extrapolation".
-    r1 and r2 are one each for a head, shared by all layers there; at least 0.01, and the exponent
-    at most 2, beyond which the kernel is not conditionally positive definite. Outside they count as
-    the nearest of these, and still learn, as in the authors' code.
+    Each head learns its r1 and r2, which the paper shares between layers. Both are clamped to at
+    least 0.01, and the exponent to at most 2, beyond which the kernel is not conditionally positive
+    definite. Gradients pass through the clamp, as in the authors' code.
+
+    heads    number of attention heads, at least 1
+    kernel   "log" or "power", the two formulas above
 
     >>> encoding = KERPLE(1)
     >>> params = {"r1": np.array([1.0]), "r2": np.array([1.0])}
@@ -86,7 +89,7 @@ class KERPLE(Bias):
         return {"r1": Parameter((self.heads,)), "r2": Parameter((self.heads,))}
 
     def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
-        """r1 ~ U(0, 2) and r2 ~ U(0, 1); for the power kernel the other way round."""
+        """Draw r1 ~ U(0, 2) and r2 ~ U(0, 1), or the reverse for the power kernel."""
         rules.generator("rng", rng)
         most = (2.0, 1.0) if self.kernel == "log" else (1.0, 2.0)
         r1, r2 = (np.maximum(rng.uniform(0, top, self.heads), LEAST) for top in most)
@@ -102,7 +105,9 @@ class KERPLE(Bias):
         return -r1 * away**r2
 
     def bounded(self, params: Params | None) -> tuple[Array, Array]:
-        """r1 and r2 of each head as they count, within their bounds: (heads,) each.
+        """r1 and r2 of each head, clamped to their bounds: (heads,) each.
+
+        params   "r1" and "r2", each (heads,)
 
         >>> given = {"r1": np.array([0.0]), "r2": np.array([3.0])}
         >>> KERPLE(1, kernel="power").bounded(given)
@@ -121,7 +126,7 @@ def _at_least(r: Array) -> Array:
 
 
 def _kept(r: Array, within: Array) -> Array:
-    """The value `within` its bounds, with the gradient of r: it can come back from outside."""
+    """The clamped value with the gradient of r, so that training can bring r back into bounds."""
     return r + detached(within - r)
 
 
@@ -131,9 +136,13 @@ class Sandwich(Bias):
 
     w_k = base^(-2k/features), k = 1 .. features/2, and h = 1 .. H, the heads. Chi et al. (2022),
     "Dissecting Transformer Length Extrapolation via the Lens of Receptive Field Analysis". There is
-    no official code, and the text could not be read when this was written: the sum is that which
-    later papers (FIRE, DAPE) cite, the compression 8h/H is that of NVIDIA's NeMo, which also takes
-    off features/2, alike for all keys.
+    no official code, and the paper was not at hand when this was written: the sum follows later
+    papers that cite it (FIRE, DAPE), and the compression 8h/H follows NVIDIA's NeMo, which also
+    subtracts the constant features/2.
+
+    heads      number of attention heads H, at least 1
+    features   twice the number of cosines in the sum, even
+    base       at least 1; the longest wavelength is 2 pi base positions
 
     >>> Sandwich(8).bias(np.array([0, 10, 1000]), np.arange(1))[0].ravel().round(2)
     array([64.  , 44.66, 10.61])
@@ -202,7 +211,7 @@ class Sandwich(Bias):
     ) -> tuple[Array, Array]:
         """cos((i - j) w) - 1 = cos(i w) cos(j w) + sin(i w) sin(j w) - 1.
 
-        The 1 that all keys share is taken off term by term: sums stay small where keys are near.
+        The 1 is common to all keys; subtracting it term by term keeps sums small for near keys.
         """
         self.read_params(params)
         q_pos, k_pos = as_arrays(q_pos, k_pos)
@@ -214,7 +223,7 @@ class Sandwich(Bias):
         return send(ratios.reshape(-1, 1, 1), like, dtype=like.dtype)
 
     def _sinusoids(self, positions: Any, last: float) -> Array:
-        """cos, sin, `last` of each frequency, the slowest first: (…, seq, 3 features/2)."""
+        """cos, sin and `last` for each frequency, slowest first: (…, seq, 3 features/2)."""
         positions = as_positions(positions)
         xp = namespace(positions=positions)
         dtype = xp.float64 if has_float64(positions) else xp.float32

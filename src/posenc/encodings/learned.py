@@ -1,4 +1,4 @@
-"""The learned encoding: a table with a row for each position, and how to give it more rows."""
+"""The learned encoding: a table with one row per position, and ways to resize it."""
 
 from dataclasses import field
 from typing import Any
@@ -29,10 +29,14 @@ from posenc.i18n.arguments import sentences
 
 @value
 class Learned(Additive):
-    """A trained row for each of `length` positions: e(p) = table[p].
+    """A table with one trained row for each position: e(p) = table[p].
 
-    Gehring et al. (2017), "Convolutional Sequence to Sequence Learning"; BERT and GPT-2 draw the
-    rows from N(0, 0.02) at first. There is no row beyond the last: such a position is an error.
+    Gehring et al. (2017), "Convolutional Sequence to Sequence Learning". Positions must be whole
+    numbers from 0 to length - 1; any other raises an error.
+
+    length   rows of the table, 1 .. 2^24
+    dim      channels of the embedding
+    std      standard deviation of the initial rows; BERT and GPT-2 use 0.02
 
     >>> pe = Learned(512, 4)
     >>> params = pe.init(np.random.default_rng(0))
@@ -71,7 +75,7 @@ class Learned(Additive):
 
     @property
     def limit(self) -> int:
-        """The rows of the table: no position beyond them has an encoding."""
+        """Rows of the table; positions beyond them have no encoding."""
         return self.length
 
     def parameters(self) -> dict[str, Parameter]:
@@ -100,14 +104,17 @@ class Learned(Additive):
                 last=self.length - 1,
                 worst=worst,
             )
-        # Where the host cannot look, a negative index must fail like a large one, not wrap around.
+        # Where the host cannot read values, a negative index must fail like a large one, not wrap.
         positions = cast(positions, whole_dtype(xp))
         index = xp.reshape(xp.where(positions < 0, self.length, positions), (-1,))
         rows = xp.reshape(xp.take(table, index, axis=0), (*positions.shape, self.dim))
         return rows if dtype is None else cast(rows, float_dtype("dtype", dtype, rows))
 
     def resize(self, params: Params, new_length: int) -> dict[str, Array]:
-        """Parameters for `Learned(new_length, dim)`: rows interpolated linearly between centres.
+        """Parameters for `Learned(new_length, dim)`, by linear interpolation of the rows.
+
+        params       "table", (length, dim)
+        new_length   rows of the new table, 1 .. 2^24; the outer edges of both tables coincide
 
         >>> pe = Learned(2, 1)
         >>> pe.resize({"table": np.array([[0.0], [1.0]])}, 4)["table"].ravel()
@@ -126,10 +133,12 @@ class Learned(Additive):
         antialias: bool,
         prefix: int = 0,
     ) -> dict[str, Array]:
-        """Parameters for an image of another size: the rows are a grid (height, width), bicubic.
+        """Parameters for an image of another size, by bicubic interpolation of the grid of rows.
 
-        The first `prefix` rows (class and register tokens) stay. `antialias=True` is what timm
-        does, False is what MAE and DeiT do: from one checkpoint they make different tables.
+        params      "table", (prefix + height * width, dim)
+        old, new    (height, width) of the grid before and after
+        antialias   True as in timm, False as in MAE and DeiT; the two give different tables
+        prefix      leading rows that are kept as they are: class and register tokens
 
         >>> pe = Learned(1 + 4 * 4, 8)
         >>> params = pe.init(np.random.default_rng(0))
@@ -148,7 +157,7 @@ class Learned(Additive):
         xp = namespace(table=table)
         rows = interpolation(old_height, height, kernel="cubic", antialias=antialias)
         columns = interpolation(old_width, width, kernel="cubic", antialias=antialias)
-        # Two small matrices, one for each axis, and never their Kronecker product.
+        # Two small matrices, one for each axis, instead of their Kronecker product.
         resized = _mixed(rows, xp.reshape(table[prefix:, :], (old_height, -1)))
         resized = xp.reshape(resized, (height, old_width, self.dim))
         resized = xp.reshape(xp.permute_dims(resized, (1, 0, 2)), (old_width, -1))
@@ -160,9 +169,11 @@ class Learned(Additive):
 def interpolation(old: int, new: int, *, kernel: str, antialias: bool = False) -> np.ndarray:
     """The matrix (new, old) that resamples `old` samples to `new`, aligned at the outer edges.
 
-    Sample j lies at (j + 1/2) / new of the whole. The kernel is the triangle or Keys' cubic, with
-    a = -3/4 (PyTorch, OpenCV) or, under antialias, a = -1/2 (PyTorch, Pillow); antialias widens the
-    kernel when samples get fewer and drops what falls outside, otherwise the edge is repeated.
+    old, new    numbers of samples; sample j of n lies at (j + 1/2) / n of the whole range
+    kernel      "linear", a triangle, or "cubic", that of Keys with a = -3/4 (PyTorch, OpenCV) or,
+                with antialias, a = -1/2 (PyTorch, Pillow)
+    antialias   widen the kernel when downsampling and drop taps outside the range; otherwise the
+                edge samples are repeated
 
     >>> interpolation(2, 4, kernel="linear")
     array([[1.  , 0.  ],
@@ -186,7 +197,7 @@ def interpolation(old: int, new: int, *, kernel: str, antialias: bool = False) -
 
 
 def _keys(distance: np.ndarray, antialias: bool) -> np.ndarray:
-    """Keys' cubic convolution kernel (1981), which is 0 from distance 2 on."""
+    """Keys' cubic convolution kernel (1981), which vanishes at distances of 2 and more."""
     a, x = (-0.5 if antialias else -0.75), distance
     near = (a + 2) * x**3 - (a + 3) * x**2 + 1
     far = a * (x**3 - 5 * x**2 + 8 * x - 4)
@@ -194,7 +205,7 @@ def _keys(distance: np.ndarray, antialias: bool) -> np.ndarray:
 
 
 def _mixed(matrix: np.ndarray, rows: Array) -> Array:
-    """Matrix @ rows, in at least float32 and back."""
+    """`matrix @ rows`, computed in at least float32 and cast back."""
     xp = namespace(rows=rows)
     wide = working(xp, rows.dtype)
     mixed = send(matrix, rows, dtype=wide) @ cast(rows, wide)

@@ -1,4 +1,4 @@
-"""No positional encoding: what a causal mask alone tells about order."""
+"""No positional encoding: only the causal mask conveys order."""
 
 from posenc.core.about import About, Traits
 from posenc.core.arrays import Array, cast, default_float, namespace
@@ -10,7 +10,7 @@ from posenc.i18n import later
 
 @value
 class NoPE(Bias):
-    """Nothing: a bias of 0. Haviv et al. (2022), Kazemnejad et al. (2023).
+    """No positional encoding, as a bias of 0. Haviv et al. (2022), Kazemnejad et al. (2023).
 
     >>> import numpy as np
     >>> NoPE().bias(np.arange(2), np.arange(3)).shape
@@ -43,7 +43,7 @@ class NoPE(Bias):
     def terms(
         self, q_pos: Array, k_pos: Array, params: Params | None = None, *, causal: bool = False
     ) -> tuple[Array, Array]:
-        """A sum of no products."""
+        """An empty sum: arrays with no terms."""
         self.read_params(params)
         left, right = (p[..., None, :, None][..., :0] for p in as_arrays(q_pos, k_pos))
         return cast(left, default_float(left)), cast(right, default_float(right))

@@ -1,9 +1,9 @@
-"""Positions out of phases: which position a noisy sinusoidal encoding came from.
+"""Recover positions from phases: which position a noisy sinusoidal encoding came from.
 
-Pair i of an encoding is a phase, p w_i up to whole turns. The slowest wave says where in each of
-its turns p can be; every faster wave then narrows each of these candidates, by least squares of the
-phases so far, from the longest wavelength to the shortest. No table of positions is searched.
-Where even the slowest wave makes too many turns for that, every position is scored instead.
+Pair i of an encoding is a phase, p w_i modulo 2 pi. The slowest wave gives one candidate for p in
+each of its turns; faster waves then refine the candidates, by least squares over the phases so far,
+from the longest wavelength to the shortest. No table of positions is searched. If even the slowest
+wave makes too many turns for that, every position is scored instead.
 """
 
 from typing import NamedTuple
@@ -14,32 +14,36 @@ from posenc.core.positions import LIMIT
 
 TURN = 2 * np.pi
 MOST_TURNS = 2**15
-"""So many turns of the slowest wave below LIMIT are followed one by one."""
+"""The largest number of turns of the slowest wave below LIMIT that are followed one by one."""
 EARLY = 8
-"""After so many waves most candidates are out of the question."""
+"""The number of waves after which most candidates are discarded."""
 FINALISTS = 64
-"""Candidates whose encodings are compared with the vector, where many waves told them apart."""
+"""Candidates whose encodings are compared with the vector, after many waves."""
 SIDE = 4096
-"""Positions below LIMIT are 4096 a + b, a and b below this."""
+"""Positions below LIMIT are split as p = SIDE a + b, with a and b below SIDE."""
 FEW_WAVES = 16
-"""So many waves, spread over all, are scored first."""
+"""Waves in the first scoring pass, spread evenly over all of them."""
 FEW_EXACT = 8
-"""The scores of no more waves than these are made in float64."""
+"""Scores of at most this many waves are computed in float64."""
 MOST_ROWS = 256
-"""Rows of 4,096 positions that are looked at once more, one sixteenth of all."""
+"""Rows of 4,096 positions that are examined a second time, one sixteenth of all."""
 MOST_FOUND = 4096
-"""Positions that are compared with the vector one by one after a scan."""
+"""Positions that are compared with the vector individually after a scan."""
 LIKELY = 3.0
-"""A position is as likely as the best one if it has e^-3 of its likelihood or more."""
+"""A position counts as likely if its likelihood is at least e^-3 times that of the best one."""
 ROUNDING = 1e-9
-"""Distances below this for each channel are all alike: an angle at 2^24 is off by as much."""
+"""Distances per channel below this are equal: angles near 2^24 have errors of this size."""
 
 
 class Located(NamedTuple):
-    """Positions, how far each vector is from their encodings, and from the next best position's.
+    """Positions, and how far each vector lies from their encodings and from the next best ones.
 
-    A vector that lies far from every encoding came from none; where `next_distance` is about as
-    small as `distance`, it may as well have come from another position.
+    A vector far from every encoding did not come from any position; if `next_distance` is close to
+    `distance`, the position is ambiguous.
+
+    positions       the nearest positions, (…)
+    distance        from each vector to the encoding of its position, (…)
+    next_distance   from each vector to the encoding of the next best position, (…)
     """
 
     positions: np.ndarray
@@ -48,21 +52,22 @@ class Located(NamedTuple):
 
 
 def merged(phasors: np.ndarray, frequencies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Phasors of different frequencies, the slowest first: with base 1 all are one wave."""
+    """Sum phasors of equal frequency, and sort them slowest first: with base 1 all are one wave."""
     w, which = np.unique(frequencies, return_inverse=True)
     real, imaginary = (np.bincount(which, part) for part in (np.real(phasors), np.imag(phasors)))
     return real + 1j * imaginary, w
 
 
 def can_follow(w: np.ndarray) -> bool:
-    """Whether the phases of these waves, the slowest first, lead to few enough candidates."""
+    """Whether the phases of the waves `w`, slowest first, leave few enough candidates."""
     return len(w) == 1 or LIMIT * w[0] / TURN < MOST_TURNS
 
 
 def followed(phasors: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Whole positions below LIMIT that may have these phasors e^(i p w): (wave,) -> (count,).
+    """Whole positions below LIMIT that are consistent with these phasors e^(i p w): (count,).
 
-    The slowest wave comes first.
+    phasors   (wave,), complex
+    w         frequencies, (wave,), slowest first
     """
     phases, weights = np.angle(phasors), np.maximum(np.abs(phasors), 1e-9)
     turns = int(LIMIT * w[0] / TURN) + 1
@@ -81,11 +86,11 @@ def _within(positions: np.ndarray) -> np.ndarray:
 
 
 def _narrowed(p: np.ndarray, phases: np.ndarray, weights: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Candidates p of the slowest wave, narrowed by one wave after the other.
+    """Refine the candidates p of the slowest wave by one faster wave after the other.
 
-    Each is an estimate with the precision of the phases so far. A new phase moves it by what it is
-    off, and adds the square of that to its cost; where waves are far apart in length, it may also
-    be off by a turn more or less. Those of least cost are kept.
+    Each candidate is an estimate with the precision of the phases so far. A new phase corrects it
+    by the residual and adds the squared residual to its cost; between waves of very different
+    lengths the residual may also be one turn more or less. The candidates of least cost are kept.
     """
     cost, precision = np.zeros_like(p), weights[0] * w[0] ** 2
     fewest = max(512, 2**16 // len(w))
@@ -101,7 +106,7 @@ def _narrowed(p: np.ndarray, phases: np.ndarray, weights: np.ndarray, w: np.ndar
         p = p + off * weights[i] * w[i] / (precision + gained)
         precision += gained
         kept = most if i < EARLY else fewest
-        if i == len(w) - 1:  # what counts at last is how near a whole position is
+        if i == len(w) - 1:  # finally, prefer candidates close to a whole position
             cost = cost + (p - np.round(p)) ** 2 * precision
             kept = FINALISTS if i >= EARLY else 16 * FINALISTS
         if len(p) > kept:
@@ -111,10 +116,10 @@ def _narrowed(p: np.ndarray, phases: np.ndarray, weights: np.ndarray, w: np.ndar
 
 
 def _met(phase: float, w: float) -> np.ndarray:
-    """Positions below LIMIT whose phase is nearly this, of one wave that is too fast to follow.
+    """Positions below LIMIT whose phase is close to `phase`, for one wave too fast to follow.
 
-    p = 4096 a + b: for each of the 4,096 turns by a, the four values of b that come nearest to
-    turning it the rest of the way are found among the sorted phases of all b.
+    With p = 4096 a + b: for each of the 4,096 values of a, the four values of b whose phase is
+    closest to the remainder are looked up among the sorted phases of all b.
     """
     steps = np.arange(SIDE)
     small = (steps * w) % TURN
@@ -128,13 +133,12 @@ def _met(phase: float, w: float) -> np.ndarray:
 
 
 def scanned(vector: np.ndarray, phasors: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Whole positions below LIMIT whose encodings are nearest to `vector`: every one is scored.
+    """Whole positions below LIMIT whose encodings are nearest to `vector`, by scoring all of them.
 
-    Half the square of a distance is (|vector|^2 + dim/2) / 2 - S(p), S(p) = sum_i Re(conj(z_i)
-    e^(i p w_i)) with the phasors z_i. With p = 4096 a + b that is a product of two matrices. Many
-    waves are first thinned out: those that are left out add at most sum |z_i| to S, so positions
-    whose S without them is too low for that are out of the question, the others few, unless noise
-    is large.
+    Half the squared distance is (|vector|^2 + dim/2) / 2 - S(p), where S(p) = sum_i Re(conj(z_i)
+    e^(i p w_i)) with phasors z_i. With p = 4096 a + b this is a product of two matrices. If there
+    are many waves, a subset is scored first: the others add at most sum |z_i| to S, which rules out
+    nearly all positions unless the noise is large.
     """
     dim = len(vector)
     some = np.unique(np.linspace(0, len(w) - 1, min(len(w), FEW_WAVES)).round().astype(int))
@@ -149,40 +153,40 @@ def scanned(vector: np.ndarray, phasors: np.ndarray, w: np.ndarray) -> np.ndarra
         rows = np.flatnonzero(most >= floor)
         if len(rows) <= MOST_ROWS or len(waves) == len(w):
             break
-    if len(rows) > MOST_ROWS:  # few waves or much noise: the lowest of them, and the best
+    if len(rows) > MOST_ROWS:  # few waves or much noise: keep the lowest rows and the best
         rows = np.union1d(rows[: MOST_ROWS // 2], np.argsort(most)[-MOST_ROWS // 2 :])
     found, value = scores.above(floor, rows)
     if len(found) > MOST_FOUND:
         best_ones = np.argpartition(value, -MOST_FOUND // 2)[-MOST_FOUND // 2 :]
         found = np.concatenate([found[: MOST_FOUND // 2], found[best_ones]])
-    beside = np.arange(-FINALISTS, FINALISTS + 1) + tops[-1]  # one of which is the next best
+    beside = np.arange(-FINALISTS, FINALISTS + 1) + tops[-1]  # the next best may be a neighbour
     return _within(np.concatenate([found, tops, beside]))
 
 
 class _Scores:
-    """S(p) of these waves at every p = 4096 a + b, a row of 4,096 at a time."""
+    """S(p) at every p = 4096 a + b, with one row of 4,096 positions for each a."""
 
     def __init__(self, phasors: np.ndarray, w: np.ndarray):
-        dtype = np.float64 if len(w) <= FEW_EXACT else np.float32  # of few waves many p are alike
+        dtype = np.float64 if len(w) <= FEW_EXACT else np.float32  # few waves: many near ties
         turned = np.conj(phasors) * np.exp(1j * SIDE * np.arange(SIDE)[:, None] * w)
         small = np.exp(1j * np.arange(SIDE)[:, None] * w)
         self.left = np.concatenate([np.real(turned), -np.imag(turned)], axis=1).astype(dtype)
         self.right = np.concatenate([np.real(small), np.imag(small)], axis=1).astype(dtype).T
-        # a product of n terms is off by n + 2 roundings of their sizes, two for its factors
+        # a dot product of n terms is off by at most n + 2 roundings, two of them in the factors
         self.rounding = float((2 * len(w) + 2) * np.finfo(dtype).eps * np.sum(np.abs(phasors)))
 
     def row_maxima(self) -> np.ndarray:
-        """The largest of each row."""
-        blocks = np.split(self.left, 8)  # few: each waits for all threads of the BLAS
+        """The largest score of each row."""
+        blocks = np.split(self.left, 8)  # few blocks: BLAS synchronises its threads in each
         made = np.empty((SIDE // 8, SIDE), dtype=self.left.dtype)
         return np.concatenate([np.matmul(x, self.right, out=made).max(axis=1) for x in blocks])
 
     def best_in(self, rows: np.ndarray) -> np.ndarray:
-        """The position that is best in each of these rows."""
+        """The best position in each of the given rows."""
         return SIDE * rows + np.argmax(self.left[rows] @ self.right, axis=1)
 
     def above(self, floor: float, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Positions of these rows, in order, and their scores, from `floor` on."""
+        """Positions in the given rows, in order, that score at least `floor`, and the scores."""
         made = self.left[rows] @ self.right
         row, column = np.nonzero(made >= floor)
         return SIDE * rows[row] + column, made[row, column]
@@ -191,10 +195,10 @@ class _Scores:
 def chosen(
     whole: np.ndarray, squares: np.ndarray, *, dim: int, slowest: float
 ) -> tuple[int, float, float]:
-    """The candidate that is nearest, its distance and that of the next best.
+    """The nearest candidate, its distance, and the distance of the next best.
 
-    Where a lower one, turns of the slowest wave away, is as likely (e^-3 or more of the likelihood,
-    for noise of the size that is left over), that one is taken: small vectors come round again.
+    If a lower candidate, whole turns of the slowest wave away, is about as likely (at least e^-3 of
+    the likelihood, for noise of the size of the residual), the lower one is returned.
     """
     best = int(np.argmin(squares))
     least = max(float(squares[best]), dim * ROUNDING**2)

@@ -23,13 +23,22 @@ PAIRINGS = ("interleaved", "halves")
 
 @value
 class RoPE(Rotary):
-    """Rotary position embedding: pair i of a query or key at position p turns by p w_i.
+    """Rotary position embedding: rotates pair i of a query or key at position p by p w_i.
 
     w_i = base^(-2i/rotary_dim), so <R_m q, R_n k> depends on m - n only. Su et al. (2021),
-    "RoFormer: Enhanced Transformer with Rotary Position Embedding". Pairs are neighbours
-    (`interleaved`: RoFormer, Meta's Llama, GPT-J) or a channel and the one half a vector on
-    (`halves`: GPT-NeoX and most of Hugging Face). With a `rotary_dim` only so many channels turn,
-    the `leading` or the `trailing` ones. A `scaling` stretches it to longer texts.
+    "RoFormer: Enhanced Transformer with Rotary Position Embedding".
+
+    dim          channels of one head, even unless `rotary_dim` is given
+    base         at least 1; the larger, the longer the wavelengths (theta in many configs)
+    pairing      which channels form pair i: "interleaved", 2i and 2i + 1 (RoFormer, GPT-J and
+                 Llama's weights as Meta released them), or "halves", i and i + rotary_dim/2
+                 (GPT-NeoX and nearly all Hugging Face checkpoints, converted Llamas included)
+    rotary_dim   how many channels are rotated, even, at most `dim`; None: all
+    rotated      which channels those are: "leading" or "trailing"
+    scaling      a `Scaling` for texts longer than in training, such as `YaRN`; None: none
+
+    The two pairings permute the channels: weights trained with one give wrong results with the
+    other, and no error.
 
     >>> rope = RoPE(8)
     >>> q, k = np.random.default_rng(0).normal(size=(2, 1, 8))
@@ -84,14 +93,15 @@ class RoPE(Rotary):
         scaling = self.scaling or Plain()
         rules.real("base", self.base, least=1)
         settled = scaling.fits_any_length
-        # what depends on the length is tried at one: LongRoPE has as many factors at any other
+        # a scaling that depends on the length is validated at length 1: LongRoPE, for one, has the
+        # same number of factors at every length
         tried = scaling if settled else scaling.at(1)
         w = tried.frequencies(rotary_dim, base=self.base)
         object.__setattr__(self, "rotary_dim", rotary_dim)
         object.__setattr__(self, "fits_any_length", settled)
         object.__setattr__(self, "_frequencies", w if settled else None)
         if scaling.about != About():
-            object.__setattr__(self, "about", scaling.about)  # what is said of the whole
+            object.__setattr__(self, "about", scaling.about)  # the scaling's paper describes both
 
     @property
     def traits(self) -> Traits:
@@ -100,11 +110,13 @@ class RoPE(Rotary):
 
     @property
     def attention_factor(self) -> float:
-        """What cosines and sines are multiplied by: 1 unless the scaling has a temperature."""
+        """Factor on cosines and sines: 1 unless the scaling sets one."""
         return 1.0 if self.scaling is None else self.scaling.scale
 
     def at(self, length: int) -> Self:
-        """This encoding for a text of `length` tokens: itself, unless its scaling depends on that.
+        """This encoding for a text of `length` tokens; itself unless its scaling depends on it.
+
+        length   tokens in the whole text, cached ones included
 
         >>> from posenc import DynamicNTK
         >>> RoPE(8, scaling=DynamicNTK(2.0, 4096)).at(8192).scaling
@@ -118,7 +130,7 @@ class RoPE(Rotary):
         return self._settled_frequencies().copy()
 
     def wavelengths(self) -> np.ndarray:
-        """Positions per turn of each pair, 2 pi / w_i; infinite where a pair does not turn.
+        """Positions per turn of each pair, 2 pi / w_i; infinite for pairs that do not rotate.
 
         >>> RoPE(4).wavelengths().round(2)
         array([  6.28, 628.32])
@@ -127,7 +139,7 @@ class RoPE(Rotary):
 
     @property
     def trained_length(self) -> int | None:
-        """The length that its scaling stretches from."""
+        """The original length of the scaling, if it has one."""
         return None if self.scaling is None else self.scaling.original_length
 
     @property
@@ -139,7 +151,7 @@ class RoPE(Rotary):
         return None if self.scaling is None else replace(self, scaling=None)
 
     def computed_defaults(self) -> dict[str, int]:
-        """What `rotary_dim` is unless given."""
+        """The value of `rotary_dim` if it is not given."""
         return {"rotary_dim": self.dim}
 
     def cos_sin(
@@ -167,7 +179,7 @@ class RoPE(Rotary):
 def rotation_traits(
     attention_factor: float, *, turning: bool = True, repeating: bool = False
 ) -> Traits:
-    """What a rotation claims; with a factor on its cosines it no longer keeps lengths."""
+    """Traits of a rotation; a factor on cosines and sines means that norms are not preserved."""
     return Traits(
         unique=turning and not repeating,
         any_length=True,
@@ -181,7 +193,7 @@ def rotation_traits(
 
 
 def check_rotary_dim(rotary_dim: int, dim: int, *, name: str) -> int:
-    """Return a rotary dim as an int, or say that it must be even and fit in dim."""
+    """Return `rotary_dim` as an int; raise an error unless it is even and at most `dim`."""
     rotary_dim = rules.dim(name, rotary_dim)
     if rotary_dim % 2 or rotary_dim > rules.dim("dim", dim):
         template = later("{name} must be a positive even number; got {name}={value}")
@@ -199,10 +211,18 @@ class XPos(Rotary):
 
     zeta_i = (2i/dim + gamma) / (1 + gamma). Queries are multiplied by zeta^((m - centre) /
     scale_base) and keys by its inverse. Sun et al. (2022), "A Length-Extrapolatable Transformer".
-    The centre is fixed, so cached keys stay right (others put it in the middle of whatever array
-    they get); it only keeps numbers small and cancels in the logits. Positions so far from it that
-    the decay leaves float32 are refused, or become NaN where the host cannot see them. For causal
-    attention: a key in the future would grow instead.
+    For causal attention only: logits of keys ahead would grow instead.
+
+    dim          channels of one head, even
+    base         at least 1; the larger, the longer the wavelengths
+    gamma        the smaller, the stronger the decay, above all of fast pairs
+    scale_base   the distance at which pair i has decayed by the factor zeta_i
+    centre       the position without decay; it keeps numbers small and cancels in the logits
+    pairing      "interleaved" or "halves", as in `RoPE`
+
+    The centre is fixed, so cached keys stay valid (other implementations use the middle of the
+    current array). Positions too far from it for the decay to fit in float32 raise an error, or
+    become NaN where the host cannot read them.
 
     >>> xpos, q = XPos(8), np.ones((1, 8))
     >>> [(xpos.rotate(q, [p]) @ xpos.rotate_keys(q, [p - 512]).T).item() for p in (600, 900)]
@@ -282,13 +302,13 @@ class XPos(Rotary):
         cos, sin = cos_sin(positions, self._frequencies, dtype=wide)
         xp = namespace(positions=positions)
         away = cast(positions, wide) - self.centre
-        if host(positions) is None:  # what no one could refuse becomes NaN in every pair
+        if host(positions) is None:  # unchecked positions out of reach become NaN
             away = xp.where(abs(away) <= self._reach, away, xp.nan)
         decay = xp.exp(away[..., None] * (sign * send(self._rate, positions, dtype=wide)))
         return cast(cos * decay, dtype), cast(sin * decay, dtype)
 
     def _reachable(self, positions: Array) -> Array:
-        """Positions whose decay float32 can hold, or a sentence (where the host can see them)."""
+        """Raise an error if the decay overflows float32 (where the host can read the positions)."""
         values = host(positions)
         if values is not None and values.size and np.abs(values - self.centre).max() > self._reach:
             raise said(

@@ -1,4 +1,4 @@
-"""The relative positions of Shaw et al.: a learned vector for each distance, in keys and values."""
+"""Relative positions of Shaw et al.: a learned vector per distance, for keys and values."""
 
 import math
 from dataclasses import field
@@ -21,9 +21,13 @@ from posenc.i18n.arguments import HEAD_DIM, sentences
 class Shaw(Scores):
     """q_i (k_j + a_d) / sqrt(dim) and sum_j weight_ij (v_j + b_d), d = clip(j - i, ±reach).
 
-    Shaw et al. (2018), "Self-Attention with Relative Position Representations". The two tables have
-    2 reach + 1 rows, the first for the farthest key behind, are shared by the heads and drawn as
-    Glorot and Bengio do; `values=False` leaves the second out, to little effect in the paper.
+    Shaw et al. (2018), "Self-Attention with Relative Position Representations". The tables a and b
+    have 2 reach + 1 rows, the first for the farthest key behind. Heads share them, and they are
+    initialised as by Glorot and Bengio.
+
+    dim      channels of one head
+    reach    the largest distance with a row of its own, at least 0
+    values   whether b is used; leaving it out made little difference in the paper
 
     >>> encoding = Shaw(4, 2)
     >>> params = encoding.init(np.random.default_rng(0))
@@ -81,7 +85,12 @@ class Shaw(Scores):
         return products / math.sqrt(self.dim)
 
     def relative(self, q: Array, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
-        """q_i a_d of every pair: a product for each row of the table, then looked up."""
+        """q_i a_d for every query and key: (…, q, k), undivided.
+
+        q              queries, (…, q, dim)
+        q_pos, k_pos   whole positions, (…, q) and (…, k)
+        params         "key_table", (2 reach + 1, dim), and "value_table" alike
+        """
         if q.shape[-1] != self.dim:
             raise ValueError(f"q must be (…, seq, {self.dim}); got shape {tuple(q.shape)}")
         xp = namespace(q=q)
@@ -104,14 +113,14 @@ class Shaw(Scores):
         xp = namespace(weights=weights, params=table)
         table = cast(table, weights.dtype)
         index = _beside_heads(self.rows_of(-whole_distances(q_pos, k_pos, like=v)), weights)
-        # the weight that falls on each row of the table, one row at a time: no (q, k, row) array
+        # sum the weights of each row of the table in turn, to avoid a (q, k, row) array
         by_row = [
             xp.sum(xp.where(index == row, weights, 0.0), axis=-1) for row in range(table.shape[0])
         ]
         return out + xp.stack(by_row, axis=-1) @ table
 
     def rows_of(self, ahead: Array) -> Array:
-        """The row of each distance j - i of a key ahead of its query (negative: behind it).
+        """The row of the table for each distance j - i (positive: the key is ahead of the query).
 
         >>> Shaw(4, 2).rows_of(np.array([-9, -1, 0, 1, 9]))
         array([0, 1, 2, 3, 4])
@@ -120,7 +129,7 @@ class Shaw(Scores):
 
 
 def _beside_heads(index: Array, like: Array) -> Array:
-    """An index (…, q, k) with axes for the heads of `like`."""
+    """Insert axes into an index (…, q, k) so that it broadcasts over the heads of `like`."""
     if index.ndim == 2:
         return index
     heads = (1,) * (like.ndim - index.ndim)

@@ -28,9 +28,13 @@ class Sinusoidal(Additive):
     """Sines and cosines of geometrically spaced wavelengths, added to the embeddings.
 
     e(p)[2i] = sin(p w_i), e(p)[2i+1] = cos(p w_i), w_i = base^(-2i/dim): Vaswani et al. (2017),
-    "Attention Is All You Need". `layout="concat"` puts all sines before all cosines and
-    `spacing="t2t"` spaces the frequencies from 1 to 1/base inclusive, as tensor2tensor and fairseq
-    do. With an odd dim the last sine has no partner (where tensor2tensor leaves a zero).
+    "Attention Is All You Need".
+
+    dim       channels of the embedding; if odd, the last sine has no cosine (tensor2tensor has a
+              zero there)
+    base      at least 1; the larger, the longer the wavelengths
+    layout    "interleaved", sin and cos alternate, or "concat", all sines before all cosines
+    spacing   "paper", or "t2t": frequencies from 1 to 1/base inclusive (tensor2tensor, fairseq)
 
     >>> Sinusoidal(4).encode([0, 1]).round(4)
     array([[0.    , 1.    , 0.    , 1.    ],
@@ -109,7 +113,9 @@ class Sinusoidal(Additive):
         return (2 * np.pi / self._frequencies)[self._pair_of_channel()]
 
     def shift(self, k: float) -> np.ndarray:
-        """The matrix M with e(p + k) = M e(p) at every p: one rotation for each pair.
+        """The matrix M (dim, dim) with e(p + k) = M e(p) at every p: one rotation for each pair.
+
+        k   the shift in positions, whole or fractional; `dim` must be even
 
         >>> pe = Sinusoidal(8)
         >>> np.allclose(pe.shift(5) @ pe.encode([2])[0], pe.encode([7])[0])
@@ -142,15 +148,17 @@ class Sinusoidal(Additive):
     def locate(
         self, vector: Any, candidates: Any = None, *, with_distance: bool = False
     ) -> np.ndarray | Located:
-        """The position whose encoding is nearest to each vector (…, dim), however noisy.
+        """The position whose encoding is nearest to each vector, which may be noisy: (…).
 
-        It is found from the phases, anywhere from 0 to 2^24 - 1, or among `candidates`. Where the
-        noise leaves several possible, turns of the slowest wave apart, the lowest is taken. A
-        vector farther than sqrt(dim) / 2 from every encoding, noise of 0.5 in each channel, came
-        from none and is refused; `with_distance=True` refuses none and returns `Located(positions,
-        distance, next_distance)`: how far the vector is from its position's encoding and from that
-        of the next best. Vectors are taken one by one; each takes milliseconds, and tens of them
-        where no wave is slow (bases below 300).
+        vector          encodings, (…, dim)
+        candidates      positions to choose from, (seq,); None: all from 0 to 2^24 - 1
+        with_distance   return `Located(positions, distance, next_distance)`, which says how far
+                        each vector lies from the encoding found and from the next best
+
+        If noise leaves several positions possible, whole turns of the slowest wave apart, the
+        lowest is returned. A vector farther than sqrt(dim) / 2 from every encoding (noise of 0.5
+        in each channel) raises an error, unless `with_distance` is set. Without candidates, a
+        vector takes milliseconds, or tens of them where no wave is slow (bases below 300).
 
         >>> pe = Sinusoidal(64)
         >>> noise = np.random.default_rng(0).normal(scale=0.3, size=(2, 64))
@@ -173,7 +181,7 @@ class Sinusoidal(Additive):
         return located if with_distance else located.positions
 
     def _vectors(self, vector: Any) -> np.ndarray:
-        """Vectors (…, dim) in float64, or a sentence that says what is wrong with them."""
+        """Vectors (…, dim) in float64; raise an error if they are not that."""
         if is_array(vector) and is_half(vector.dtype):
             vector = cast(vector, namespace(vector=vector).float32)  # NumPy has no bfloat16
         seen = host(vector) if is_array(vector) else vector
@@ -201,9 +209,9 @@ class Sinusoidal(Additive):
         return Located(positions.astype(np.int64), distance, following)
 
     def _likely(self, v: np.ndarray) -> np.ndarray:
-        """Positions below 2^24, in order, among which is the nearest to a vector (dim,)."""
+        """Candidate positions below 2^24, in order, for a vector (dim,)."""
         sines, cosines, w = v[self.is_sine()], v[~self.is_sine()], self._frequencies
-        if self.dim == 1:  # of one sine alone, two angles
+        if self.dim == 1:  # one sine leaves two possible angles
             s = np.clip(sines, -1, 1)
             angles = [x + 1j * s for x in (np.sqrt(1 - s**2), -np.sqrt(1 - s**2))]
             return np.unique(np.concatenate([phases.followed(z, w) for z in angles]))
@@ -239,7 +247,7 @@ class Sinusoidal(Additive):
         return channel // 2 if self.layout == "interleaved" else channel % pairs
 
     def is_sine(self) -> np.ndarray:
-        """Which channels are sines, not cosines: (dim,)."""
+        """Which channels are sines: (dim,), bool."""
         pairs, channel = len(self._frequencies), np.arange(self.dim)
         return channel % 2 == 0 if self.layout == "interleaved" else channel < pairs
 
@@ -248,8 +256,14 @@ class Sinusoidal(Additive):
 class AxialSinusoidal(Additive):
     """A sinusoidal encoding of each axis of a grid, side by side in the channels.
 
-    e(p) = [s_1(p[order_1]) | s_2(p[order_2]) | …] for positions (…, seq, axis). Every axis gets a
-    block of at least one sine and cosine: an axis without channels is an error.
+    e(p) = [s_1(p[order_1]) | s_2(p[order_2]) | …] for positions (…, seq, axis).
+
+    dim      channels of the embedding, even and at least 2 axes; shared out in pairs as evenly as
+             possible, the first blocks getting any that are left over
+    axes     axes of the grid
+    base     at least 1; the larger, the longer the wavelengths
+    layout   within each block: "interleaved", sin and cos alternate, or "concat", sines first
+    order    the axis that each block encodes, such as (1, 0) for columns first; None: 0, 1, …
 
     >>> AxialSinusoidal(8, axes=2).encode([[0, 1]]).round(3).tolist()
     [[0.0, 1.0, 0.0, 1.0, 0.841, 0.54, 0.01, 1.0]]
@@ -300,18 +314,22 @@ class AxialSinusoidal(Additive):
 
     @classmethod
     def mae(cls, dim: int) -> "AxialSinusoidal":
-        """The image encoding of MAE and MoCo v3 for `grid(height, width)`: the column comes first.
+        """The image encoding of MAE and MoCo v3, for `grid(height, width)`: columns come first.
 
         He et al. (2021), "Masked Autoencoders Are Scalable Vision Learners", util/pos_embed.py,
-        where the first half is called emb_h but is made from the columns. Its class token is 0.
+        whose first half is named emb_h but encodes the columns. The class token's encoding is 0.
+
+        dim   channels of the embedding, a multiple of 4
         """
         return cls(_quartered(dim), 2, layout="concat", order=(1, 0))
 
     @classmethod
     def detr(cls, dim: int) -> "AxialSinusoidal":
-        """The image encoding of DETR for `detr_grid(height, width)`: the row comes first.
+        """The image encoding of DETR, for `detr_grid(height, width)`: rows come first.
 
         Carion et al. (2020), "End-to-End Object Detection with Transformers".
+
+        dim   channels of the embedding, a multiple of 4
         """
         return cls(_quartered(dim), 2)
 
@@ -327,11 +345,11 @@ class AxialSinusoidal(Additive):
         )
 
     def computed_defaults(self) -> dict[str, tuple[int, ...]]:
-        """What `order` is unless given."""
+        """The value of `order` if it is not given."""
         return {"order": tuple(range(self.axes))}
 
     def blocks(self) -> tuple[tuple[int, Sinusoidal], ...]:
-        """Which axis each block of channels follows, and the encoding of it, in their order."""
+        """The axis and the encoding of each block of channels, in order."""
         return self._blocks
 
     def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:

@@ -1,4 +1,4 @@
-"""The biases of Swin: a table of displacements in a window, a network of their logarithms."""
+"""The biases of Swin Transformer: a table of displacements (V1), a network of their log (V2)."""
 
 import math
 from dataclasses import field
@@ -33,9 +33,13 @@ Window = tuple[int, int]
 class SwinBias(Bias):
     """A learned bias for each displacement in a window: b_h = table[dy, dx, h], d = q - k.
 
-    Liu et al. (2021), "Swin Transformer". Positions are rows and columns, `grid(height, width)`;
-    the table has (2 height - 1)(2 width - 1) rows, dx fastest, drawn from N(0, 0.02), and no row
-    for a displacement that leaves the window: that is an error.
+    Liu et al. (2021), "Swin Transformer". Positions are rows and columns, as from `grid(height,
+    width)`. The table has (2 height - 1)(2 width - 1) rows, dx varying fastest. A displacement that
+    leaves the window raises an error.
+
+    heads    number of attention heads, at least 1
+    window   (height, width), each 1 .. 1,024
+    std      standard deviation of the initial table, which is clipped to [-2, 2]
 
     >>> from posenc import grid
     >>> encoding = SwinBias(3, (7, 7))
@@ -74,7 +78,7 @@ class SwinBias(Bias):
 
     @property
     def rows(self) -> int:
-        """Rows of the table."""
+        """Number of rows of the table."""
         return (2 * self.window[0] - 1) * (2 * self.window[1] - 1)
 
     def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
@@ -91,7 +95,9 @@ class SwinBias(Bias):
         return look_up(table, _no_wrap(index, dy, dx, self.window, self.rows))
 
     def row_of(self, dy: Array, dx: Array) -> Array:
-        """The row of the table for displacements, query minus key, within the window.
+        """The row of the table for displacements within the window.
+
+        dy, dx   whole rows and columns from key to query, of one shape
 
         >>> SwinBias(1, (7, 7)).row_of(np.array([-6, 0, 6]), np.array([-6, 0, 6]))
         array([  0,  84, 168])
@@ -105,8 +111,12 @@ class SwinV2Bias(Bias):
     """A small network of the logarithm of the displacement: b_h = 16 sigmoid(W2 relu(W1 t + b1)).
 
     t = sign(d) log2(1 + 8 |d| / (side - 1)) / log2(8) for each axis, d = q - k. Liu et al. (2021),
-    "Swin Transformer V2". A window that is larger than the one of training keeps the scale of that
-    one: `pretrained_window`. The attention of that model is one of cosines: it normalises q and k.
+    "Swin Transformer V2". That model uses cosine attention: it normalises q and k.
+
+    heads               number of attention heads, at least 1
+    window              (height, width), each 1 .. 1,024
+    pretrained_window   (height, width) in training, which sets `side`; None: `window`
+    hidden              hidden units of the network
 
     >>> from posenc import grid
     >>> encoding = SwinV2Bias(3, (16, 16), pretrained_window=(8, 8))
@@ -155,7 +165,7 @@ class SwinV2Bias(Bias):
         }
 
     def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
-        """Weights from N(0, 0.02), b1 of zeros: as the model initialises all its linear layers."""
+        """Draw weights from N(0, 0.02) and set b1 to 0, as in all linear layers of the model."""
         rules.generator("rng", rng)
         w1 = rng.normal(scale=0.02, size=(self.hidden, 2))
         w2 = rng.normal(scale=0.02, size=(self.heads, self.hidden))
@@ -163,7 +173,10 @@ class SwinV2Bias(Bias):
         return params_like(drawn, like)
 
     def coordinates(self, displacements: Array, side: int) -> Array:
-        """t of displacements along an axis with windows of `side`, in their float dtype.
+        """t of displacements along one axis, in their dtype.
+
+        displacements   query minus key, floating, any shape
+        side            the size of the window of training along this axis
 
         >>> SwinV2Bias(1, (8, 8)).coordinates(np.array([0.0, 1.0, 3.0, -7.0]), 8).round(5)
         array([ 0.     ,  0.36651,  0.71561, -1.05664])
@@ -202,7 +215,7 @@ def _sides(name: str, value: object) -> Window:
 
 
 def _displacements(q_pos: Array, k_pos: Array) -> tuple[Array, Array]:
-    """Rows and columns from keys (…, k, 2) to queries (…, q, 2): twice (…, q, k)."""
+    """Rows and columns from keys (…, k, 2) to queries (…, q, 2): two arrays (…, q, k)."""
     for name, points in (("q_pos", q_pos), ("k_pos", k_pos)):
         if points.ndim < 2 or points.shape[-1] != 2:
             raise ValueError(f"{name} must be (…, seq, 2); got shape {tuple(points.shape)}")
@@ -224,6 +237,6 @@ def _within(side: int, away: Array) -> None:
 
 
 def _no_wrap(index: Array, dy: Array, dx: Array, window: Window, rows: int) -> Array:
-    """Where the host cannot look, a displacement that leaves the window fails or reads NaN."""
+    """Make displacements outside the window index past the table: they fail or read NaN."""
     outside = (abs(dy) >= window[0]) | (abs(dx) >= window[1])
     return namespace(positions=index).where(outside, rows, index)

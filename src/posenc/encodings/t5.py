@@ -1,4 +1,4 @@
-"""The relative bias of T5: one learned number for each head and bucket of distances."""
+"""The relative bias of T5: one learned scalar for each head and bucket of distances."""
 
 import math
 from dataclasses import field
@@ -21,12 +21,16 @@ from posenc.i18n.arguments import sentences
 class T5Bias(Bias):
     """A learned bias of the distance: b_h(i, j) = table[bucket(j - i), h].
 
-    Near distances have a bucket each, farther ones share buckets that widen geometrically up to
-    `max_distance`, beyond which all is one. Causal attention uses all buckets for the past; with
-    `bidirectional` half of them are for the future. Raffel et al. (2019), "Exploring the Limits of
-    Transfer Learning with a Unified Text-to-Text Transformer". One table serves all layers of T5;
-    those of UMT5 have one each. T5 does not divide its products by sqrt(dim), which is what
-    `scaled=False` says: of a checkpoint's table both go together.
+    Near distances have a bucket each; farther ones share buckets that widen geometrically. Raffel
+    et al. (2019), "Exploring the Limits of Transfer Learning with a Unified Text-to-Text
+    Transformer". In T5 all layers share one table; in UMT5 each layer has its own.
+
+    heads           number of attention heads, at least 1
+    buckets         rows of the table, even, at least 2 (4 if bidirectional)
+    max_distance    the distance from which all keys share the last bucket
+    bidirectional   reserve half of the buckets for keys ahead; False: all are for keys behind
+    std             standard deviation of the initial table
+    scaled          divide q k^T by sqrt(dim); T5 does not, so its checkpoints need scaled=False
 
     >>> T5Bias(8).buckets_of(np.array([0, 1, 15, 16, 19, 113, 10_000]))
     array([ 0,  1, 15, 16, 17, 31, 31])
@@ -84,14 +88,14 @@ class T5Bias(Bias):
         return params_like({"table": table}, like)
 
     def buckets_of(self, behind: Array) -> Array:
-        """The bucket of each distance i - j of a key behind its query (negative: ahead of it)."""
+        """The bucket of each distance i - j (positive: the key is behind the query)."""
         xp = namespace(behind=behind)
         count, first, away = self.buckets, 0, clip(behind, least=0)
         if self.bidirectional:
             count //= 2
             first, away = count * cast(behind < 0, behind.dtype), abs(behind)
         near = count // 2
-        # float32 and float64 agree on every bucket of (32, 128): no edge falls on a whole distance
+        # with 32 buckets up to 128, float32 and float64 agree: no edge falls on a whole distance
         floats = cast(xp.where(away < near, near, away), default_float(behind))
         steps = xp.log(floats / near) / math.log(self.max_distance / near) * (count - near)
         far = clip(near + cast(steps, away.dtype), most=count - 1)

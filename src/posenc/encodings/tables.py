@@ -18,14 +18,14 @@ MOST_HEADS = 4096
 
 
 def look_up(table: Array, index: Array) -> Array:
-    """Rows of a table (row, head) by index (…, q, k), as a bias (…, head, q, k)."""
+    """Look up rows of a table (row, head) by index (…, q, k): a bias (…, head, q, k)."""
     xp = namespace(positions=index, params=table)
     rows = xp.take(table, xp.reshape(index, (-1,)), axis=0)
     return xp.moveaxis(xp.reshape(rows, (*index.shape, table.shape[-1])), -1, -3)
 
 
 def whole_distances(q_pos: Any, k_pos: Any, *, like: Array) -> Array:
-    """The distances of whole positions, which alone have rows in a table."""
+    """Distances between whole positions, to index a table; raise an error for fractional ones."""
     behind = distances(q_pos, k_pos, like=like)
     if not is_integer(behind):
         raise TypeError(f"positions must be whole numbers to look up a bias; got {behind.dtype}")
@@ -36,9 +36,12 @@ def whole_distances(q_pos: Any, k_pos: Any, *, like: Array) -> Array:
 class ClippedBias(Bias):
     """A learned bias for each distance up to `reach`: b_h(i, j) = table[clip(i - j, ±reach), h].
 
-    The table has 2 reach + 1 rows, from the farthest key ahead to the farthest behind; beyond that
-    the outermost rows serve. The distances are those of Shaw et al. (2018), the bias as in T5, with
-    no buckets.
+    The table has 2 reach + 1 rows, from the farthest key ahead to the farthest behind. Distances
+    are clipped as by Shaw et al. (2018); the bias is a scalar per head as in T5, without buckets.
+
+    heads   number of attention heads, at least 1
+    reach   the largest distance with a row of its own, at least 0
+    std     standard deviation of the initial table
 
     >>> encoding = ClippedBias(1, 1)
     >>> params = {"table": np.array([[-1.0], [0.0], [1.0]])}
@@ -86,7 +89,7 @@ class ClippedBias(Bias):
         return look_up(table, self.rows_of(whole_distances(q_pos, k_pos, like=table)))
 
     def rows_of(self, behind: Array) -> Array:
-        """The row of each distance i - j of a key behind its query (negative: ahead of it).
+        """The row of the table for each distance i - j (positive: the key is behind the query).
 
         >>> ClippedBias(1, 2).rows_of(np.array([-9, -1, 0, 1, 9]))
         array([0, 1, 2, 3, 4])

@@ -1,4 +1,4 @@
-"""The relative attention of Transformer-XL, for keys on either side."""
+"""The relative attention of Transformer-XL, for keys on both sides of the query."""
 
 import math
 from dataclasses import field
@@ -24,12 +24,17 @@ class TransformerXL(Scores):
     """((q_i + u) k_j + (q_i + v) W R_{i-j}) / sqrt(dim), R_p = [sin(p w), cos(p w)] of `features`.
 
     Dai et al. (2019), "Transformer-XL: Attentive Language Models Beyond a Fixed-Length Context".
-    u and v are vectors of each head, W (head, dim, features) projects the sinusoids; `features` is
-    the width of the model there, heads * dim unless given. All are drawn from N(0, 0.02).
+    Each head learns vectors u and v; W (head, dim, features) projects the sinusoids.
 
-    The original shifts a matrix of products, which is right on and below the diagonal only. Here
-    R_{i-j} is R_j turned by i, so that any two positions meet, ahead or behind, whole or not:
-    (q + v) W R_{i-j} = turned((q + v) W, i) R_j.
+    heads      number of attention heads, at least 1
+    dim        channels of one head
+    features   sines and cosines in R, even; None: heads * dim, the width of the model
+    base       at least 1; the larger, the longer the wavelengths
+    std        standard deviation of the initial u, v and W
+
+    The original shifts a matrix of products, which is correct only on and below the diagonal. Here
+    R_{i-j} is R_j rotated by i, so that positions may be any, ahead or behind, whole or fractional:
+    (q + v) W R_{i-j} = rotate((q + v) W, i) R_j.
 
     >>> encoding = TransformerXL(2, 4)
     >>> params = encoding.init(np.random.default_rng(0))
@@ -78,7 +83,7 @@ class TransformerXL(Scores):
         return Traits(any_length=True, relative=True, exact=True, ordered=True)
 
     def computed_defaults(self) -> dict[str, int]:
-        """What `features` are unless given."""
+        """The value of `features` if it is not given."""
         return {"features": self.heads * self.dim}
 
     def parameters(self) -> dict[str, Parameter]:
@@ -91,7 +96,7 @@ class TransformerXL(Scores):
         }
 
     def frequencies(self) -> np.ndarray:
-        """w of R's sines and cosines, in radians per position: (features/2,)."""
+        """Frequencies w of R, in radians per position: (features/2,)."""
         return self._frequencies.copy()
 
     def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
@@ -110,7 +115,7 @@ class TransformerXL(Scores):
     def folded(
         self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
     ) -> tuple[Array, Array]:
-        """[q + u, turned((q + v) W, i)] and [k, R_j]."""
+        """[q + u, rotate((q + v) W, i)] and [k, R_j]."""
         xp = namespace(q=q, k=k)
         wide = working(xp, q.dtype)
         given = self.read_params(params)
@@ -125,9 +130,9 @@ class TransformerXL(Scores):
         q, k = cast(q, wide), cast(k, wide)
         of_sin, of_cos = _halves((q + v[:, None, :]) @ w)
         cos, sin = self._turns(q_pos, wide)
-        # a sin((i-j)w) + b cos((i-j)w), by the addition theorems, as a product of i's and j's parts
+        # a sin((i-j)w) + b cos((i-j)w) as a dot product of a vector of i and one of j
         turned = xp.concat([of_cos * sin - of_sin * cos, of_cos * cos + of_sin * sin], axis=-1)
-        sinusoids = self.sinusoids(k_pos, dtype=wide)[..., None, :, :]  # beside the heads
+        sinusoids = self.sinusoids(k_pos, dtype=wide)[..., None, :, :]  # broadcast over heads
         sinusoids = xp.broadcast_to(sinusoids, (*k.shape[:-1], self.features))
         return (
             xp.concat([q + u[:, None, :], turned], axis=-1),
@@ -135,7 +140,10 @@ class TransformerXL(Scores):
         )
 
     def sinusoids(self, positions: Array, *, dtype: Dtype) -> Array:
-        """R_p = [sin(p w), cos(p w)]: positions (…) -> (…, features).
+        """R_p = [sin(p w), cos(p w)]: (…, features).
+
+        positions   (…), whole or fractional
+        dtype       floating dtype of the result
 
         >>> TransformerXL(1, 2, base=1.0).sinusoids(np.array([0, -1]), dtype=float).round(3)
         array([[ 0.   ,  1.   ],
@@ -146,7 +154,7 @@ class TransformerXL(Scores):
         return xp.concat([sin, cos], axis=-1)
 
     def _turns(self, positions: Array, dtype: object) -> tuple[Array, Array]:
-        """Cosines and sines (…, 1, seq, pair), beside the heads."""
+        """Cosines and sines (…, 1, seq, pair), to broadcast over heads."""
         cos, sin = cos_sin(positions, self._frequencies, dtype=dtype)
         return cos[..., None, :, :], sin[..., None, :, :]
 
