@@ -1,5 +1,6 @@
 """A cell is the number under the cursor, also below a temperature; explanations are bounded."""
 
+import json
 import math
 from dataclasses import dataclass
 
@@ -11,7 +12,10 @@ from posenc.explorer import limits
 from posenc.explorer.answers import cache_key
 from posenc.explorer.widget import answer
 from posenc.i18n import LANGUAGES
-from posenc.views import view
+from posenc.names.expressions import to_source
+from posenc.names.resolve import VARIANTS, evaluate_encoding
+from posenc.views import Image, view
+from tests.oracles import rotary
 from tests.slow import slow
 
 TEMPERED = [
@@ -72,9 +76,6 @@ def test_a_cell_below_a_temperature_names_the_convention_of_its_encoding(client)
     assert {"name": "pairing", "value": "interleaved"} in convention
 
 
-# The whole calculation
-
-
 def test_an_explanation_has_the_parameters_of_its_seed(client):
     for seed in (0, 1):
         asked = {"e": "Learned(8, 4)", "n": 4, "seed": seed}
@@ -113,9 +114,6 @@ def test_an_explanation_says_that_it_is_of_the_first_positions(client):
         assert "512" in steps[0]["words"]
     steps = client.get("/api/v1/explain", e="Sinusoidal(8)", n=512).json["steps"]
     assert "first" not in [step["name"] for step in steps]
-
-
-# Encodings that cannot be hashed
 
 
 @dataclass
@@ -251,3 +249,137 @@ def test_the_mask_of_attention_is_chosen(client):
     refused = client.get("/api/v1/view/attention", e="FIRE(8)", n=4, causal="no")
     assert (refused.status, refused.argument) == (400, "causal")
     assert refused.message.startswith("causal must not be False for FIRE(8)")
+
+
+EVERY = [
+    *(kind.example() for kind in pe.catalogue().values()),
+    *(make(64) for make in VARIANTS.values()),
+]
+
+
+CELLS = [
+    ("Sinusoidal(8)", 3, 2, lambda: math.sin(3 / 10_000 ** (2 / 8))),
+    ("Sinusoidal(8)", 70_000, 5, lambda: math.cos(70_000 / 10_000 ** (4 / 8))),
+    ("Sinusoidal(8, layout='concat')", 3, 2, lambda: math.sin(3 / 10_000 ** (4 / 8))),
+    ("Sinusoidal(8, spacing='t2t')", 3, 2, lambda: math.sin(3 / 10_000 ** (1 / 3))),
+    ("RoPE(8)", 5, 4, lambda: math.cos(5 / 10_000 ** (4 / 8))),
+    ("RoPE(8)", 5, 5, lambda: math.sin(5 / 10_000 ** (4 / 8))),
+    ("RoPE(8, base=500.0, rotary_dim=4)", 5, 3, lambda: math.sin(5 / 500 ** (2 / 4))),
+    ("RoPE(8, scaling=Interpolation(4.0))", 5, 2, lambda: math.cos(5 / 4 / 10_000 ** (2 / 8))),
+    ("ALiBi(8)", 9, 2, lambda: -7 / 2),
+    ("TwoSidedALiBi(8)", 9, 2, None),
+    ("KERPLE(8)", 9, 2, None),
+    ("NoPE()", 9, 2, None),
+]
+
+
+@pytest.mark.parametrize(("expression", "p", "d", "truth"), CELLS)
+def test_a_cell_is_worked_to_the_number_of_the_formula(client, expression, p, d, truth):
+    answer = client.get("/api/v1/cell", e=expression, p=p, d=d)
+    assert answer.status == 200
+    told = answer.json
+    assert set(told) == {"steps", "value", "truth", "ulps", "convention"}
+    assert told["steps"]
+    assert told["value"] == pytest.approx(told["truth"], rel=1e-5, abs=1e-6)
+    if truth is not None:
+        assert told["truth"] == pytest.approx(truth(), abs=1e-11)
+        assert told["ulps"] <= 1
+
+
+def test_a_cell_is_the_cell_of_the_view(client):
+    for expression in ("Learned(64, 8)", "T5Bias(4)", "ClippedBias(4, 8)", "Sinusoidal(8)"):
+        kind = "bias" if "Bias" in expression else "heatmap"
+        panels = view(expression, kind, length=16, seed=2).panels
+        image = next(panel for panel in panels if isinstance(panel, Image))
+        told = client.get("/api/v1/cell", e=expression, n=16, seed=2, p=7, d=3).json
+        assert told["value"] == pytest.approx(image.values[7, 3], abs=1e-6), expression
+
+
+def test_a_cell_of_what_depends_on_the_length_is_that_of_the_length(client):
+    expression = "RoPE(8, scaling=DynamicNTK(2.0, 64))"
+    values = view(expression, "heatmap", length=256).panels[0].values
+    for pair in range(4):
+        told = client.get("/api/v1/cell", e=expression, n=256, p=200, d=2 * pair).json
+        assert told["truth"] == pytest.approx(math.cos(values[200, pair]), abs=1e-9)
+
+
+@pytest.mark.parametrize("encoding", EVERY, ids=repr)
+def test_every_encoding_has_cells_and_says_where_they_end(client, encoding):
+    asked = {"e": to_source(encoding)}
+    assert client.get("/api/v1/cell", p=3, d=1, **asked).status == 200
+    end = client.get("/api/v1/cell", p=2**24 - 64, d=4095, **asked)
+    assert end.status in (200, 400)
+    assert end.status == 200 or "must" in end.message or "position" in end.message
+
+
+def test_a_cell_of_a_head_is_the_cell_of_its_matrix(client):
+    for image in view("T5Bias(8)", "bias", length=16, seed=2).panels:
+        if isinstance(image, Image):
+            asked = {"e": "T5Bias(8)", "n": 16, "seed": 2, "p": 7, "d": 3, "h": image.channel + 1}
+            told = client.get("/api/v1/cell", **asked).json
+            assert told["truth"] == pytest.approx(image.values[7, 3], abs=1e-7)
+    beyond = client.get("/api/v1/cell", e="T5Bias(8)", h=9)
+    assert (beyond.status, beyond.argument) == (400, "h")
+    assert beyond.message == "h must be 1 .. 8, the heads of T5Bias; got 9"
+
+
+PICTURES = [
+    "AxialSinusoidal(16)",
+    "FourierFeatures(16)",
+    "LearnedFourier(16)",
+    "SwinBias(4, (7, 7))",
+]
+
+
+@pytest.mark.parametrize("expression", [*PICTURES, "SwinV2Bias(4, (5, 5))"])
+def test_a_cell_of_a_picture_is_the_cell_of_its_map(client, expression):
+    kind = "bias" if "Bias" in expression else "maps"
+    for image in view(expression, kind, seed=2).panels[: 1 if kind == "bias" else 8]:
+        dimension = image.channel if kind == "maps" else 0
+        for row, column in ((0, 0), (3, 1), (6, 8)):
+            asked = {"e": expression, "seed": 2, "p": row, "k": column, "d": dimension}
+            told = client.get("/api/v1/cell", **asked).json
+            near = pytest.approx(image.values[row, column], abs=1e-7, rel=1e-6)
+            assert told["truth"] == near, image.title
+
+
+def test_a_cell_of_a_rotated_picture_is_the_cosine_of_its_map(client):
+    expression = "AxialRoPE.mrope(16, sections=(2, 3, 3), pairing='halves')"
+    for image in view(expression, "maps").panels:
+        told = client.get("/api/v1/cell", e=expression, p=3, k=5, d=image.channel).json
+        assert told["truth"] == pytest.approx(math.cos(image.values[3, 5]), abs=1e-9)
+
+
+def test_a_cell_names_the_convention(client):
+    told = client.get("/api/v1/cell", e="RoPE(8, pairing='halves', base=5e5)").json["convention"]
+    named = {row["name"]: row["value"] for row in told}
+    assert named["pairing"] == "halves"
+    assert named["base"] == 5e5
+    assert named["first position"] == 0
+    assert named["dtype"] == "float32"
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("expression", ["Sinusoidal(8)", "RoPE(8)", "ALiBi(8)", "T5Bias(8)"])
+def test_an_explanation_is_that_of_the_library(client, expression, lang):
+    tokens = ["我", "爱", "学习", "AI"]
+    mine = pe.explain(evaluate_encoding(expression), position=2, tokens=tokens, lang=lang).to_json()
+    answer = client.get("/api/v1/explain", e=expression, text=" ".join(tokens), p=2, lang=lang)
+    assert answer.json == json.loads(json.dumps(mine))
+
+
+def test_rotary_oracle_is_not_ours():
+    assert not any(name.startswith("posenc") for name in vars(rotary))
+
+
+@pytest.mark.parametrize("pairing", ["interleaved", "halves"])
+@pytest.mark.parametrize("rotated", ["leading", "trailing"])
+def test_the_cell_of_a_channel_is_that_of_its_pair(client, pairing, rotated):
+    e = f"RoPE(12, rotary_dim=8, pairing={pairing!r}, rotated={rotated!r})"
+    first, w = 4 if rotated == "trailing" else 0, 10_000.0 ** (-np.arange(4) / 4)
+    for channel in range(8):
+        second, pair = divmod(channel, 4) if pairing == "halves" else divmod(channel, 2)[::-1]
+        told = client.get("/api/v1/cell", e=e, p=3, d=first + channel).json
+        assert told["truth"] == pytest.approx((np.cos, np.sin)[second](3 * w[pair]))
+        assert f"i = {pair} at" in told["steps"][0]["words"]
+    assert client.get("/api/v1/cell", e=e, p=3, d=first + 8 if first == 0 else 3).status == 400

@@ -63,7 +63,7 @@ def checked(expression, *most):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.slow  # test_numbers compares such a report with that of the library
+@pytest.mark.slow  # test_verdicts compares such a report with that of the library
 def test_the_report_is_that_of_the_checks():
     done = checked("Sinusoidal(8)")
     assert done.returncode == 0, done.stderr

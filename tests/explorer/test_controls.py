@@ -297,3 +297,48 @@ QWEN2_VL = {
 def test_a_config_of_m_rope_is_short(client):
     told = client.post("/api/v1/config", json.loads(json.dumps(QWEN2_VL))).json
     assert told["expressions"] == ["AxialRoPE.mrope(128, sections=(16, 24, 24), base=1000000.0)"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "changes", "wanted"),
+    [
+        ("RoPE(64)", {"set.dim": 128}, "RoPE(128)"),
+        ("RoPE(64, rotary_dim=32)", {"set.dim": 128}, "RoPE(128, rotary_dim=32)"),
+        ("RoPE(64)", {"set.scaling": "YaRN(4.0, 4096)"}, "RoPE(64, scaling=YaRN(4.0, 4096))"),
+        ("RoPE(64, scaling=NTK(2.0))", {"set.scaling": ""}, "RoPE(64)"),
+        ("RoPE(4)", {"set.scaling": "PerPair((1.0, 2.0))"}, "RoPE(4, scaling=PerPair((1.0, 2.0)))"),
+        ("RoPE(64)", {"set.pairing": "halves", "set.base": "5e5"}, None),
+        ("T5Bias(8)", {"set.bidirectional": "true"}, "T5Bias(8, bidirectional=True)"),
+        ("ALiBi(8)", {"set.heads": 4}, "ALiBi(4)"),
+    ],
+)
+def test_fields_are_changed(client, expression, changes, wanted):
+    told = client.get("/api/v1/spell", e=expression, **changes).json["expression"]
+    assert told == (wanted or "RoPE(64, base=500000.0, pairing='halves')")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"set.dmi": 8}, "'dmi' is no field of RoPE"),
+        ({"set.dim": 7}, "dim must be a positive even number"),
+        ({"set.dim": "x"}, "dim must be a number; got 'x'"),
+        ({"set.dim": 10**6}, "dim must be at most 4,096 in the explorer; got 1000000"),
+        ({"set.dim": "9" * 5000}, "must have at most 2,000 characters"),
+        ({"set.scaling": "RoPE(8)"}, "scaling must be"),
+        ({"set.scaling": "YaRN(4.0"}, "expression must be Python"),
+        ({"set.pairing": "x"}, "pairing must be 'interleaved' or 'halves'"),
+        ({"set.base": "nan"}, "base must be"),
+    ],
+)
+def test_a_field_that_cannot_be_so_is_a_sentence(client, changes, message):
+    answer = client.get("/api/v1/spell", e="RoPE(64)", **changes)
+    assert answer.status in (400, 413)
+    assert message in answer.message
+
+
+@pytest.mark.parametrize("value", ["banana", "True", "1", ""])
+def test_a_flag_is_true_or_false(client, value):
+    answer = client.get("/api/v1/spell", ("set.bidirectional", value), e="T5Bias(8)")
+    assert (answer.status, answer.argument) == (400, "bidirectional")
+    assert answer.message == f"bidirectional must be one of true, false; got {value!r}"

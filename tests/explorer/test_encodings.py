@@ -1,4 +1,4 @@
-"""What the catalogue says of kinds of view is what views and requests do."""
+"""The catalogue lists every encoding and kind of view, and what it says of them is so."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from posenc.explorer.answers import choose_kind
 from posenc.explorer.requests import ViewRequest
 from posenc.i18n import LANGUAGES, catalogue
 from posenc.names.expressions import to_source
-from posenc.names.resolve import VARIANTS
+from posenc.names.resolve import VARIANTS, evaluate_encoding
 from posenc.views.kinds import KINDS
 
 EVERY = [
@@ -49,3 +49,16 @@ def test_the_default_view_of_an_encoding_is_the_one_that_is_exported(client, enc
     request = ViewRequest((encoding,), (to_source(encoding),), (), 8, 0, "en")
     assert facts["default_view"] == choose_kind(request)
     assert facts["default_view"] in facts["views"]
+
+
+def test_every_encoding_is_listed_with_what_makes_it(client):
+    told = client.get("/api/v1/encodings").json
+    rows = [row for group in told["groups"] for row in group["encodings"]]
+    assert {row["name"] for row in rows} == {*pe.catalogue(), *VARIANTS}
+    for row in rows:
+        assert to_source(evaluate_encoding(row["expression"])) == row["expression"]
+        assert row["views"]
+        assert client.get(f"/api/v1/view/{row['views'][0]}", e=row["expression"]).status == 200
+        for field in row["fields"]:
+            for choice in field.get("choices", []) if field["type"] == "part" else []:
+                assert evaluate_encoding(f"RoPE(64, scaling={choice['expression']})")
