@@ -1,4 +1,4 @@
-"""Encodings found by name and by expression (tests/cli and test_checks.py have the rest)."""
+"""Encodings found by name and by expression (tests/cli and tests/checks have the rest)."""
 
 import gc
 import json

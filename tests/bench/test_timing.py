@@ -1,0 +1,81 @@
+"""How timings are taken, and when they can be trusted."""
+
+from itertools import chain
+
+import pytest
+
+from posenc.bench import timing
+from posenc.bench.timing import compared, interleaved, machine, spread
+
+
+def test_rounds_are_interleaved():
+    calls = []
+    interleaved({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, rounds=2)
+    assert "".join(calls) == "ababab"
+
+
+class Clock:
+    """A clock that each piece of work moves on by itself."""
+
+    def __init__(self, monkeypatch):
+        self.now = 0.0
+        monkeypatch.setattr(timing.time, "perf_counter", lambda: self.now)
+
+    def work(self, seconds):
+        """Work that takes these seconds, one after the other."""
+        left = iter(seconds)
+
+        def run():
+            self.now += next(left)
+
+        return run
+
+
+ROUNDS = [1.0, 1.0, 1.02, 1.04, 1.08]
+"""The middle half lies between 1 and 1.04: a spread of 0.039."""
+
+
+def timed(monkeypatch, **seconds):
+    clock = Clock(monkeypatch)
+    work = {name: clock.work(chain([99.0], each)) for name, each in seconds.items()}  # warm-up
+    errors = dict.fromkeys(work, 0.0)
+    return compared("work", work, errors, bound=0.0, rounds=len(ROUNDS))["rows"]
+
+
+def test_rows_that_agree_from_round_to_round_are_steady(monkeypatch):
+    rows = timed(monkeypatch, first=ROUNDS, twice=[2 * t for t in ROUNDS])
+    assert [row["steady"] for row in rows.values()] == [True, True]
+    assert rows["first"]["seconds"] == pytest.approx(1.02)
+    assert rows["twice"]["ratio"] == pytest.approx(2.0)
+    assert rows["twice"]["spread"] == pytest.approx(0.04 / 1.02)
+
+
+def test_a_row_is_unsteady_if_its_rounds_or_those_of_the_first_differ(monkeypatch):
+    restless = [1.0, 1.0, 1.1, 1.3, 1.5]  # the middle half: 0.3 / 1.1
+    rows = timed(monkeypatch, first=ROUNDS, other=restless, third=ROUNDS)
+    assert [row["steady"] for row in rows.values()] == [True, False, True]
+    assert rows["other"]["spread"] == pytest.approx(0.3 / 1.1)
+    rows = timed(monkeypatch, first=restless, other=ROUNDS)
+    assert [row["steady"] for row in rows.values()] == [False, False]
+
+
+def test_one_slow_round_is_no_trouble_and_one_round_alone_says_nothing():
+    assert spread([1.0, 1.0, 1.0, 1.0, 50.0]) == 0.0
+    assert spread([1.0]) is None
+
+
+@pytest.mark.parametrize(("load", "busy"), [(0.1, False), (1.0, False), (1.1, True), (17.0, True)])
+def test_a_machine_with_other_work_is_busy(monkeypatch, load, busy):
+    set_machine(monkeypatch, load)
+    assert machine() == {"load": load, "cores": 2, "busy": busy}
+
+
+def test_a_system_without_a_load_average_is_not_called_busy(monkeypatch):
+    monkeypatch.delattr(timing.os, "getloadavg", raising=False)
+    assert machine()["load"] is None
+    assert machine()["busy"] is False
+
+
+def set_machine(monkeypatch, load):
+    monkeypatch.setattr(timing.os, "getloadavg", lambda: (load, 0.0, 0.0), raising=False)
+    monkeypatch.setattr(timing.os, "sched_getaffinity", lambda pid: {0, 1}, raising=False)
