@@ -1,3 +1,5 @@
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 import torch
@@ -361,6 +363,35 @@ def test_a_tempered_rotation_multiplies_the_queries(inplace, q, k):
     bound = rounding(rope, q, positions, count=6) * factors  # which are rounded and multiplied
     assert ((turned[0].double() - truth).abs() <= bound).all()
     check_turned(turned[1], rope, k, k_positions, True)
+
+
+@pytest.mark.parametrize("inplace", [False, True])
+def test_every_temperature_around_a_rotation_counts(inplace, q, k):
+    inner, outer = pe.MinistralTemperature(3), pe.SSMax(0.43)
+    positions, k_positions = torch.arange(5), torch.arange(7)
+    twice = pe.Tempered(pe.Tempered(pe.RoPE(16), inner), outer)
+    turned = RotateQK(twice, inplace=inplace)(q.clone(), k.clone(), positions, k_positions)
+    factors = [of.factors(positions, dtype=torch.float64)[:, None] for of in (inner, outer)]
+    truth = specification(pe.RoPE(16), q, positions) * factors[0] * factors[1]
+    bound = rounding(pe.RoPE(16), q, positions, count=8) * factors[0] * factors[1]
+    assert ((turned[0].double() - truth).abs() <= bound).all()
+    check_turned(turned[1], pe.RoPE(16), k, k_positions, True)
+
+
+def test_a_wrapper_that_is_no_factor_on_queries_is_refused():
+    @dataclass(frozen=True)
+    class Squared(pe.Scores):
+        rotary: pe.Rotary
+
+        @property
+        def inner(self):
+            return self.rotary
+
+        def scores(self, q, k, q_pos, k_pos, params=None):
+            return pe.logits(self.rotary, q, k, q_pos, k_pos) ** 2
+
+    with pytest.raises(TypeError, match="with row_factors on its queries; got Squared"):
+        RotateQK(Squared(pe.RoPE(16)))
 
 
 @pytest.mark.parametrize(

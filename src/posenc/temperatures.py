@@ -242,6 +242,11 @@ class Tempered(Scores):
         self.encoding.read_params(params)
         return weights @ v
 
+    @property
+    def mixes_values(self) -> bool:
+        """Whether the encoding has a say in the values."""
+        return isinstance(self.encoding, Scores) and self.encoding.mixes_values
+
     def row_factors(self, x: Array, q_pos: Array) -> Array:
         """Factors beside the rows of x (…, q, channel); on several axes time, the first, counts."""
         where = q_pos if self.axes is None else q_pos[..., 0]

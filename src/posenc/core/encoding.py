@@ -127,6 +127,13 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
         """
         return None
 
+    def row_factors(self, x: Array, q_pos: Array) -> Array | None:
+        """Factors on the rows of x (…, q, channel) that this encoding adds to the one it wraps.
+
+        None where there are none: only a wrapper that does no more than multiply has some.
+        """
+        return None
+
     def at(self, length: int) -> Self:
         """This encoding for a text of `length` tokens: itself, unless it depends on that."""
         rules.whole("length", length, least=1, most=2**40)

@@ -43,9 +43,9 @@ from posenc.core.arrays import (
 )
 from posenc.core.encoding import Encoding, EncodingT, Params
 from posenc.core.hints import hinted
-from posenc.core.positions import as_positions, shared_rows
+from posenc.core.positions import as_arrays, as_positions, distances, shared_rows
 from posenc.core.rotation import Pairing, Rotated, rotate, rotate_pairs, unscaled
-from posenc.core.values import UNSTATED
+from posenc.core.values import UNSTATED, value
 
 
 class Additive(Encoding):
@@ -224,6 +224,24 @@ class Bias(Encoding):
         return None
 
 
+@value
+class Unbiased(Bias):
+    """A bias of 0: what is left of an encoding that has been put into queries and keys."""
+
+    def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+        self.read_params(params)
+        away = distances(q_pos, k_pos)[..., None, :, :]
+        return namespace(away=away).zeros_like(away, dtype=default_float(away))
+
+    def terms(
+        self, q_pos: Array, k_pos: Array, params: Params | None = None, *, causal: bool = False
+    ) -> tuple[Array, Array]:
+        """An empty sum: arrays with no terms."""
+        self.read_params(params)
+        left, right = (p[..., None, :, None][..., :0] for p in as_arrays(q_pos, k_pos))
+        return cast(left, default_float(left)), cast(right, default_float(right))
+
+
 class Scores(Encoding):
     """Makes the logits itself, from queries, keys and positions; may have a say in the values.
 
@@ -250,6 +268,11 @@ class Scores(Encoding):
         """What attention gives out: weights (…, head, q, k) and values (…, head, k, dim)."""
         return weights @ v
 
+    @property
+    def mixes_values(self) -> bool:
+        """Whether the output is more than weights @ v: by default, whether `mixed` is its own."""
+        return type(self).mixed is not Scores.mixed
+
 
 def _init_fields(encoding: Any) -> set[str]:
     """The names of the fields that its constructor takes, if it is a dataclass."""
@@ -274,18 +297,18 @@ def check_needs(encoding: Encoding, **given: Any) -> dict[str, Any]:
     Traceback (most recent call last):
     ValueError: features must be left out for RoPE, which does not depend on the tokens
     """
-    for name, value in given.items():
-        if value is None and name in encoding.needs:
+    for name, array in given.items():
+        if array is None and name in encoding.needs:
             raise ValueError(
                 f"{name} must be given for {type(encoding).__name__}, which depends on the "
                 f"tokens; got {name}=None"
             )
-        if value is not None and name not in encoding.needs:
+        if array is not None and name not in encoding.needs:
             raise ValueError(
                 f"{name} must be left out for {type(encoding).__name__}, which does not depend on "
                 "the tokens"
             )
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: array for name, array in given.items() if array is not None}
 
 
 @hinted("logits")

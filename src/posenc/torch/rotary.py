@@ -5,11 +5,11 @@ import torch
 from torch import Tensor, nn
 
 from posenc.core import rules
+from posenc.core.encoding import Encoding, unwrap
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Rotary, at_length_of, floating, span
+from posenc.core.mechanisms import Rotary, Scores, at_length_of, floating, span
 from posenc.core.positions import as_arrays
 from posenc.core.rotation_torch import turn_in_place
-from posenc.temperatures import Tempered
 
 
 class RotateQK(nn.Module):
@@ -26,11 +26,17 @@ class RotateQK(nn.Module):
     """
 
     @hinted("RotateQK")
-    def __init__(self, encoding: Rotary | Tempered, *, inplace: bool = False):
+    def __init__(self, encoding: Rotary | Scores, *, inplace: bool = False):
         super().__init__()
-        rotary = encoding.encoding if isinstance(encoding, Tempered) else encoding
+        rotary = unwrap(encoding) if isinstance(encoding, Encoding) else encoding
         if not isinstance(rotary, Rotary):
             raise TypeError(f"encoding must be Rotary; got {type(rotary).__name__}")
+        for wrapper in _wrappers(encoding):
+            if type(wrapper).row_factors is Encoding.row_factors:
+                raise TypeError(
+                    "encoding must be Rotary, or wrap one with row_factors on its queries; "
+                    f"got {type(wrapper).__name__}"
+                )
         rules.flag("inplace", inplace)
         self.encoding = encoding
         self.rotary = rotary
@@ -54,14 +60,20 @@ class RotateQK(nn.Module):
             _in_place(rotary, q, k, q_pos, k_pos)
         else:
             q, k = rotary.rotate(q, q_pos), rotary.rotate_keys(k, k_pos)
-        if isinstance(self.encoding, Tempered):
-            factors = self.encoding.row_factors(q, q_pos)
-            q = q.mul_(factors) if self.inplace else q * factors
+        for wrapper in _wrappers(self.encoding):
+            factors = wrapper.row_factors(q, q_pos)
+            if factors is not None:
+                q = q.mul_(factors) if self.inplace else q * factors
         return q, k
 
     def extra_repr(self) -> str:
         """The encoding."""
         return f"{self.encoding}, inplace={self.inplace}"
+
+
+def _wrappers(encoding: Encoding) -> list[Encoding]:
+    """The encodings around the one at the centre, innermost first."""
+    return [] if encoding.inner is None else [*_wrappers(encoding.inner), encoding]
 
 
 def _all_keys(k: Tensor, *positions: Tensor) -> None:

@@ -10,8 +10,7 @@ from torch import Tensor, nn
 from posenc.core import rules
 from posenc.core.arrays import has_tangent, is_plain_tensor, unrounded
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Encoding, logits
-from posenc.encodings import NoPE
+from posenc.core.mechanisms import Encoding, Unbiased, logits
 from posenc.torch.attention import flex, folded
 from posenc.torch.attention.blocked import blocked, how
 from posenc.torch.attention.call import FEW, Call, called
@@ -148,7 +147,7 @@ def _chosen(call: Call) -> tuple[str, str]:
     if not torch.compiler.is_compiling() and has_tangent(*call.tensors()):
         return "dense", "it has a forward-mode derivative, which the other forms have not"
     left = call.left()
-    if isinstance(left.encoding, NoPE) and left.q.shape[-1] <= 2 * call.q.shape[-1]:
+    if isinstance(left.encoding, Unbiased) and left.q.shape[-1] <= 2 * call.q.shape[-1]:
         return "folded", "all of it is in q and k before PyTorch's own attention"
     if call.q.device.type not in ("cpu", "meta") and not flex.why_not(call):
         return "flex", "FlexAttention has kernels for this device"

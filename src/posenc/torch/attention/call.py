@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from posenc.core import rules
 from posenc.core.arrays import host, is_half
+from posenc.core.encoding import unwrap
 from posenc.core.hints import hinted
 from posenc.core.mechanisms import (
     Additive,
@@ -18,11 +19,10 @@ from posenc.core.mechanisms import (
     Encoding,
     Rotary,
     Scores,
+    Unbiased,
     at_length_of,
     positions_for,
 )
-from posenc.encodings import NoPE
-from posenc.temperatures import Tempered
 from posenc.torch.parameters import EncodingModule
 from posenc.torch.rotary import RotateQK
 
@@ -96,7 +96,7 @@ class Call:
 
     def scaled(self, q: Tensor) -> Tensor:
         """q for `logits`, which has a scale of its own: products then have that of this call."""
-        if isinstance(_acting(self.encoding), Scores):
+        if isinstance(unwrap(self.encoding), Scores):
             return q
         return q * (self.scale * (math.sqrt(q.shape[-1]) if self.encoding.scaled else 1.0))
 
@@ -130,27 +130,18 @@ class Call:
         if isinstance(self.encoding, Rotary):
             rotary = at_length_of(self.encoding, *where)
             q, k = rotary.rotate(self.q, self.q_pos), rotary.rotate_keys(self.k, self.k_pos)
-        elif isinstance(self.encoding, Scores) and not _mixes(self.encoding):
+        elif isinstance(self.encoding, Scores) and not self.encoding.mixes_values:
             made = self.encoding.folded(self.q, self.k, *where, self.params)
             if made is None or is_half(self.q.dtype):  # a half would round what is put into it
                 return self
             q, k = (x.to(self.v.dtype) for x in made)
         else:
             return self
-        if self.encoding.axes is not None:  # NoPE, which is left, has plain numbers for positions
+        if self.encoding.axes is not None:  # what is left has plain numbers for positions
             where = self.q_pos[..., 0], self.k_pos[..., 0]
-        return replace(self, q=q, k=k, q_pos=where[0], k_pos=where[1], encoding=NoPE(), params=None)
-
-
-def _acting(encoding: Encoding) -> Encoding:
-    """The encoding itself, out of its temperatures."""
-    return _acting(encoding.encoding) if isinstance(encoding, Tempered) else encoding
-
-
-def _mixes(encoding: Encoding) -> bool:
-    """Whether it has a say in the values."""
-    acting = _acting(encoding)
-    return isinstance(acting, Scores) and type(acting).mixed is not Scores.mixed
+        return replace(
+            self, q=q, k=k, q_pos=where[0], k_pos=where[1], encoding=Unbiased(), params=None
+        )
 
 
 @hinted("attend")
@@ -175,11 +166,9 @@ def called(
     heads = encoding.heads or q.shape[1]
     if heads != q.shape[1]:
         raise ValueError(f"q must have the heads of the encoding, {heads}; got {q.shape[1]}")
-    acting = _acting(encoding)
-    dim = acting.dim
-    if dim is not None and q.shape[3] != dim:
+    if encoding.dim is not None and q.shape[3] != encoding.dim:
         raise ValueError(
-            f"q and k must have the dim of {type(acting).__name__}, {dim}; "
+            f"q and k must have the dim of {type(unwrap(encoding)).__name__}, {encoding.dim}; "
             f"got shapes {tuple(q.shape)} and {tuple(k.shape)}"
         )
     rules.flag("causal", causal)
@@ -216,18 +205,18 @@ def _opened(
         encoding = encoding.encoding
     if not isinstance(encoding, Encoding):
         raise TypeError(f"encoding must be an Encoding or a module of one; got {encoding!r}")
-    acting = _acting(encoding)
-    if isinstance(acting, Additive):
+    inner = unwrap(encoding)
+    if isinstance(inner, Additive):
         raise TypeError(
             "encoding must act on queries, keys or logits; "
-            f"{type(acting).__name__} is added to the embeddings before the projections"
+            f"{type(inner).__name__} is added to the embeddings before the projections"
         )
     if not isinstance(encoding, Rotary | Bias | Scores):
         raise TypeError(f"encoding must be Rotary, Bias or Scores; got {type(encoding).__name__}")
-    name, learns = type(acting).__name__, type(acting).init is not Encoding.init
+    name, learns = type(inner).__name__, bool(inner.parameters())
     if params is None:
         if learns:
-            module = "BiasLogits" if isinstance(acting, Bias) else "ScoreQK"
+            module = "BiasLogits" if isinstance(inner, Bias) else "ScoreQK"
             raise ValueError(
                 f"params must be given for an encoding that learns, or the module that owns them, "
                 f"{module}({name}(…)); got params=None"
@@ -377,7 +366,7 @@ def _mask(mask: Tensor | None, q: Tensor, k: Tensor) -> Tensor | None:
 def _scale(scale: float | None, encoding: Encoding, q: Tensor) -> float:
     if scale is None:
         return 1 / math.sqrt(q.shape[3]) if encoding.scaled else 1.0
-    if isinstance(_acting(encoding), Scores):
+    if isinstance(unwrap(encoding), Scores):
         raise ValueError(
             f"scale must be None for an encoding that makes the logits itself; got scale={scale!r}"
         )

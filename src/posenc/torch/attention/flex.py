@@ -9,8 +9,7 @@ from torch import Tensor
 from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
 from posenc.core.arrays import host, is_integer, unrounded
-from posenc.core.mechanisms import Bias
-from posenc.encodings import NoPE
+from posenc.core.mechanisms import Bias, Unbiased
 from posenc.torch.attention.blocked import blocked
 from posenc.torch.attention.call import Call, Sight
 from posenc.torch.attention.toeplitz import bias_line
@@ -78,7 +77,7 @@ def why_not(call: Call) -> str | None:
     name = type(bias).__name__
     if not isinstance(bias, Bias):
         return f"the scores of {name} are no products with a bias"
-    if not isinstance(bias, NoPE):
+    if not isinstance(bias, Unbiased):
         if not bias.traits.relative or bias.axes is not None:
             return f"{name} does not claim that its bias is one of the distance alone"
         if not (is_integer(call.q_pos) and is_integer(call.k_pos)):
@@ -118,7 +117,7 @@ def _range(call: Call) -> tuple[int, int] | None:
 
 
 def _score_mod(call: Call) -> Any:
-    if isinstance(call.encoding, NoPE):
+    if isinstance(call.encoding, Unbiased):
         return None
     found = _range(call)
     assert found is not None

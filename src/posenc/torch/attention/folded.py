@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 
 from posenc.core.arrays import is_half, is_plain_tensor
-from posenc.core.mechanisms import Bias, repeat_heads
-from posenc.encodings import NoPE
+from posenc.core.mechanisms import Bias, Unbiased, repeat_heads
 from posenc.torch.attention.blocked import blocked
 from posenc.torch.attention.call import FEW, Call
 from posenc.torch.attention.pieces import fused
@@ -47,7 +46,7 @@ def widened(call: Call) -> Call:
     the products of q and k are added, so that float32 keeps those. Positions count from the middle
     one. What a half cannot hold is split into parts that it can, whose products are exact.
     """
-    if isinstance(call.encoding, NoPE):
+    if isinstance(call.encoding, Unbiased):
         return call
     assert isinstance(call.encoding, Bias)
     low = torch.minimum(call.q_pos.amin(), call.k_pos.amin())
@@ -74,7 +73,7 @@ def widened(call: Call) -> Call:
         torch.cat([lead, x, x.new_zeros(*x.shape[:3], spare)], dim=-1)
         for lead, x in zip(ahead, (call.q, k), strict=True)
     )
-    return replace(call, q=q, k=k, v=v, encoding=NoPE(), params=None)
+    return replace(call, q=q, k=k, v=v, encoding=Unbiased(), params=None)
 
 
 def why_not(call: Call) -> str | None:
