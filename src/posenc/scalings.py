@@ -1,8 +1,8 @@
-"""Scalings: how a rotary encoding that was trained on short texts is stretched to long ones.
+"""Scalings: ways to adapt a rotary encoding trained on short texts to longer ones.
 
-A scaling is a value that makes the frequencies of `RoPE(dim, base=…, scaling=…)`. Two of them
-depend on how long the text is at the moment (`DynamicNTK`, `LongRoPE`): keys that were rotated for
-one length are wrong for another, so such a scaling must be settled first, with `at(length)`.
+A scaling is a value that computes the frequencies of `RoPE(dim, base=…, scaling=…)`. Two of them,
+`DynamicNTK` and `LongRoPE`, depend on the current length of the text: keys rotated for one length
+are wrong for another, so the length must be fixed first, with `at(length)`.
 """
 
 import math
@@ -25,24 +25,28 @@ class Scaling(ABC):
 
     @property
     def scale(self) -> float:
-        """What cosines and sines are multiplied by: logits grow by its square."""
+        """Factor on cosines and sines; logits are multiplied by its square."""
         return 1.0
 
     fits_any_length: bool = True
-    """Whether a rotated key stays right as the text grows."""
+    """Whether rotated keys stay valid as the text grows."""
     searched: bool = False
-    """Whether its factors were found by search: no rule says how they go from pair to pair."""
+    """Whether its factors were found by search, so that they follow no rule from pair to pair."""
     original_length: int | None = UNSTATED
-    """The length of the texts of training, where the scaling states it."""
+    """The length of text in training, if the scaling has it as an argument."""
     about: About = About()
-    """Its paper, the models that have it, and what no check can measure."""
+    """Its paper, the models that use it, and notes that no check can measure."""
 
     @abstractmethod
     def frequencies(self, dim: int, *, base: float) -> np.ndarray:
-        """w_i in radians per position: (dim/2,)."""
+        """w_i in radians per position: (dim/2,).
+
+        dim    channels that are rotated (`rotary_dim`), even
+        base   the base of the encoding, at least 1
+        """
 
     def at(self, length: int) -> "Scaling":
-        """This scaling, settled for a text of `length` tokens: itself unless it depends on that."""
+        """This scaling for a text of `length` tokens; itself unless it depends on the length."""
         rules.whole("length", length, least=1, most=2**40)
         return self
 
@@ -57,7 +61,9 @@ class Plain(Scaling):
 
 @value
 class Interpolation(Scaling):
-    """Position interpolation (Hugging Face's linear): every frequency divided by `factor`.
+    """Position interpolation ("linear" in Hugging Face): every frequency is divided by `factor`.
+
+    factor   new length / original length, at least 1
 
     >>> Interpolation(4.0).frequencies(4, base=10_000.0)
     array([0.25  , 0.0025])
@@ -84,7 +90,10 @@ class Interpolation(Scaling):
 
 @value
 class NTK(Scaling):
-    """NTK-aware: a larger base that stretches the slowest wave by `factor`, not the fastest."""
+    """NTK-aware: a larger base, which stretches the slowest wave by `factor`, not the fastest.
+
+    factor   how much longer the slowest wave gets, at least 1
+    """
 
     factor: float
 
@@ -106,10 +115,11 @@ class NTK(Scaling):
 class DynamicNTK(Scaling):
     """NTK whose factor grows with the text: factor * length / original_length - factor + 1.
 
-    `at(length)` is NTK with that factor, or with 1 up to the original length.
+    factor            growth of the NTK factor per original length, at least 1
+    original_length   tokens in training; up to this length `at` returns NTK(1.0)
 
     >>> DynamicNTK(2.0, 4096).at(8192)
-    NTK(factor=3.0)
+    NTK(3.0)
     """
 
     factor: float
@@ -137,13 +147,21 @@ class DynamicNTK(Scaling):
 
 @value
 class YaRN(Scaling):
-    """YaRN: slow waves are stretched by `factor`, fast ones kept, those between blended.
+    """YaRN: slow waves are stretched by `factor`, fast ones kept, and those between are blended.
 
-    Peng et al. (2023), "YaRN: Efficient Context Window Extension of Large Language Models". The
-    ramp between is linear in the index of the pair (`ramp="dim"`, as every implementation has it)
-    or in the number of turns (`ramp="rotations"`, as the paper has it). `truncate` rounds the ends
-    of the ramp over dims outwards; gpt-oss does not. The attention factor is 0.1 ln(factor) + 1, or
-    the ratio of DeepSeek's `mscale` and `mscale_all_dim` where both are given, or the one given.
+    Peng et al. (2023), "YaRN: Efficient Context Window Extension of Large Language Models".
+
+    factor             new length / original length, at least 1
+    original_length    tokens in training, at least 2
+    beta_fast          pairs with more turns than this in the original length are kept
+    beta_slow          pairs with fewer turns than this are stretched by the whole factor
+    ramp               what the blend is linear in: "dim", the index of the pair, as in all
+                       implementations, or "rotations", the number of turns, as in the paper
+    truncate           round the ends of the "dim" ramp outwards; False in gpt-oss
+    mscale             DeepSeek's coefficient, used only together with `mscale_all_dim`
+    mscale_all_dim     DeepSeek's other coefficient, which `softmax_factor` reads too
+    attention_factor   factor on cosines and sines; None: 0.1 ln(factor) + 1, or if DeepSeek's two
+                       are given (0.1 mscale ln(factor) + 1) / (0.1 mscale_all_dim ln(factor) + 1)
 
     >>> round(YaRN(16.0, 4096).scale, 6)
     1.277259
@@ -200,7 +218,11 @@ class YaRN(Scaling):
         return f.by_parts(w, self.keep(dim, base=base), factor=self.factor)
 
     def keep(self, dim: int, *, base: float) -> np.ndarray:
-        """gamma_i, how much of each frequency is kept: 1 all of it, 0 for w_i / factor."""
+        """The blend gamma_i of each pair, (dim/2,): 1 keeps w_i, 0 gives w_i / factor.
+
+        dim    channels that are rotated, even
+        base   the base of the encoding
+        """
         span = {
             "original_length": self.original_length,
             "slow": self.beta_slow,
@@ -211,13 +233,18 @@ class YaRN(Scaling):
         return f.ramp_over_dims(dim, base=base, truncate=self.truncate, **span)
 
     def softmax_factor(self) -> float:
-        """What DeepSeek multiplies its softmax scale by: the square of mscale_all_dim's mscale."""
+        """DeepSeek's factor on the softmax scale: (0.1 mscale_all_dim ln(factor) + 1)^2, else 1."""
         return _mscale(self.factor, self.mscale_all_dim) ** 2 if self.mscale_all_dim else 1.0
 
 
 @value
 class Llama3(Scaling):
-    """Llama 3.1: YaRN's blend over turns, from `low_freq_factor` to `high_freq_factor`, no factor.
+    """Llama 3.1: the blend of YaRN with ramp="rotations", without an attention factor.
+
+    factor             how much slow waves are stretched, at least 1
+    original_length    tokens in training, at least 2
+    low_freq_factor    pairs with fewer turns than this in the original length are stretched fully
+    high_freq_factor   pairs with more turns than this are kept
 
     >>> ratio = Llama3(8.0, 8192).frequencies(128, base=5e5) / f.geometric(128, base=5e5)
     >>> int((ratio == 1).sum()), int((ratio == 1 / 8).sum())
@@ -251,7 +278,11 @@ class Llama3(Scaling):
         return f.by_parts(w, self.keep(dim, base=base), factor=self.factor)
 
     def keep(self, dim: int, *, base: float) -> np.ndarray:
-        """gamma_i, how much of each frequency is kept: 1 all of it, 0 for w_i / factor."""
+        """The blend gamma_i of each pair, (dim/2,): 1 keeps w_i, 0 gives w_i / factor.
+
+        dim    channels that are rotated, even
+        base   the base of the encoding
+        """
         return f.ramp_over_rotations(
             f.geometric(dim, base=base),
             original_length=self.original_length,
@@ -262,7 +293,11 @@ class Llama3(Scaling):
 
 @value
 class PerPair(Scaling):
-    """Each frequency divided by a factor of its own: what LongRoPE is at one length."""
+    """Each frequency is divided by a factor of its own: LongRoPE at a fixed length.
+
+    factors            one for each pair, (dim/2,)
+    attention_factor   factor on cosines and sines
+    """
 
     factors: tuple[float, ...]
     attention_factor: float = 1.0
@@ -284,11 +319,16 @@ class PerPair(Scaling):
 
 @value
 class LongRoPE(Scaling):
-    """LongRoPE: searched factors for each pair, one set up to the original length, one beyond.
+    """LongRoPE: factors found by search, one set up to the original length and one beyond it.
 
-    Ding et al. (2024), "LongRoPE: Extending LLM Context Window Beyond 2 Million Tokens". `factor`
-    is the ratio of the new length to the original one; with it the attention factor is
-    sqrt(1 + ln factor / ln original_length), which is Phi-3's and not the paper's.
+    Ding et al. (2024), "LongRoPE: Extending LLM Context Window Beyond 2 Million Tokens".
+
+    short_factor       divisors of the frequencies up to the original length, (dim/2,)
+    long_factor        divisors beyond it, (dim/2,)
+    original_length    tokens in training, at least 2
+    factor             new length / original length, from which the attention factor follows as
+                       sqrt(1 + ln factor / ln original_length), as in Phi-3 and not in the paper
+    attention_factor   factor on cosines and sines; None: from `factor`, or 1 without it
 
     >>> long = LongRoPE((1.0, 1.0), (1.0, 8.0), 4096, factor=32.0)
     >>> round(long.scale, 6), long.at(4097).frequencies(4, base=10_000.0).tolist()
@@ -349,7 +389,11 @@ class LongRoPE(Scaling):
 
 @value
 class Proportional(Scaling):
-    """p-RoPE: only the fastest `share` of the pairs turn (0.25 in Gemma 4); the others do not."""
+    """p-RoPE: only the fastest pairs are rotated; the others stay as they are.
+
+    share    the fraction of pairs that are rotated, 0 .. 1 (0.25 in Gemma 4)
+    factor   divides the frequencies of those pairs, at least 1
+    """
 
     share: float
     factor: float = 1.0

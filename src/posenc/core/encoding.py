@@ -1,4 +1,4 @@
-"""What every encoding states about itself, once. Tools read it; no tool knows a class."""
+"""The base class of encodings: the facts that each states about itself, for tools to read."""
 
 import dataclasses
 from abc import ABC
@@ -25,7 +25,7 @@ SIZES: dict[str, Any] = {
     "reach": 16,
     "window": (7, 7),
 }
-"""Sizes of an `example`, for the fields that must be given."""
+"""Values of required fields in an `example`."""
 
 
 @dataclass(frozen=True)
@@ -40,63 +40,64 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
     """A positional encoding: a value (equal fields mean equal encodings) that acts in one place."""
 
     dim: int | None = UNSTATED
-    """Channels of what it acts on: an embedding, or a query and key of one head; None: any."""
+    """Channels of its input: an embedding, or a query and key of one head; None: any."""
     heads: int | None = UNSTATED
     """Attention heads; None: any number."""
     axes: int | None = UNSTATED
     """Numbers in a position, the size of the last axis of positions; None: a plain number."""
     feature_dim: int | None = UNSTATED
-    """Channels of the features that it `needs`."""
+    """Channels of the features, if it `needs` them; None: any."""
     needs: frozenset[str] = frozenset()
-    """What depends on the tokens: "features", their hidden states; "mask", which pairs are seen."""
+    """What it takes of the tokens: "features", hidden states; "mask", which keys are visible."""
     unit_positions: bool = False
-    """Whether positions are coordinates from 0 to 1, not numbers of tokens, rows and columns."""
+    """Whether positions are coordinates in [0, 1] rather than indices of tokens or pixels."""
     scaled: bool = True
     """Whether the products of queries and keys are divided by sqrt(dim); T5 does not."""
     causal_only: bool = False
-    """Whether it is meant for keys at or behind their query only."""
+    """Whether it is meant only for keys at or behind their query."""
     two_sided_hint: str = ""
-    """How to make one for keys on both sides, said where a causal one is refused."""
+    """How to get a bidirectional variant, for the error that refuses a causal one."""
     fits_any_length: bool = True
-    """Whether it is the same in a text of any length, so that rotated keys may be cached."""
+    """Whether it does not depend on the length of the text, so that rotated keys may be cached."""
     library: str | None = None
-    """The one library whose arrays a foreign function takes ("numpy", "torch"); None: any."""
+    """The only library that a foreign function supports ("numpy" or "torch"); None: any."""
     about: About = About()
-    """Its paper, the models that use it, and what no check can measure."""
+    """Its paper, the models that use it, and notes that no check can measure."""
 
     @property
     def traits(self) -> Traits:
-        """What this encoding claims; nothing, unless it says so."""
+        """The properties that this encoding claims; none by default."""
         return Traits()
 
     @property
     def inner(self) -> "Encoding | None":
-        """The encoding that this one wraps (a temperature's, say); None if it wraps none."""
+        """The encoding that this one wraps, as `Tempered` does; None if it wraps none."""
         return None
 
     @property
     def limit(self) -> int | None:
-        """How many positions there are, 0 .. limit - 1; None: no end."""
+        """Positions must be below this; None: no limit."""
         return None
 
     @property
     def trained_length(self) -> int | None:
-        """The length of the texts that it was made for, where it says so."""
+        """The length of text that it was made for; None if unknown."""
         return self.limit
 
     def frequencies(self) -> np.ndarray | None:
-        """Radians per position of each wave, (pair,), where it is made of waves; else None."""
+        """Frequency of each wave in radians per position, (pair,); None if it has no waves."""
         return None
 
     def wavelengths(self) -> np.ndarray | None:
-        """Positions per turn of each wave, 2 pi / w; infinite where it stands still."""
+        """Positions per turn of each wave, 2 pi / w; infinite where w is 0."""
         w = self.frequencies()
         return None if w is None else wavelengths(w)
 
     def parameters(self) -> Mapping[str, Parameter]:
         """The shape of each parameter by name, and whether it is trained.
 
-        An encoding of your own that only has `init` need not state them: it is asked once.
+        An encoding of your own that defines `init` need not override this: by default, shapes are
+        those that `init` draws.
         """
         if type(self).init is Encoding.init:
             return {}
@@ -104,26 +105,30 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
         return {name: Parameter(tuple(values.shape)) for name, values in drawn.items()}
 
     def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
-        """Draw fresh parameters by name, as arrays of the library of `like` (NumPy's without)."""
+        """Draw fresh parameters by name, in float32; empty if nothing is learned.
+
+        rng    a NumPy generator: equal seeds give equal parameters in every library
+        like   an array whose library and device the parameters have; None: NumPy
+        """
         rules.generator("rng", rng)
         return {}
 
     def read_params(self, params: Params | None) -> dict[str, Array]:
-        """`params` by name, or a sentence: none missing, none unknown, each of its shape."""
+        """`params` by name; raise an error if one is missing, unknown or of the wrong shape."""
         return read_params(params, {name: p.shape for name, p in self.parameters().items()})
 
     def other_layout(self) -> "tuple[Encoding, np.ndarray] | None":
-        """The same encoding with its channels in the other order, where there are two in use.
+        """The same encoding in the other layout of its channels, if two layouts are in use.
 
-        Returns that encoding and, for each of its channels, the one here that it stands for:
-        (dim,). None if there is one layout only.
+        Returns that encoding and, for each of its channels, the corresponding channel here: (dim,).
+        None if there is only one layout.
         """
         return None
 
     def cast_module(self, dtype: Any) -> "Encoding | None":
-        """The same encoding with the module that computes it cast to `dtype`, by a copy.
+        """A copy of this encoding whose module is cast to `dtype`.
 
-        None if no module does (adapted encodings have one), or one that is trained.
+        None if it has no module (only adapted encodings do), or if the module is trained.
         """
         return None
 
@@ -135,15 +140,15 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
         return None
 
     def at(self, length: int) -> Self:
-        """This encoding for a text of `length` tokens: itself, unless it depends on that."""
+        """This encoding for a text of `length` tokens; itself unless it depends on the length."""
         rules.whole("length", length, least=1, most=2**40)
         return self
 
     @classmethod
     def example(cls, **sizes: Any) -> Self:
-        """A useful instance: what lists, checks and pictures of a name take.
+        """A useful instance, for lists, checks and figures that are given only a name.
 
-        `sizes` (dim, heads, length, …) are for the fields that must be given.
+        sizes   values of the fields without a default (dim, heads, length, …); others are ignored
 
         >>> from posenc import ALiBi
         >>> ALiBi.example().heads, ALiBi.example(heads=4, dim=8).heads
@@ -163,7 +168,7 @@ EncodingT = TypeVar("EncodingT", bound=Encoding)
 
 
 def unwrap(encoding: Encoding) -> Encoding:
-    """The encoding at the centre: what is left when every wrapper is taken off.
+    """The innermost encoding, with all wrappers removed.
 
     >>> from posenc import Llama4Temperature, RoPE, Tempered
     >>> unwrap(Tempered(Tempered(RoPE(8), Llama4Temperature()), Llama4Temperature()))

@@ -1,7 +1,7 @@
-"""The four places where an encoding can act, and `logits`, the one function that tools consume.
+"""The four places where an encoding can act, and `logits`, the function that all tools build on.
 
-An encoding is a frozen dataclass that derives from one of the four mechanisms and fills in its one
-abstract method. That is all there is to an encoding of your own:
+An encoding is a frozen dataclass that derives from one of the four mechanisms and implements its
+one abstract method. An encoding of your own needs no more than this:
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True)
@@ -55,12 +55,24 @@ class Additive(Encoding):
 
     @abstractmethod
     def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
-        """e(p): positions (…, seq) -> (…, seq, dim), in float64, float32 or rounded to a half."""
+        """The encoding e(p) of each position: (…, seq, dim).
+
+        positions   (seq,) or (batch, seq), with a last axis of size `axes` on a grid; |p| < 2^24
+        params      learned parameters as from `init`; None if there are none
+        dtype       floating dtype of the result; None: that of fractional positions, or the default
+                    of the library
+        """
 
     def add(
         self, x: Array, positions: Any, params: Params | None = None, *, scale: float = 1.0
     ) -> Array:
-        """scale x + e(p) for x (…, seq, dim), in the dtype of x; 16-bit sums are rounded once."""
+        """scale * x + e(p), in the dtype of x; 16-bit sums are rounded once.
+
+        x           token embeddings, (…, seq, dim), floating
+        positions   (seq,) or (batch, seq), with a last axis of size `axes` on a grid
+        params      learned parameters as from `init`; None if there are none
+        scale       multiplies x first; the original Transformer has sqrt(dim)
+        """
         positions = positions_for("x", x, positions, axes=self.axes)
         wide = working(namespace(x=x), x.dtype)
         encoded = _call(self, self.encode, positions, positions, params, dtype=wide)
@@ -75,27 +87,33 @@ class Additive(Encoding):
 
 
 class Rotary(Encoding):
-    """Turns queries and keys: R(p) q, R(p) k.
+    """Rotates queries and keys: R(p) q, R(p) k.
 
-    A subclass has `cos_sin`; if it also has a `dim`, x must be that wide, and where there are fewer
-    angles than pairs only the `rotated` channels turn.
+    A subclass implements `cos_sin`. If it also states a `dim`, x must have that many channels, and
+    with fewer angles than pairs only the `rotated` channels are rotated.
     """
 
     pairing: Pairing = "interleaved"
     rotated: Rotated = "leading"
     rotary_dim: int | None = UNSTATED
-    """Channels that turn, the `rotated` ones; None: all."""
+    """Number of channels that are rotated; None: all."""
 
     @abstractmethod
     def cos_sin(
         self, positions: Any, params: Params | None = None, *, dtype: Dtype = None
     ) -> tuple[Array, Array]:
-        """Cosines and sines of the angles: positions (…, seq) -> two arrays (…, seq, pair)."""
+        """Cosines and sines of the angles: two arrays (…, seq, pair).
+
+        positions   (seq,) or (batch, seq), with a last axis of size `axes` on a grid; |p| < 2^24
+        params      learned parameters as from `init`; None if there are none
+        dtype       floating dtype of the result; None: that of fractional positions, or the default
+                    of the library
+        """
 
     def key_cos_sin(
         self, positions: Any, params: Params | None = None, *, dtype: Dtype = None
     ) -> tuple[Array, Array]:
-        """The same for keys, where they differ from queries (xPos)."""
+        """`cos_sin` for keys, if they are rotated differently from queries (xPos)."""
         return self.cos_sin(positions, *_given(params), dtype=dtype)
 
     def rotate(
@@ -111,6 +129,7 @@ class Rotary(Encoding):
 
         x          (…, seq, dim), of any floating dtype, which is that of the result
         positions  (seq,) or (batch, seq); whole or fractional, |p| < 2^24
+        params     learned parameters as from `init`; None if there are none
         inverse    rotate back: R(p)^-1 x
         features   (…, seq, feature_dim), for an encoding that `needs` them
         """
@@ -126,7 +145,10 @@ class Rotary(Encoding):
         inverse: bool = False,
         features: Array | None = None,
     ) -> Array:
-        """What `rotate` is to queries, for keys."""
+        """`rotate` for keys, which differ from queries in some encodings (xPos).
+
+        x          keys, (…, seq, dim); the other arguments are those of `rotate`
+        """
         tables = self.tables_for(x, positions, params, keys=True, features=features)
         return self._rotate(x, *tables, inverse=inverse)
 
@@ -161,7 +183,7 @@ class Rotary(Encoding):
         if inverse and not self.traits.norm_preserving:
             cos, sin = unscaled(cos, sin)
         trusted = type(self)._tables is not Rotary._tables
-        apply = rotate_pairs if trusted else rotate  # which checks what a foreign method returns
+        apply = rotate_pairs if trusted else rotate  # which validates tables
         return apply(x, cos, sin, pairing=self.pairing, rotated=rotated, inverse=inverse)
 
     def tables_for(
@@ -173,7 +195,7 @@ class Rotary(Encoding):
         keys: bool = False,
         features: Array | None = None,
     ) -> tuple[Array, Array, Rotated | None]:
-        """Cosines and sines beside the heads of x, and which channels they turn."""
+        """Cosines and sines that broadcast over the heads of x, and which channels they rotate."""
         positions = positions_for("x", x, positions, axes=self.axes)
         if self.dim is not None and x.shape[-1] != self.dim:
             raise ValueError(f"x must be (…, seq, {self.dim}); got shape {tuple(x.shape)}")
@@ -181,7 +203,7 @@ class Rotary(Encoding):
         needs = self.needs or features is not None
         needed = check_needs(self, features=features) if needs else {}
         if params is not None and not self.parameters():
-            self.read_params(params)  # which refuses them
+            self.read_params(params)  # raises
         dtype = working(xp, x.dtype)
         cos, sin = self._tables(positions, params, dtype=dtype, keys=keys, **needed)
         whole = None if self.dim is None else self.rotated
@@ -190,16 +212,16 @@ class Rotary(Encoding):
     def _tables(
         self, positions: Array, params: Params | None, *, dtype: Dtype, keys: bool, **needed: Any
     ) -> tuple[Array, Array]:
-        """Cosines and sines at positions that have been checked.
+        """Cosines and sines at validated positions.
 
-        An encoding whose `cos_sin` would check them again overrides this too.
+        An encoding whose `cos_sin` would validate them again overrides this too.
         """
         differ = type(self).key_cos_sin is not Rotary.key_cos_sin  # which takes no features
         tables = self.key_cos_sin if keys and differ else self.cos_sin
         return _call(self, tables, positions, positions, *_given(params), dtype=dtype, **needed)
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """A class that overrides `cos_sin` alone is asked for it, whatever its parent trusts."""
+        """Undo an inherited `_tables` in a class that overrides only `cos_sin`."""
         super().__init_subclass__(**options)
         own = vars(cls)
         if "_tables" not in own and ("cos_sin" in own or "key_cos_sin" in own):
@@ -211,15 +233,27 @@ class Bias(Encoding):
 
     @abstractmethod
     def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
-        """b: positions (…, q) and (…, k) -> (…, head, q, k)."""
+        """The bias b(p_q, p_k): (…, head, q, k).
+
+        q_pos    positions of queries, (q,) or (batch, q)
+        k_pos    positions of keys, (k,) or (batch, k)
+        params   learned parameters as from `init`; None if there are none
+
+        On a grid, positions have a last axis of size `axes`.
+        """
 
     def terms(
         self, q_pos: Array, k_pos: Array, params: Params | None = None, *, causal: bool = False
     ) -> tuple[Array, Array] | None:
-        """The bias as sums of products, left (…, head, q, term) and right (…, head, k, term).
+        """Factors of the bias: left (…, head, q, term) and right (…, head, k, term).
 
-        That is up to what all keys of a query share, which no softmax sees. None where it is no
-        such sum. With `causal`, only keys at or behind their query count.
+        left @ right^T equals the bias up to a constant for each query, to which the softmax is
+        invariant. None if the bias is not such a product.
+
+        q_pos    positions of queries, (q,) or (batch, q)
+        k_pos    positions of keys, (k,) or (batch, k)
+        params   learned parameters as from `init`; None if there are none
+        causal   whether only keys at or behind their query matter
         """
         return None
 
@@ -243,29 +277,49 @@ class Unbiased(Bias):
 
 
 class Scores(Encoding):
-    """Makes the logits itself, from queries, keys and positions; may have a say in the values.
+    """Computes the logits itself, from queries, keys and positions; may also change the values.
 
-    What depends on the tokens themselves names it in `needs` and takes it as keyword arguments:
-    `features`, a pair of the queries' and the keys' (…, seq, feature_dim), and `mask`, which pairs
-    are seen, (…, q, k) of bool.
+    An encoding that depends on the tokens themselves lists in `needs` what it takes as keyword
+    arguments: `features`, a pair (of the queries, of the keys) of arrays (…, seq, feature_dim), and
+    `mask`, (…, q, k) of bool, True where the query sees the key.
     """
 
     @abstractmethod
     def scores(
         self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
     ) -> Array:
-        """Logits: q (…, head, q, dim), k (…, head, k, dim) -> (…, head, q, k)."""
+        """The attention logits, divided by sqrt(dim) if the encoding does so: (…, head, q, k).
+
+        q              queries, (…, head, q, dim)
+        k              keys, (…, head, k, dim)
+        q_pos, k_pos   their positions, (q,) or (batch, q), and (k,) or (batch, k)
+        params         learned parameters as from `init`; None if there are none
+        """
 
     def folded(
         self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
     ) -> tuple[Array, Array] | None:
-        """Wider q and k whose products are the logits times sqrt(dim); None if there are none."""
+        """Extended q and k whose products are the logits times sqrt(dim); None if there are none.
+
+        q              queries, (…, head, q, dim)
+        k              keys, (…, head, k, dim)
+        q_pos, k_pos   their positions, (q,) or (batch, q), and (k,) or (batch, k)
+        params         learned parameters as from `init`; None if there are none
+
+        Returns arrays (…, head, q, width) and (…, head, k, width) with any width >= dim.
+        """
         return None
 
     def mixed(
         self, weights: Array, v: Array, q_pos: Array, k_pos: Array, params: Params | None = None
     ) -> Array:
-        """What attention gives out: weights (…, head, q, k) and values (…, head, k, dim)."""
+        """The output of attention, by default weights @ v: (…, head, q, dim).
+
+        weights        attention weights after the softmax, (…, head, q, k)
+        v              values, (…, head, k, dim)
+        q_pos, k_pos   positions, (q,) or (batch, q), and (k,) or (batch, k)
+        params         learned parameters as from `init`; None if there are none
+        """
         return weights @ v
 
     @property
@@ -285,12 +339,12 @@ def _replace(encoding: Any, **changes: Any) -> Any:
 
 
 def _given(params: Params | None) -> tuple[Params, ...]:
-    """`params` as arguments: none where there are none, for methods that take none."""
+    """`params` as positional arguments, left out if None, for methods that do not take them."""
     return () if params is None else (params,)
 
 
 def check_needs(encoding: Encoding, **given: Any) -> dict[str, Any]:
-    """What an encoding needs of the tokens, by name; or a sentence that says what is missing.
+    """The given `features` and `mask` by name; raise an error unless they match `encoding.needs`.
 
     >>> from posenc import RoPE
     >>> check_needs(RoPE(8), features=np.zeros((3, 4)))
@@ -323,14 +377,20 @@ def logits(
     features: Any = None,
     mask: Array | None = None,
 ) -> Array:
-    """The attention logits that `encoding` makes of queries and keys: (…, head, q, k).
+    """The attention logits of queries and keys under `encoding`: (…, head, q, k).
 
-    q is (…, head, q, dim) and k is (…, head, k, dim), the head axis being optional for all but
-    biases; heads of keys may be fewer, each for as many of the queries. Additive encodings act on
-    what comes in, so here e(p) is added to q and k themselves, as if the projections were the
-    identity. The products are divided by sqrt(dim), unless the encoding says that its are not.
-    `features` (…, seq, feature_dim), a pair of them if queries and keys differ, and `mask`
-    (…, q, k), True where a key is seen, are for encodings that name them in `needs`.
+    encoding   any of the four mechanisms
+    q          queries, (…, head, q, dim); the head axis is optional for all but biases
+    k          keys, (…, head, k, dim); may have fewer heads, each shared by a group of queries'
+    q_pos      positions of queries, (q,) or (batch, q), with a last axis of size `axes` on a grid
+    k_pos      positions of keys, (k,) or (batch, k), likewise
+    params     learned parameters as from `encoding.init`; None if there are none
+    features   hidden states (…, seq, feature_dim), or a pair of them if those of queries and keys
+               differ; for encodings that list "features" in `needs`
+    mask       (…, q, k), True where the query sees the key; for encodings that list "mask"
+
+    An additive encoding is added to q and k themselves, as if the projections were the identity.
+    Products are divided by sqrt(dim) unless `encoding.scaled` is False.
 
     >>> rng = np.random.default_rng(0)
     >>> q, k = rng.normal(size=(2, 5, 8))
@@ -382,7 +442,7 @@ def rotate_both(
     params: Params | None,
     features: tuple[Array, Array] | None = None,
 ) -> tuple[Array, Array]:
-    """R(p) q and R(p) k of a whole text; params only where there are some, for foreign methods."""
+    """R(p) q and R(p) k of a whole text; `params` is passed on only if given."""
     rotary, given = at_length_of(encoding, q_pos, k_pos), _given(params)
     if features is None:
         return rotary.rotate(q, q_pos, *given), rotary.rotate_keys(k, k_pos, *given)
@@ -401,7 +461,7 @@ def compute_bias(
     heads: int | None = None,
     **needed: Any,
 ) -> Array:
-    """`encoding.bias`, or a sentence if that has not the shape (…, head, q, k) of its positions."""
+    """`encoding.bias`; raise an error unless its shape is (…, head, q, k)."""
     made = _call(encoding, encoding.bias, q_pos, q_pos, k_pos, params, **needed)
     seq = -1 if encoding.axes is None else -2
     rows = shared_rows(q_pos, k_pos, axes=encoding.axes)
@@ -422,11 +482,11 @@ def compute_bias(
 def _call(
     encoding: Encoding, method: Callable[..., Any], positions: Array, *given: Any, **options: Any
 ) -> Any:
-    """What `method` of `encoding` returns, or a sentence if it knows another library only."""
+    """Call `method` of `encoding`; name the array library if it fails on another one than NumPy."""
     try:
         made = method(*given, **options)
     except TypeError as error:
-        ours = type(encoding).__module__.startswith("posenc.")  # which says itself what is wrong
+        ours = type(encoding).__module__.startswith("posenc.")  # whose own errors are clear
         if ours or isinstance(positions, np.ndarray):
             raise
         name = f"{method.__name__} of {type(encoding).__name__}"
@@ -439,7 +499,7 @@ def _call(
 
 
 def repeat_heads(name: str, k: Array, q: Array) -> Array:
-    """Keys or values with as many heads as the queries: each head is for a group of theirs."""
+    """Repeat the heads of keys or values to match the queries (grouped-query attention)."""
     alike = q.dtype == k.dtype and q.ndim == k.ndim
     rows = q.ndim < 3 or tuple(q.shape[:-3]) == tuple(k.shape[:-3])
     heads = (1, 1) if q.ndim < 3 or k.ndim < 3 else (q.shape[-3], k.shape[-3])
@@ -455,14 +515,14 @@ def repeat_heads(name: str, k: Array, q: Array) -> Array:
 
 
 def result_dtype(positions: Array, dtype: Dtype) -> Dtype:
-    """The dtype that was asked for, else that of fractional positions, else the library's own."""
+    """`dtype` if given, else that of fractional positions, else the default of the library."""
     if dtype is not None:
         return float_dtype("dtype", dtype, positions)
     return default_float(positions) if is_integer(positions) else positions.dtype
 
 
 def floating(name: str, x: Array) -> None:
-    """Say that x must be (…, seq, dim) and floating."""
+    """Raise an error unless x is (…, seq, dim) and floating."""
     if not is_floating(namespace(**{name: x}), x.dtype):
         raise TypeError(f"{name} must have a real floating dtype; got {x.dtype}")
     if x.ndim < 2:
@@ -470,9 +530,12 @@ def floating(name: str, x: Array) -> None:
 
 
 def positions_for(name: str, x: Array, positions: Any, *, axes: int | None = None) -> Array:
-    """The positions of x (…, seq, dim), as an array of its library; or a sentence why they are not.
+    """The positions of x, as an array of its library; raise an error if the shapes disagree.
 
-    (seq,) serves every row of x alike; (batch, seq) has a row for each of the first axis of x.
+    name        the name of x in errors
+    x           (…, seq, dim), floating
+    positions   (seq,) for every row of x, or (batch, seq) with one row for each on its first axis
+    axes        numbers in a position; None: positions are plain numbers
     """
     floating(name, x)
     positions = as_positions(positions, axes=axes, like=x)
@@ -489,14 +552,14 @@ def positions_for(name: str, x: Array, positions: Any, *, axes: int | None = Non
 
 
 def at_length_of(encoding: EncodingT, *positions: Array) -> EncodingT:
-    """`encoding` for the length that these positions span: 1 + the largest."""
+    """`encoding` at the length of text that these positions span, 1 + the largest."""
     if encoding.fits_any_length:
         return encoding
     return encoding.at(span(*positions))
 
 
 def span(*positions: Array) -> int:
-    """The length of a text with these positions: 1 + the largest, or a sentence.
+    """The length of a text with these positions: 1 + the largest.
 
     >>> span(np.array([0, 4]), np.array([7.5]))
     8
@@ -515,7 +578,7 @@ def span(*positions: Array) -> int:
 
 
 def _beside_heads(table: Array, x: Array) -> Array:
-    """A table (batch, seq, channel) with axes for the heads of x (batch, head, seq, dim)."""
+    """Insert axes into a table (batch, seq, channel) to broadcast over the heads of x."""
     if table.ndim < 3 or table.ndim >= x.ndim:
         return table
     xp = namespace(table=table)
@@ -524,7 +587,7 @@ def _beside_heads(table: Array, x: Array) -> Array:
 
 
 def _products(q: Array, k: Array, *, scaled: bool) -> Array:
-    """q k^T in the working dtype, for what is added to it or cast: a half is rounded once."""
+    """q k^T in the working dtype, so that 16-bit results are rounded only once, at the end."""
     xp = namespace(q=q, k=k)
     if q.shape[-1] != k.shape[-1]:
         raise ValueError(f"q and k must have one dim; got {q.shape[-1]} and {k.shape[-1]}")

@@ -1,6 +1,6 @@
-"""Where the tokens are: consecutive, packed, padded, on a grid, drawn at random; and distances.
+"""Positions of tokens: consecutive, packed, padded, on a grid, drawn at random; and distances.
 
-A position is a number (a whole one, a fraction, a negative one) or, on a grid, one number per axis.
+A position is a number (whole, fractional or negative) or, on a grid, one number per axis.
 Positions are always an argument; nothing in posenc assumes that a sequence starts at 0.
 """
 
@@ -34,7 +34,11 @@ LIMIT = 2**24
 
 @hinted("consecutive")
 def consecutive(length: int, *, start: int = 0, like: Array | None = None) -> Array:
-    """The positions start, start + 1, …, as an array of the library and on the device of `like`.
+    """The positions start, start + 1, …, start + length - 1: (length,).
+
+    length   number of positions, 0 .. 2^24
+    start    the first position, such as the number of cached tokens
+    like     an array whose library and device the result has; None: NumPy
 
     >>> consecutive(4, start=7)
     array([ 7,  8,  9, 10])
@@ -46,7 +50,10 @@ def consecutive(length: int, *, start: int = 0, like: Array | None = None) -> Ar
 
 @hinted("packed")
 def packed(lengths: Sequence[int], *, like: Array | None = None) -> Array:
-    """Positions of documents that share one row: each document starts again at 0.
+    """Positions of documents packed into one row, each starting again at 0: (sum of lengths,).
+
+    lengths   tokens of each document, in order
+    like      an array whose library and device the result has; None: NumPy
 
     >>> packed([3, 1, 2])
     array([0, 1, 2, 0, 0, 1])
@@ -61,21 +68,26 @@ def packed(lengths: Sequence[int], *, like: Array | None = None) -> Array:
 
 @hinted("documents")
 def documents(lengths: Sequence[int], *, like: Array | None = None) -> Array:
-    """Which document each token of such a row is of: what keeps attention from looking across.
+    """The index of each token's document in a packed row, to mask attention between documents.
+
+    lengths   tokens of each document, in order; the result is (sum of lengths,)
+    like      an array whose library and device the result has; None: NumPy
 
     >>> documents([3, 1, 2])
     array([0, 0, 0, 1, 2, 2])
     """
-    packed(lengths)  # says what is wrong with them
+    packed(lengths)  # validates them
     sizes = np.array([int(length) for length in lengths], dtype=np.int64)
     return _given(np.repeat(np.arange(len(sizes)), sizes), like)
 
 
 @hinted("left_padded")
 def left_padded(mask: Array, /) -> Array:
-    """Positions of rows that are padded on the left, from their attention mask (batch, seq).
+    """Positions of rows that are padded on the left: (batch, seq).
 
-    The first real token of a row is at 0; padding is at 0 too, where the mask hides it.
+    mask   the attention mask, (batch, seq): true or nonzero at tokens, 0 at padding
+
+    The first token of a row is at 0. So is its padding, which the mask hides.
 
     >>> left_padded(np.array([[0, 0, 1, 1], [1, 1, 1, 1]]))
     array([[0, 0, 0, 1],
@@ -90,7 +102,10 @@ def left_padded(mask: Array, /) -> Array:
 
 @hinted("grid")
 def grid(*shape: int, like: Array | None = None) -> Array:
-    """Positions (prod(shape), axis) on a grid, the last axis fastest: row and column of an image.
+    """Positions on a grid, such as row and column in an image: (prod(shape), axis).
+
+    shape   the size of each axis, such as height, width; the last axis varies fastest
+    like    an array whose library and device the result has; None: NumPy
 
     >>> grid(2, 3).tolist()
     [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
@@ -106,10 +121,13 @@ def grid(*shape: int, like: Array | None = None) -> Array:
 
 @hinted("detr_grid")
 def detr_grid(height: int, width: int, /, *, like: Array | None = None) -> Array:
-    """Positions of DETR's pixels: row and column from 1, divided by the last one, in turns of 2 pi.
+    """Positions (y, x) of pixels in DETR, normalised to (0, 2 pi]: (height * width, 2).
 
     y = 2 pi (row + 1) / (height + 1e-6), x = 2 pi (column + 1) / (width + 1e-6): Carion et al.
-    (2020), whose sine encoding normalises so that every image spans the same range.
+    (2020), so that images of every size span the same range.
+
+    height, width   rows and columns of the feature map
+    like             an array whose library and device the result has; None: NumPy
 
     >>> detr_grid(1, 2).round(4).tolist()
     [[6.2832, 3.1416], [6.2832, 6.2832]]
@@ -129,11 +147,14 @@ def mrope_positions(
 ) -> Array:
     """Positions (seq, 3) of time, height and width for text, images and video in one row.
 
-    A number is that many tokens of text, which move along all three axes; (frames, height, width)
-    is a grid of image or video tokens, which starts where the text stands. What comes after a grid
-    starts one past the `largest` of its positions (Qwen2-VL, vLLM) or past its larger side whatever
-    its frames (`grid`, Hugging Face since version 5); they differ for long videos. Frames lie
-    `time_step` apart.
+    parts       the row in order: a number n for n tokens of text, which advance along all three
+                axes, or (frames, height, width) for a grid of image or video tokens, which starts
+                at the position that follows the text
+    following   where the part after a grid starts: one past the "largest" position in the grid
+                (Qwen2-VL, vLLM), or past the larger side of the "grid", regardless of frames
+                (Hugging Face since version 5); the two differ for long videos
+    time_step   distance between frames
+    like        an array whose library and device the result has; None: NumPy
 
     >>> mrope_positions([1, (1, 1, 2), 1]).tolist()
     [[0, 0, 0], [1, 1, 1], [1, 1, 2], [3, 3, 3]]
@@ -161,9 +182,11 @@ def mrope_positions(
 
 
 def as_arrays(q_pos: Any, k_pos: Any, *, like: Array | None = None) -> tuple[Array, Array]:
-    """Positions of queries and keys as arrays: a list becomes one of the library of `like`.
+    """Positions of queries and keys as arrays of one library.
 
-    Without that, of the library of the other, or of NumPy.
+    q_pos, k_pos   arrays, or lists and ranges to be converted
+    like           an array whose library lists are converted to; None: that of the other argument,
+                   or NumPy
 
     >>> as_arrays([0, 1], np.array([2]))
     (array([0, 1]), array([2]))
@@ -179,9 +202,12 @@ def as_arrays(q_pos: Any, k_pos: Any, *, like: Array | None = None) -> tuple[Arr
 
 @hinted("distances")
 def distances(q_pos: Any, k_pos: Any, /, *, like: Array | None = None) -> Array:
-    """How far each key lies behind each query, q_pos - k_pos: (…, q), (…, k) -> (…, q, k).
+    """How far each key lies behind each query, q_pos - k_pos: (…, q, k).
 
-    A single row, (seq,) or (1, seq), is for every row of the others.
+    q_pos   positions of queries, (q,) or (batch, q)
+    k_pos   positions of keys, (k,) or (batch, k); a single row broadcasts over the batch of q_pos,
+            and the other way round
+    like    an array whose library lists are converted to; None: NumPy, or that of the other
 
     >>> distances([2, 3], [0, 1, 2, 3])
     array([[ 2,  1,  0, -1],
@@ -197,7 +223,7 @@ def distances(q_pos: Any, k_pos: Any, /, *, like: Array | None = None) -> Array:
 
 
 def shared_rows(q_pos: Array, k_pos: Array, *, axes: int | None = None) -> tuple[int, ...]:
-    """The batch of both, in which one row serves all; or a sentence if they have two.
+    """The broadcast batch shape of two arrays of positions; raise an error if there is none.
 
     >>> shared_rows(np.zeros((1, 5)), np.zeros((2, 3)))
     (2,)
@@ -220,9 +246,14 @@ def shared_rows(q_pos: Array, k_pos: Array, *, axes: int | None = None) -> tuple
 def randomised(
     length: int, *, limit: int, rng: np.random.Generator, like: Array | None = None
 ) -> Array:
-    """`length` different positions below `limit`, in order: training that has seen every distance.
+    """Distinct random positions in ascending order, for training on all distances: (length,).
 
     Ruoss et al. (2023), "Randomized Positional Encodings": a sorted sample without replacement.
+
+    length   number of positions, at most `limit`
+    limit    positions are drawn from 0 .. limit - 1; the longest text to expect, at most 2^24
+    rng      draws the sample
+    like     an array whose library and device the result has; None: NumPy
 
     >>> randomised(4, limit=2048, rng=np.random.default_rng(0))
     array([ 552, 1046, 1303, 1739])
@@ -249,10 +280,15 @@ def cape(
 ) -> Array:
     """Continuous augmented positions for training: p <- (p - mean + Delta + epsilon_p) * lambda.
 
-    Delta ~ U(-global_shift, global_shift) for each row, epsilon_p ~ U(-local_shift, local_shift)
-    for each token, log lambda ~ U(-log scale, log scale) for each row. Likhomanenko et al. (2021),
-    "CAPE". At test time only the centring stays, which is what the defaults do. Points on several
-    `axes` are shifted along each of them and stretched alike.
+    Likhomanenko et al. (2021), "CAPE". The defaults only centre, as at test time.
+
+    positions      (seq,) or (batch, seq); with `axes`, (seq, axis) or (batch, seq, axis)
+    rng            draws Delta, epsilon and lambda
+    global_shift   Delta ~ U(-global_shift, global_shift), one for each row and axis
+    local_shift    epsilon_p ~ U(-local_shift, local_shift), one for each token and axis
+    scale          log lambda ~ U(-log scale, log scale), one for each row; at least 1
+    centre         subtract the mean of each row first; False: p <- (p + Delta + epsilon_p) * lambda
+    axes           numbers in a position; None: positions are plain numbers
 
     >>> cape(np.arange(3), rng=np.random.default_rng(0))
     array([-1.,  0.,  1.])
@@ -277,10 +313,11 @@ def cape(
 
 
 def as_positions(positions: Any, *, axes: int | None = None, like: Array | None = None) -> Array:
-    """Positions as an array of the right rank and dtype, or a sentence that says what is wrong.
+    """Positions as an array of the right rank and dtype; raise an error if they cannot be that.
 
-    A list or range becomes an array of the library of `like` (NumPy without it). `axes=None` asks
-    for (seq,) or (batch, seq); a number of axes for (seq, axis) or (batch, seq, axis).
+    positions   (seq,) or (batch, seq); with `axes`, (seq, axis) or (batch, seq, axis)
+    axes        numbers in a position; None: positions are plain numbers
+    like        an array whose library a list or range is converted to; None: NumPy
     """
     if not is_array(positions):
         positions = _listed(positions, like)
@@ -297,21 +334,21 @@ def as_positions(positions: Any, *, axes: int | None = None, like: Array | None 
 
 
 def finite(positions: Array) -> None:
-    """Say that positions must be finite (where the host can see them)."""
+    """Raise an error if positions are not finite (where the host can read them)."""
     values = host(positions)
     if values is not None and values.dtype.kind == "f" and not np.all(np.isfinite(values)):
         raise ValueError(f"positions must be finite; got {_first(values, ~np.isfinite(values))}")
 
 
 def _numbers(name: str, positions: Array) -> None:
-    """Say that positions must be whole numbers or wide floats."""
+    """Raise an error unless positions are whole numbers, float32 or float64."""
     if isinstance(positions, np.ndarray) and positions.dtype.kind in "iu":
         return
     half = is_half(positions.dtype)
     try:
         xp = namespace(positions=positions)
         right = xp.isdtype(positions.dtype, ("integral", "real floating"))
-    except TypeError:  # dtypes that NumPy does not know how to sort: text, objects, ml_dtypes
+    except TypeError:  # dtypes that NumPy cannot classify: text, objects, ml_dtypes
         right = False
     if half or not right:
         why = " (16 bits cannot tell neighbours apart: bfloat16 has 769 values below 4,096)"
@@ -322,7 +359,7 @@ def _numbers(name: str, positions: Array) -> None:
 
 
 def exact(positions: Array) -> Array:
-    """Positions closer to 0 than LIMIT, or a sentence (where the host can see them)."""
+    """Return positions; raise an error unless |p| < LIMIT (where the host can read them)."""
     values = host(positions)
     if values is not None and values.size and not _within(values):
         outside = ~(np.abs(values.astype(np.float64)) < LIMIT)
@@ -361,13 +398,13 @@ def _given(values: np.ndarray, like: Array | None) -> Array:
     xp = namespace(like=like)
     if xp.__name__ != "jax.numpy":
         return send(values, like)
-    # JAX warns when it narrows a dtype, so it is given its own whole numbers and floats.
+    # JAX warns when it narrows a dtype, so convert to its own integers and floats beforehand.
     dtype = whole_dtype(xp) if values.dtype.kind in "iu" else default_float(like)
     return send(values, like, dtype=dtype)
 
 
 def _difference(q: Array, k: Array) -> Array:
-    """q - k; small and unsigned whole numbers wrap, so it is taken in wide signed ones."""
+    """q - k, in wide signed integers: small and unsigned ones would wrap."""
     if not (is_integer(q) and is_integer(k)):
         return _widened(q) - _widened(k)
     xp = namespace(q=q, k=k)
@@ -375,8 +412,8 @@ def _difference(q: Array, k: Array) -> Array:
     narrow = (xp.int8, xp.int16, xp.uint8, xp.uint16)
     if whole_dtype(xp) != xp.int32 or (q.dtype in narrow and k.dtype in narrow):
         return difference
-    # JAX's widest whole numbers have 32 bits and wrap too: what is too far for them is rounded to
-    # a float and ends at the largest float below 2^31
+    # JAX's widest integers have 32 bits and wrap too: larger differences are computed in float32
+    # and clipped to the largest float below 2^31
     rounded = cast(q, xp.float32) - cast(k, xp.float32)
     far = cast(clip(rounded, least=128.0 - 2**31, most=2**31 - 128.0), xp.int32)
     return xp.where(abs(rounded) < 2**30, difference, far)

@@ -120,7 +120,7 @@ class RoPE(Rotary):
 
         >>> from posenc import DynamicNTK
         >>> RoPE(8, scaling=DynamicNTK(2.0, 4096)).at(8192).scaling
-        NTK(factor=3.0)
+        NTK(3.0)
         """
         scaling = (self.scaling or Plain()).at(length)
         return self if self.scaling is None else replace(self, scaling=scaling)
