@@ -71,7 +71,7 @@ export interface Part {
 
 export type Field = NumberField | Flag | Choice | Numbers | Part;
 
-/** What the page needs to know of an encoding. */
+/** What the page needs to know of an encoding; the catalogue adds a title. */
 export interface EncodingFacts {
   expression: string;
   /** Its name in the catalogue, if any. */
@@ -100,43 +100,13 @@ export interface EncodingFacts {
   costly: boolean;
   /** Whether it is meant for keys behind their query only. */
   causal_only: boolean;
-}
-
-/** The same of an encoding in the catalogue. */
-export interface CatalogueEntry {
-  expression: string;
-  name: string;
-  acts: Acts;
-  /** What is called: RoPE, or AxialRoPE.split. */
-  maker: string;
-  /** What could be called instead. */
-  makers: string[];
-  fields: Field[];
-  /** Whether it is the user's own. */
-  loaded: boolean;
-  /** The kinds of view that suit it. */
-  views: ViewKind[];
-  default_view: ViewKind;
-  /** Columns of its picture: dimensions, or pairs; null: keys. */
-  columns: number | null;
-  /** The channel of the first column. */
-  first: number;
-  /** The distance from the channel of a column to that of the next. */
-  stride: number;
-  heads: number;
-  /** Rows and columns of its maps, where positions are places in a picture. */
-  side: number | null;
-  /** Whether its checks take so long that the page waits to be asked for them. */
-  costly: boolean;
-  /** Whether it is meant for keys behind their query only. */
-  causal_only: boolean;
-  title: string;
+  title?: string;
 }
 
 export interface Group {
   acts: Acts;
   title: string;
-  encodings: CatalogueEntry[];
+  encodings: EncodingFacts[];
 }
 
 export interface Limits {

@@ -78,28 +78,6 @@ FIELD = {
     "optional": about("Whether it may be empty.", BOOLEAN),
     "help": about("What it does: an English message.", TEXT),
 }
-FACTS = {
-    "expression": TEXT,
-    "name": TEXT,
-    "acts": ref("Acts"),
-    "maker": about("What is called: RoPE, or AxialRoPE.split.", TEXT),
-    "makers": about("What could be called instead.", array_of(TEXT)),
-    "fields": array_of(ref("Field")),
-    "loaded": about("Whether it is the user's own.", BOOLEAN),
-    "views": about("The kinds of view that suit it.", array_of(ref("ViewKind"))),
-    "default_view": ref("ViewKind"),
-    "columns": about("Columns of its picture: dimensions, or pairs; null: keys.", optional(WHOLE)),
-    "first": about("The channel of the first column.", WHOLE),
-    "stride": about("The distance from the channel of a column to that of the next.", WHOLE),
-    "heads": WHOLE,
-    "side": about(
-        "Rows and columns of its maps, where positions are places in a picture.", optional(WHOLE)
-    ),
-    "costly": about(
-        "Whether its checks take so long that the page waits to be asked for them.", BOOLEAN
-    ),
-    "causal_only": about("Whether it is meant for keys behind their query only.", BOOLEAN),
-}
 SCHEMAS: dict[str, Schema] = {
     "ViewKind": one_of(*KINDS),
     "Acts": one_of("additive", "rotary", "bias", "scores"),
@@ -133,15 +111,35 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "Field": any_of(*map(ref, ("NumberField", "Flag", "Choice", "Numbers", "Part"))),
     "EncodingFacts": about(
-        "What the page needs to know of an encoding.",
+        "What the page needs to know of an encoding; the catalogue adds a title.",
         object_of(
-            **FACTS | {"name": about("Its name in the catalogue, if any.", optional(TEXT))},
+            {"title": TEXT},
+            expression=TEXT,
+            name=about("Its name in the catalogue, if any.", optional(TEXT)),
+            acts=ref("Acts"),
+            maker=about("What is called: RoPE, or AxialRoPE.split.", TEXT),
+            makers=about("What could be called instead.", array_of(TEXT)),
+            fields=array_of(ref("Field")),
+            loaded=about("Whether it is the user's own.", BOOLEAN),
+            views=about("The kinds of view that suit it.", array_of(ref("ViewKind"))),
+            default_view=ref("ViewKind"),
+            columns=about(
+                "Columns of its picture: dimensions, or pairs; null: keys.", optional(WHOLE)
+            ),
+            first=about("The channel of the first column.", WHOLE),
+            stride=about("The distance from the channel of a column to that of the next.", WHOLE),
+            heads=WHOLE,
+            side=about(
+                "Rows and columns of its maps, where positions are places in a picture.",
+                optional(WHOLE),
+            ),
+            costly=about(
+                "Whether its checks take so long that the page waits to be asked for them.", BOOLEAN
+            ),
+            causal_only=about("Whether it is meant for keys behind their query only.", BOOLEAN),
         ),
     ),
-    "CatalogueEntry": about(
-        "The same of an encoding in the catalogue.", object_of(**FACTS, title=TEXT)
-    ),
-    "Group": object_of(acts=ref("Acts"), title=TEXT, encodings=array_of(ref("CatalogueEntry"))),
+    "Group": object_of(acts=ref("Acts"), title=TEXT, encodings=array_of(ref("EncodingFacts"))),
     "Limits": object_of(
         text=WHOLE, positions=WHOLE, cells=WHOLE, encodings=WHOLE, tokenizer=BOOLEAN
     ),
