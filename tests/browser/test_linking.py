@@ -186,6 +186,30 @@ def test_the_cell_works_the_number_of_the_view(visit: Visit) -> None:
         the_cell_works(visit, kind, place)
 
 
+@pytest.mark.parametrize(
+    ("e", "view", "number"),
+    [
+        ("AxialSinusoidal(64)", "similarity", "the value of dimension 2"),
+        ("AxialRoPE.split(64)", "similarity", "the cosine that multiplies dimension 4"),
+        ("RoPE(64)", "wavelengths", "the cosine that multiplies dimension"),
+        ("RoPE(64)", "decay", "the cosine that multiplies dimension"),
+        ("RoPE(64, scaling=YaRN(4.0, 4096))", "scalings", "the cosine that multiplies dimension"),
+    ],
+)
+def test_the_cell_says_what_it_works_out_where_the_view_draws_other_numbers(
+    visit: Visit, e: str, view: str, number: str
+) -> None:
+    visit.open(e=e, view=view, d=2)
+    visit.rest()
+    cell = visit.page.locator("[aria-labelledby=cell-title]")
+    assert f"is not drawn in this view: it is {number}" in cell.inner_text()
+    assert cell.locator(".value").count() == 0  # nothing that stands out as the picture's number
+    visit.open(e=e, view="heatmap" if "Axial" not in e else "maps")
+    visit.rest()
+    assert "is not drawn" not in cell.inner_text()
+    assert cell.locator(".value").count() == 1
+
+
 def the_cell_works(visit: Visit, kind: str, place: int) -> None:
     picture = visit.page.locator("#large .picture").nth(place)
     box = picture.bounding_box()

@@ -117,6 +117,11 @@ def test_the_head_at_the_cursor_is_read_out(visit: Visit) -> None:
     )
 
 
+def test_a_key_around_its_query_is_read_out_in_words(visit: Visit) -> None:
+    visit.open(e="SwinBias(2, (7, 7))", p=2, k=0)
+    assert read_out(visit, "head 1, 4 rows above and 6 columns left of the query:")
+
+
 def broken(route: Route) -> None:
     said = {"error": {"message": "these bytes are lost", "argument": None}}
     route.fulfill(status=400, json=said)

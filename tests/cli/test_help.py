@@ -1,6 +1,7 @@
 """The help of the commands, and docs/cli.md, which is generated from it."""
 
 import json
+import re
 import sys
 
 import click
@@ -20,7 +21,7 @@ def test_help_shows_the_help_of_a_command(run):
 
 def test_help_shows_the_examples_line_by_line(run):
     lines = run("show", "--help").stdout.splitlines()
-    assert '  posenc show "我 爱 学习 AI"' in lines
+    assert '  posenc show "狗咬了人"' in lines
 
 
 def leaves():
@@ -61,3 +62,10 @@ def test_help_is_quick():
     loaded = run_python(HELP + "print(*{*sys.modules} - old)").splitlines()[-1].split()
     assert {name.split(".")[0] for name in loaded} - sys.stdlib_module_names == {"click", "posenc"}
     assert not {"posenc.encodings", "posenc.views", "posenc.checks"} & {*loaded}
+
+
+@pytest.mark.parametrize("command", ["show", "explain"])
+def test_a_chinese_sentence_is_written_as_people_write_it(run, command):
+    told = run(command, "--help").stdout
+    assert "狗咬了人" in told
+    assert not re.search(r"[\u4e00-\u9fff] [\u4e00-\u9fff]", told)

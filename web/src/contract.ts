@@ -134,6 +134,8 @@ export interface Kind {
   /** Whether a cell of a rotation is its angle, not the cosine. */
   angles: boolean;
   /** Whether its numbers are its own, not those of the encoding. */
+  derived: boolean;
+  /** Whether its own numbers of a text are worked out. */
   worked: boolean;
   /** What x is in its lines, where they follow the cursor. */
   along: "position" | "channel" | "offset" | "distance" | null;

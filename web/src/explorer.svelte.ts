@@ -298,6 +298,17 @@ export class Explorer {
     return this.flat && kind?.worked ? kind.name : null;
   }
 
+  /** Whether the number of the cell is the encoding's own, which the view does not draw. */
+  get undrawn(): boolean {
+    return this.worked === null && (this.kind(this.hover?.view ?? this.view)?.derived ?? false);
+  }
+
+  /** Whether a picture is of keys around a query, by how far they are away. */
+  isAround(image: Image): boolean {
+    const expression = this.state.e[this.numberOf(image) ?? this.active];
+    return image.channel !== null && image.square && !this.isFlat(expression) && this.isPaired(expression);
+  }
+
   /** The view whose angle the cell explains, for a rotation; a saved page has the cells of one view. */
   get angle(): ViewKind | undefined {
     const angles = this.acts === "rotary" && this.kind(this.hover?.view ?? this.view)?.angles;

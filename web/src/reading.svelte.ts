@@ -19,6 +19,8 @@ export function place(explorer: Explorer, position: number): string {
 
 /** A cell of a picture, by the names of its axes. */
 export function cellOf(explorer: Explorer, image: Image, row: number, column: number): string {
+  const [down, across] = [image.rows.labels?.[row], image.columns.labels?.[column]];
+  if (explorer.isAround(image) && down !== undefined && across !== undefined) return fromQuery((image.channel ?? 0) + 1, Number(down), Number(across));
   const names = (axis: Axis, at: number) => (axis.labels && explorer.label(at) === axis.labels[at] ? place(explorer, at) : (axis.labels?.[at] ?? at));
   return t("{row_axis} {row}, {column_axis} {column}", {
     row_axis: image.rows.name,
@@ -67,6 +69,14 @@ export function where(explorer: Explorer): string {
     return t("head {head}, query {query}, key {key}", { head: h + 1, query: place(explorer, p), key: place(explorer, d) });
   if (acts === "rotary") return t("position {position}, pair {pair}", { position: place(explorer, p), pair: d });
   return t("position {position}, dimension {dimension}", { position: place(explorer, p), dimension: d });
+}
+
+/** What the number of the cell is, where the view draws others. */
+export function undrawn(explorer: Explorer): string {
+  const { acts, dimension } = explorer;
+  if (acts === "rotary") return t("The number worked out here is not drawn in this view: it is the cosine that multiplies dimension {dimension}.", { dimension });
+  if (acts === "additive") return t("The number worked out here is not drawn in this view: it is the value of dimension {dimension}.", { dimension });
+  return t("The number worked out here is not drawn in this view: it is what the encoding adds to the logit of this query and key.");
 }
 
 export function reading(explorer: Explorer): string {

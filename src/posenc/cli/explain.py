@@ -75,7 +75,7 @@ def explain(
     of its classes, such as "Mine(16)".
 
     \b
-    posenc explain sinusoidal --text "我 爱 学习 AI" --lang zh
+    posenc explain sinusoidal --text "狗咬了人" --lang zh
     posenc explain rope --position 3
     posenc explain "RoPE(64, scaling=YaRN(4, 8192))" -o yarn.html
 

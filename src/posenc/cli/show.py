@@ -108,7 +108,7 @@ def show(
 
     \b
     posenc show rope alibi --kind attention
-    posenc show "我 爱 学习 AI"
+    posenc show "狗咬了人"
     posenc show rope yarn --kind decay --length 1000
     posenc show alibi --text "the dog bit the man" --kind attention --dark -o dog.svg
 

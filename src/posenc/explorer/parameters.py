@@ -151,7 +151,7 @@ def read_changes(query: Mapping[str, list[str]]) -> dict[str, str]:
     }
 
 
-TEXT = Parameter("text", "The sentence.", "", longest=limits.TEXT, example="我 爱 学习 AI")
+TEXT = Parameter("text", "The sentence.", "", longest=limits.TEXT, example="狗咬了人")
 BY = Parameter(
     "by",
     "How the sentence is split into tokens.",

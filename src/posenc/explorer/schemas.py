@@ -155,7 +155,8 @@ SCHEMAS: dict[str, Schema] = {
             max_tokens=optional(WHOLE),
             pairwise=about("Whether it has a cell for each pair of positions.", BOOLEAN),
             angles=about("Whether a cell of a rotation is its angle, not the cosine.", BOOLEAN),
-            worked=about("Whether its numbers are its own, not those of the encoding.", BOOLEAN),
+            derived=about("Whether its numbers are its own, not those of the encoding.", BOOLEAN),
+            worked=about("Whether its own numbers of a text are worked out.", BOOLEAN),
             along=about(
                 "What x is in its lines, where they follow the cursor.",
                 optional(one_of(*get_args(Along))),

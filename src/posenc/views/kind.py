@@ -62,6 +62,7 @@ class Kind:
     cells         cells of the images of an encoding of text, if known beforehand, else 0
     pairwise      whether there is a cell for every pair of positions
     angles        whether the cells of a rotary encoding are angles rather than cosines
+    derived       whether it shows numbers computed from those of the encoding, not these
     working       works out a number of the picture; None: numbers are those of the encoding itself
     along         the meaning of x in panels of lines that follow the reader's cursor, else None
     compact       whether it can be drawn small, beside a large view
@@ -90,6 +91,7 @@ class Kind:
     cells: Callable[[Encoding, int], int] = lambda _, __: 0
     pairwise: bool = False
     angles: bool = False
+    derived: bool = False
     working: Working | None = None
     along: Along | None = None
     compact: bool = True
@@ -148,6 +150,7 @@ class Kind:
             "max_tokens": self.max_tokens,
             "pairwise": self.pairwise,
             "angles": self.angles,
+            "derived": self.derived,
             "worked": self.working is not None,
             "along": self.along,
             "compact": self.compact,

@@ -238,6 +238,7 @@ KIND = Kind(
     build=build,
     suits=is_plain,
     provides=frozenset({"features", "mask"}),
+    derived=True,
     columns=lambda plain, _: 2 if plain == 1 else 4,
     first_for=lambda _: True,
     channels=True,

@@ -112,6 +112,7 @@ KIND = Kind(
     summary=later("How the product of query and key decays with their distance."),
     build=build,
     suits=rotates_text,
+    derived=True,
     columns=lambda _, __: 3,
     own_length=True,
     along="distance",

@@ -165,6 +165,7 @@ KIND = Kind(
     ),
     build=build,
     suits=has_text_rows,
+    derived=True,
     columns=lambda plain, _: min(4, max(2, plain)),
     sizes=cost.pairs,
     cells=lambda _, length: length**2,

@@ -89,6 +89,7 @@ KIND = Kind(
     summary=later("Which wavelengths a scaling stretches, and by how much."),
     build=build,
     suits=takes_scaling,
+    derived=True,
     columns=lambda _, __: 2,
     along="channel",
 )

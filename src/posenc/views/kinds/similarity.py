@@ -131,6 +131,7 @@ KIND = Kind(
     summary=later("How alike the encodings of two positions are."),
     build=build,
     suits=has_rows,
+    derived=True,
     columns=lambda plain, gridded: min(4, plain + gridded + (plain > 0)),
     sizes=cost.pairs,
     cells=lambda _, length: length**2,

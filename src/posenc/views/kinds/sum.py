@@ -86,6 +86,7 @@ KIND = Kind(
     summary=later("The embedding plus the encoding is the input of the first layer."),
     build=build,
     suits=lambda e: isinstance(e, Additive) and is_plain(e),
+    derived=True,
     columns=lambda plain, _: min(4, plain),
     sizes=lambda e, length: {cost.IMAGES: 3} | cost.rows(e, length),
     cells=lambda e, length: 3 * length * cost.width(e),

@@ -110,6 +110,7 @@ KIND = Kind(
     summary=later("How many positions a full turn takes, in each dimension."),
     build=build,
     suits=has_waves,
+    derived=True,
     columns=lambda _, __: 1,
     along="channel",
 )
