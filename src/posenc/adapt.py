@@ -1,4 +1,4 @@
-"""Adapters: a foreign function or module as an encoding, so that every tool can take it.
+"""Adapters: wrap a foreign function or module as an encoding, for use with every tool.
 
 >>> import numpy as np
 >>> import posenc as pe
@@ -33,7 +33,7 @@ BIAS = Traits(ordered=True)
 
 @dataclass(frozen=True, repr=False)
 class Adapted:
-    """A foreign function or module `fn`, and what is told of it."""
+    """A foreign function or module `fn`, with the facts that the caller states about it."""
 
     fn: Callable[..., Any]
     name: str = field(kw_only=True)
@@ -51,7 +51,7 @@ class Adapted:
         return self.fn if hasattr(self.fn, "parameters") else None
 
     def cast_module(self, dtype: Any) -> Any:
-        """The same with a copy of the module cast to `dtype`; None if it is trained, or none."""
+        """A copy of this encoding whose module is cast to `dtype`; None if trained or no module."""
         if self.module is None or any(x.requires_grad for x in self.module.parameters()):
             return None
         return replace(self, fn=copy.deepcopy(self.module).to(dtype))
@@ -64,7 +64,7 @@ class Adapted:
 
 @dataclass(frozen=True, repr=False)
 class AdaptedRotary(Adapted, Rotary):
-    """fn(x, positions) -> x turned, for x (seq, dim)."""
+    """A rotation fn(x, positions) -> (seq, dim), for x (seq, dim)."""
 
     dim: int
     keys: Callable[..., Any] | None = field(default=None, kw_only=True)
@@ -99,7 +99,7 @@ class AdaptedRotary(Adapted, Rotary):
         return (self.keys or self.fn)(x, positions)
 
     def _check_call(self, params: Params | None, inverse: bool, features: Array | None) -> None:
-        """Refuse what a foreign function does not take."""
+        """Raise an error for arguments that a foreign function does not take."""
         self.read_params(params)
         check_needs(self, features=features)
         if inverse:
@@ -108,7 +108,7 @@ class AdaptedRotary(Adapted, Rotary):
 
 @dataclass(frozen=True, repr=False)
 class AdaptedAdditive(Adapted, Additive):
-    """fn(positions) -> (seq, dim)."""
+    """An additive encoding fn(positions) -> (seq, dim)."""
 
     dim: int
 
@@ -121,7 +121,7 @@ class AdaptedAdditive(Adapted, Additive):
 
 @dataclass(frozen=True, repr=False)
 class AdaptedBias(Adapted, Bias):
-    """fn(q_pos, k_pos) -> (heads, q, k)."""
+    """A bias fn(q_pos, k_pos) -> (heads, q, k)."""
 
     heads: int
 
@@ -140,9 +140,15 @@ def rotary(
     library: Library | None = None,
     axes: int | None = None,
 ) -> AdaptedRotary:
-    """`fn(x, positions)` that turns x (seq, dim), as an encoding; `keys` where they differ.
+    """Adapt a function that rotates queries and keys.
 
-    What it claims is what a rotation must do, unless `claims` says otherwise.
+    fn        fn(x, positions) -> rotated x, for x (seq, dim) and positions (seq,)
+    dim       channels of x
+    keys      the same for keys, if they are rotated differently; None: `fn`
+    name      what reports call it; None: the name of `fn`
+    claims    the traits that `check` holds it to; by default those of every rotation
+    library   "numpy" or "torch", the arrays that `fn` takes; None: torch for a module, else NumPy
+    axes      numbers in a position, for positions (seq, axis); None: positions (seq,)
     """
     dim = rules.dim("dim", dim)
     return AdaptedRotary(fn, dim, keys=keys, axes=axes, **_told(fn, name, library, claims))
@@ -158,7 +164,15 @@ def additive(
     library: Library | None = None,
     axes: int | None = None,
 ) -> AdaptedAdditive:
-    """`fn(positions)` that makes (seq, dim), as an encoding."""
+    """Adapt a function that computes encodings to be added to embeddings.
+
+    fn        fn(positions) -> (seq, dim), for positions (seq,)
+    dim       channels of the result
+    name      what reports call it; None: the name of `fn`
+    claims    the traits that `check` holds it to; by default unique and ordered
+    library   "numpy" or "torch", the arrays that `fn` takes; None: torch for a module, else NumPy
+    axes      numbers in a position, for positions (seq, axis); None: positions (seq,)
+    """
     dim = rules.dim("dim", dim)
     return AdaptedAdditive(fn, dim, axes=axes, **_told(fn, name, library, claims))
 
@@ -173,13 +187,21 @@ def bias(
     library: Library | None = None,
     axes: int | None = None,
 ) -> AdaptedBias:
-    """`fn(q_pos, k_pos)` that makes (heads, q, k), as an encoding."""
+    """Adapt a function that computes a bias on the attention logits.
+
+    fn        fn(q_pos, k_pos) -> (heads, q, k), for positions (q,) and (k,)
+    heads     number of attention heads, at least 1
+    name      what reports call it; None: the name of `fn`
+    claims    the traits that `check` holds it to; by default ordered
+    library   "numpy" or "torch", the arrays that `fn` takes; None: torch for a module, else NumPy
+    axes      numbers in a position, for positions (seq, axis); None: positions (seq,)
+    """
     heads = rules.whole("heads", heads, least=1, most=MOST_HEADS)
     return AdaptedBias(fn, heads, axes=axes, **_told(fn, name, library, claims))
 
 
 def _told(fn: Any, name: str | None, library: Library | None, claims: Any) -> dict[str, Any]:
-    """The fields that all three share, checked; what is not given is found in fn."""
+    """The fields that all three share, validated; those not given are inferred from `fn`."""
     if not callable(fn):
         raise TypeError(f"fn must be a function or a module; got {fn!r}")
     if not isinstance(claims, Traits):

@@ -1,7 +1,7 @@
-"""Temperatures: how much sharper attention gets at far positions, as a factor on the queries.
+"""Temperatures: factors on queries that sharpen attention at far positions.
 
-Each is a value that maps query positions to factors on their rows of logits. YaRN's is different:
-it is a constant on cosines and sines, and so is part of its scaling.
+Each is a value that maps query positions to factors on their rows of logits. YaRN's temperature is
+a constant on cosines and sines instead, and so is part of its scaling.
 """
 
 import math
@@ -27,10 +27,15 @@ class Temperature(ABC):
 
     @abstractmethod
     def _factors(self, p: Array, xp: Any) -> Array:
-        """The factors of positions p, in their wide dtype."""
+        """The factors at positions p, in the dtype of p."""
 
     def factors(self, positions: Any, *, dtype: Dtype = None) -> Array:
-        """positions (…, seq) -> factors (…, seq)."""
+        """The factor of each query: (…, seq).
+
+        positions   positions of queries, (seq,) or (batch, seq)
+        dtype       floating dtype of the result; None: that of fractional positions, or the default
+                    of the library
+        """
         positions = as_positions(positions)
         return cast(self._factors(*_wide(positions)), result_dtype(positions, dtype))
 
@@ -38,6 +43,9 @@ class Temperature(ABC):
 @value
 class Llama4Temperature(Temperature):
     """Llama 4, on layers without RoPE: 1 + scale ln(1 + floor((p + 1) / floor_scale)).
+
+    floor_scale   positions per step of the factor, at least 1
+    scale         growth with the logarithm of the step, at least 0
 
     >>> Llama4Temperature().factors([8190, 8191, 131_071]).round(4)
     array([1.    , 1.0693, 1.2833])
@@ -58,6 +66,9 @@ class Llama4Temperature(Temperature):
 class MinistralTemperature(Temperature):
     """Ministral 3 and Mistral 4, on every layer: 1 + beta ln(1 + floor(p / original_length)).
 
+    original_length   tokens in training; below it the factor is 1
+    beta              growth with the logarithm of the length, at least 0
+
     >>> MinistralTemperature(original_length=8192).factors([8191, 8192]).round(4)
     array([1.    , 1.0693])
     """
@@ -75,7 +86,9 @@ class MinistralTemperature(Temperature):
 
 @value
 class LogN(Temperature):
-    """Su's log n: max(1, ln(p + 1) / ln(original_length)), so that entropy stays level.
+    """Su's log n: max(1, ln(p + 1) / ln(original_length)), which keeps the entropy constant.
+
+    original_length   tokens in training, at least 2
 
     >>> LogN(1024).factors([0, 1023, 1048575]).round(3)
     array([1., 1., 2.])
@@ -92,10 +105,11 @@ class LogN(Temperature):
 
 @value
 class SSMax(Temperature):
-    """Scalable softmax: s ln n with n = p + 1 keys in sight.
+    """Scalable softmax: s ln n, where n = p + 1 is the number of visible keys.
 
-    Nakanishi (2025), "Scalable-Softmax Is Superior for Attention"; s is learned there, one for each
-    head, about 0.43 after training.
+    Nakanishi (2025), "Scalable-Softmax Is Superior for Attention".
+
+    s   the coefficient; the paper learns one for each head, about 0.43 after training
 
     >>> SSMax(0.43).factors([0, 999]).round(3)
     array([0.  , 2.97])
@@ -123,15 +137,17 @@ FACTS = (
     "scaled",
     "two_sided_hint",
 )
-"""What a tempered encoding states as the one that it wraps does."""
+"""Facts that a tempered encoding takes over from the one it wraps."""
 
 
 @value
 class Tempered(Scores):
-    """An encoding whose logits are multiplied by a temperature of the query's position.
+    """An encoding whose logits are multiplied by a temperature at the position of the query.
 
-    All else is that of the encoding: its parameters, its positions, what it does to values. Of its
-    traits those stay that hold of logits whose rows are multiplied: they are no longer relative.
+    encoding      any encoding; its parameters, positions and effect on values stay the same
+    temperature   the factors on rows of logits
+
+    Only those traits are kept that survive such a factor; the logits are no longer relative.
 
     >>> import numpy as np
     >>> from posenc import RoPE

@@ -21,12 +21,17 @@ def check(
     limit: float = 20.0,
     progress: Callable[[str], Any] | None = None,
 ) -> Report:
-    """Measure every property of `encoding`: those that it claims must hold.
+    """Measure every property of `encoding`; those that it claims must hold.
 
-    `encoding` is a value, a name, an expression or a config.json with one encoding in it.
-    Claims are its `traits`, and what every encoding must do: be deterministic and without state,
-    decode as it prefills, have right gradients. Each check gets `limit` seconds; an exception, a
-    wrong shape, NaN or no answer is a verdict, not an error. Code of others comes in by `pe.adapt`.
+    encoding   a value, a name, an expression, or the path of a config.json with one encoding; wrap
+               foreign code with `pe.adapt`
+    seed       draws parameters, queries, keys and positions
+    limit      seconds for each check
+    progress   called with the name of each check before it runs
+
+    Its claims are its `traits` and what holds of every encoding: it is deterministic and stateless,
+    decoding agrees with prefilling, gradients are correct. An exception, a wrong shape, NaN or a
+    timeout is a verdict, not an error.
 
     >>> report = check("RoPE(8)")
     >>> report.ok, report["relative"].verdict

@@ -1,4 +1,4 @@
-"""Encodings side by side: what the checks measured, what applying costs, what is known of each."""
+"""Encodings side by side: measured properties, the cost of applying them, and their sources."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -28,10 +28,14 @@ def compare(
 ) -> Comparison:
     """A table of encodings: where each acts, its parameters, properties, cost, users and paper.
 
-    An encoding is given as a value, by name, as an expression or as a config.json (see
-    `posenc.names.resolve`), or several by names of your own. `sizes` (dim, heads, length) are for
-    names. Properties are what `check` finds with this `seed` and `limit`; `bench=False` leaves out
-    time and memory. The words are in one of four languages.
+    encodings   each a value, a name, an expression, the path of a config.json (see
+                `posenc.names.resolve`), or a mapping from labels of your own to values
+    sizes       dim, heads and length of encodings given by name; None: the defaults
+    bench       measure time and memory too
+    lang        en, ja, zh-Hans or zh-Hant
+    seed        that of `check`, which measures the properties
+    limit       seconds for each check
+    progress    called with the name of each encoding before it is measured
 
     >>> table = compare("rope", "RoPE(64, scaling=YaRN(4, 8192))", bench=False)
     >>> [entry.report["norm_preserving"].verdict for entry in table.entries]

@@ -16,6 +16,9 @@ from posenc.i18n import said
 def geometric(dim: int, /, *, base: float = 10_000.0) -> np.ndarray:
     """Frequencies of Vaswani et al. (2017): w_i = base^(-2i/dim), i = 0 .. ceil(dim/2) - 1.
 
+    dim    channels, at least 1
+    base   at least 1; the larger, the longer the wavelengths
+
     >>> geometric(4)
     array([1.  , 0.01])
     """
@@ -26,7 +29,10 @@ def geometric(dim: int, /, *, base: float = 10_000.0) -> np.ndarray:
 def geometric_to_base(dim: int, /, *, base: float = 10_000.0) -> np.ndarray:
     """Frequencies of tensor2tensor and fairseq: from 1 to 1/base inclusive, w_i = base^(-i/(n-1)).
 
-    n = ceil(dim/2) frequencies; the paper's last one is base^(-(dim-2)/dim) instead.
+    There are n = ceil(dim/2) frequencies; the last one in the paper is base^(-(dim-2)/dim) instead.
+
+    dim    channels, at least 1
+    base   at least 1; the larger, the longer the wavelengths
 
     >>> geometric_to_base(4)
     array([1.e+00, 1.e-04])
@@ -46,7 +52,7 @@ def _powers(base: float, exponent: Decimal, *, count: int) -> np.ndarray:
 
 
 def interpolated(w: np.ndarray, /, *, factor: float) -> np.ndarray:
-    """Position interpolation: w_i / factor, as if every position were closer to 0.
+    """Position interpolation: w_i / factor, as if every position were divided by `factor`.
 
     Chen et al. (2023), "Extending Context Window of Large Language Models via Position
     Interpolation"; Hugging Face calls it linear.
@@ -82,7 +88,7 @@ def by_parts(w: np.ndarray, keep: np.ndarray, /, *, factor: float) -> np.ndarray
 def ramp_over_rotations(
     w: np.ndarray, /, *, original_length: float, slow: float, fast: float
 ) -> np.ndarray:
-    """How much of a frequency to keep: 0 up to `slow` turns in the trained length, 1 from `fast`.
+    """The blend for `by_parts`: 0 up to `slow` turns in the original length, 1 from `fast` on.
 
     gamma(r) = (r - slow) / (fast - slow) for r = L w / 2 pi turns: "YaRN", eq. 18, and Llama 3.
 
@@ -105,10 +111,11 @@ def ramp_over_dims(
     fast: float,
     truncate: bool,
 ) -> np.ndarray:
-    """The ramp as every implementation of YaRN has it: linear in the index of the pair.
+    """The blend for `by_parts` in all implementations of YaRN: linear in the index of the pair.
 
-    A pair makes r turns in the trained length at index dim ln(L / 2 pi r) / (2 ln base); between
-    the indices of `fast` and of `slow`, rounded outwards with `truncate`, gamma falls from 1 to 0.
+    The pair that makes r turns in the original length has index dim ln(L / 2 pi r) / (2 ln base).
+    Between the indices for `fast` and `slow`, rounded outwards with `truncate`, gamma falls from 1
+    to 0.
 
     >>> ramp_over_dims(
     ...     8, base=10_000.0, original_length=4096, slow=1.0, fast=32.0, truncate=True
@@ -122,16 +129,16 @@ def ramp_over_dims(
     low, high = index(fast), index(slow)
     if truncate:
         low, high = math.floor(low), math.ceil(high)
-    low, high = max(low, 0), min(high, dim - 1)  # dim - 1, though there are dim / 2 pairs: theirs
+    low, high = max(low, 0), min(high, dim - 1)  # not dim / 2 - 1: as published
     width = high - low if high != low else 0.001
     return 1 - np.clip((np.arange(dim // 2) - low) / width, 0, 1)
 
 
 def proportional(dim: int, /, *, base: float, share: float) -> np.ndarray:
-    """p-RoPE: the fastest `share` of the pairs keep their frequency, the others do not turn.
+    """p-RoPE: the fastest `share` of the pairs keep their frequency, the others have 0.
 
     Barbero et al. (2024), "Round and Round We Go! What makes Rotary Positional Encodings useful?".
-    The exponents are those of the whole dim, unlike a partial rotation's.
+    The exponents are those of the whole dim, unlike in a partial rotation.
 
     >>> proportional(8, base=10_000.0, share=0.5)
     array([1. , 0.1, 0. , 0. ])

@@ -20,7 +20,7 @@ DOG = {
     "zh-Hans": "狗咬人",
     "zh-Hant": "狗咬人",
 }
-# the sentence of the tutorial itself, with the spaces that make its tokens
+# the sentence of each tutorial, split into tokens at its spaces
 LEARNING = {
     "en": "I love learning AI",
     "ja": "毎日 AI を 学ぶ",
@@ -31,7 +31,10 @@ LEARNING = {
 
 @hinted("demonstrate")
 def demonstrate(name: str, *, lang: str = "en") -> Explanation:
-    """One of the tutorials' demonstrations: permutation, rope-relative, rope-steps or addition.
+    """A demonstration from the tutorials, with its numbers.
+
+    name   "permutation", "rope-relative", "rope-steps" or "addition"
+    lang   en, ja, zh-Hans or zh-Hant
 
     >>> demonstrate("rope-relative").steps[0].table.rows[2]
     (10, 0, 10, -2.7693015..., -3.3363448...)
@@ -41,7 +44,7 @@ def demonstrate(name: str, *, lang: str = "en") -> Explanation:
 
 
 def permutation(t: Translate, lang: str) -> Explanation:
-    """Without positions, shuffled words have shuffled weights: the same, word by word."""
+    """Without positions, shuffling the words merely shuffles the attention weights."""
     words = split_at_spaces(DOG[lang])
     between = " " if lang == "en" else ""
     order = [2, 1, 0, *range(3, len(words))]  # dog and man change places
@@ -83,7 +86,7 @@ def attention(encoding: Encoding, x: np.ndarray) -> np.ndarray:
 
 
 def rope_relative(t: Translate, lang: str) -> Explanation:
-    """The tutorial's table of products: equal wherever m - n is."""
+    """The tutorial's table of products, which are equal for equal m - n."""
     explained = explain("rope", lang=lang)
     return Explanation(
         t("RoPE: products depend on the distance only"), lang, (explained["relative"],), digits=6

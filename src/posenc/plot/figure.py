@@ -33,14 +33,23 @@ def show(
 ) -> Page:
     """Draw encodings: a figure that notebooks display and `savefig` writes as PNG, SVG or PDF.
 
-    what   an Encoding, a name, an expression such as "RoPE(64, base=5e5)", the path of a
-           config.json, or a list of those side by side
-    kind   one of `posenc.views.KINDS`, such as "heatmap"; None: the one that suits best
-    dark   whether the page is dark
-    size   inches, as (8, 4.5) or "8x4.5"; None: as the panels need
-    dpi    pixels per inch
-
-    The other arguments are those of `posenc.views.view`.
+    what       an Encoding, a name, an expression such as "RoPE(64, base=5e5)", the path of a
+               config.json, or a list of those to draw side by side
+    kind       one of `posenc.views.KINDS`, such as "heatmap"; None: the one that suits best
+    tokens     a sentence, or a list of tokens; None: unnamed positions
+    length     number of positions if there are no tokens; on a grid, of rows and of columns
+    dim        channels, for encodings given by name
+    heads      attention heads, for encodings given by name
+    channels   dimensions, pairs or heads to draw, counted from 0; None: those that fit
+    head       the head of a bias or of attention to draw, counted from 0
+    causal     whether attention is masked; None: as the encodings are meant
+    trained    length of text in training, to be marked
+    params     learned parameters of a single encoding; None: drawn with `seed`
+    seed       draws parameters, queries and keys
+    lang       en, ja, zh-Hans or zh-Hant, the language of titles, labels and notes
+    dark       dark background
+    size       inches, as (8, 4.5) or "8x4.5"; None: as the panels need
+    dpi        pixels per inch
 
     >>> import posenc as pe
     >>> figure = pe.show(pe.RoPE(64), "decay", length=100)
