@@ -176,7 +176,7 @@ class Tempered(Scores):
 
     @property
     def traits(self) -> Traits:
-        """Those of the encoding that a factor on each row leaves; order needs one that is not 0."""
+        """The traits that survive a factor on each row; order and decay need positive ones."""
         own = self.encoding.traits
         positive = bool((self.temperature.factors(np.array([1, LIMIT - 1])) > 0).all())
         return Traits(
@@ -200,11 +200,11 @@ class Tempered(Scores):
         return self.encoding.trained_length
 
     def parameters(self) -> Mapping[str, Parameter]:
-        """Those of the encoding."""
+        """The parameters of the wrapped encoding."""
         return self.encoding.parameters()
 
     def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
-        """Those of the encoding."""
+        """Draw the parameters of the wrapped encoding."""
         return self.encoding.init(rng) if like is None else self.encoding.init(rng, like=like)
 
     def at(self, length: int) -> Self:
@@ -228,10 +228,10 @@ class Tempered(Scores):
     def folded(
         self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
     ) -> tuple[Array, Array] | None:
-        """Where only q and k are touched, the factors ride on q."""
+        """The encoding's own q and k, with the factors on q; None if it adds to the logits."""
         q_pos, k_pos = as_arrays(q_pos, k_pos, like=q)
         given = () if params is None else (params,)
-        if self.needs:  # which depends on more than q, k and positions
+        if self.needs:  # features or a mask cannot be folded into q and k
             return None
         if isinstance(self.encoding, Rotary):
             rotary = at_length_of(self.encoding, q_pos, k_pos)
@@ -243,7 +243,7 @@ class Tempered(Scores):
             q, k = made
         elif isinstance(self.encoding, Bias):
             terms = self.encoding.terms(q_pos, k_pos, params)
-            if terms is None or terms[0].shape[-1]:  # no sum of products, or one of some
+            if terms is None or terms[0].shape[-1]:  # only an empty sum adds nothing
                 return None
         else:
             return None
@@ -252,7 +252,7 @@ class Tempered(Scores):
     def mixed(
         self, weights: Array, v: Array, q_pos: Array, k_pos: Array, params: Params | None = None
     ) -> Array:
-        """What the encoding does to values: a temperature does nothing to them."""
+        """The output of the wrapped encoding; a temperature does not affect values."""
         if isinstance(self.encoding, Scores):
             return self.encoding.mixed(weights, v, q_pos, k_pos, params)
         self.encoding.read_params(params)
@@ -260,14 +260,14 @@ class Tempered(Scores):
 
     @property
     def mixes_values(self) -> bool:
-        """Whether the encoding has a say in the values."""
+        """Whether the wrapped encoding changes the values."""
         return isinstance(self.encoding, Scores) and self.encoding.mixes_values
 
     def row_factors(self, x: Array, q_pos: Array) -> Array:
-        """Factors beside the rows of x (…, q, channel); on several axes time, the first, counts."""
+        """Factors that broadcast over x (…, q, channel); with several axes, of the first, time."""
         where = q_pos if self.axes is None else q_pos[..., 0]
         factors = self.temperature.factors(where, dtype=x.dtype)
-        if factors.ndim == 2:  # (batch, q) beside the heads
+        if factors.ndim == 2:  # (batch, q): broadcast over heads
             heads = (1,) * (x.ndim - 3)
             factors = namespace(x=x).reshape(factors, (factors.shape[0], *heads, -1))
         return factors[..., None]

@@ -1,7 +1,7 @@
-"""Arrays of any library: which library they are from, what dtype goes out, what the host may read.
+"""Arrays of any library: their namespace, the dtype of results, and values the host can read.
 
-NumPy (2.0 and later), JAX and array-api-strict speak the array API standard themselves; PyTorch
-speaks it through array-api-compat, which is imported when the first tensor comes in.
+NumPy (2.0 and later), JAX and array-api-strict implement the array API standard themselves; PyTorch
+does through array-api-compat, which is imported with the first tensor.
 """
 
 import sys
@@ -15,7 +15,7 @@ Array: TypeAlias = Any
 """An array of NumPy, PyTorch, JAX or another library of the array API standard."""
 
 Dtype: TypeAlias = Any
-"""A dtype of the library of the array that comes in."""
+"""A dtype of the library of the input array."""
 
 
 def is_torch(array: Any) -> bool:
@@ -25,12 +25,12 @@ def is_torch(array: Any) -> bool:
 
 
 def is_array(value: Any) -> bool:
-    """Whether `value` is an array of a library that we know how to speak to."""
+    """Whether `value` is an array of a supported library."""
     return isinstance(value, np.ndarray) or is_torch(value) or hasattr(value, "__array_namespace__")
 
 
 def namespace(**arrays: Array) -> ModuleType:
-    """The one library of all these arrays, as a namespace of the array API standard.
+    """The array API namespace of all these arrays, given by name; raise an error if they differ.
 
     >>> namespace(x=np.zeros(2)).__name__
     'numpy'
@@ -38,7 +38,7 @@ def namespace(**arrays: Array) -> ModuleType:
     first: ModuleType | None = None
     mixed = False
     for name, array in arrays.items():
-        if isinstance(array, np.ndarray):  # first, for it is asked most often
+        if isinstance(array, np.ndarray):  # first, as the most common case
             xp = np
         elif is_torch(array):
             import array_api_compat.torch as xp
@@ -69,7 +69,7 @@ def library(array: Array) -> str:
 
 
 def same_library(name: str, array: Array, positions: Array) -> None:
-    """Say that `array` must be of the library of the positions."""
+    """Raise an error unless `array` is of the library of the positions."""
     if namespace(array=array).__name__ != namespace(positions=positions).__name__:
         raise TypeError(
             f"{name} must be of the library of the positions, {library(positions)}; "
@@ -83,21 +83,21 @@ def send(values: np.ndarray, like: Array, *, dtype: Dtype = None) -> Array:
     if xp is np:
         return values if dtype is None else values.astype(dtype, copy=False)
     if is_torch(like):
-        # from_numpy and not asarray: `with torch.device("meta")` must not swallow the values.
+        # from_numpy, not asarray: inside `with torch.device("meta")` asarray drops the values
         sent = sys.modules["torch"].from_numpy(values).to(like.device)
         return sent if dtype is None else sent.to(dtype)
     return xp.asarray(values, dtype=dtype, device=None if traced(like) else like.device)
 
 
 def cast(array: Array, dtype: Dtype) -> Array:
-    """`array` in `dtype`: itself where it is so already."""
+    """`array` in `dtype`, without a copy if it already has it."""
     if isinstance(array, np.ndarray):
         return array.astype(dtype, copy=False)
     return namespace(array=array).astype(array, dtype, copy=False)
 
 
 def detached(array: Array) -> Array:
-    """`array` as a constant: no gradient goes through it."""
+    """`array` as a constant, with no gradient."""
     if is_torch(array):
         return array.detach()
     jax = sys.modules.get("jax")
@@ -107,16 +107,16 @@ def detached(array: Array) -> Array:
 
 
 def clip(x: Array, *, least: float | None = None, most: float | None = None) -> Array:
-    """x within bounds, in its dtype; array-api-compat's form for PyTorch cannot be compiled."""
+    """Clip x in its dtype; array-api-compat's version for PyTorch cannot be compiled."""
     if is_torch(x):
         return x.clamp(min=least, max=most)
     return namespace(x=x).clip(x, min=least, max=most)
 
 
 def take_along_last(x: Array, index: Array) -> Array:
-    """x[…, index], whose shapes differ in the last axis only.
+    """x[…, index], for shapes that differ only in the last axis.
 
-    `torch.take_along_dim` would make numbers of symbolic sizes: a compiled graph for each length.
+    `torch.take_along_dim` would specialise symbolic sizes: one compiled graph for each length.
     """
     if is_torch(x):
         return x.gather(-1, index)
@@ -124,7 +124,7 @@ def take_along_last(x: Array, index: Array) -> Array:
 
 
 def sigmoid(x: Array) -> Array:
-    """1 / (1 + e^-x), whose exponential never overflows."""
+    """1 / (1 + e^-x), without overflow."""
     xp = namespace(x=x)
     small = xp.exp(-abs(x))
     return xp.where(x >= 0, 1 / (1 + small), small / (1 + small))
@@ -137,14 +137,14 @@ def traced(array: Array) -> bool:
 
 
 def is_plain_tensor(*arrays: Array) -> bool:
-    """Whether these are PyTorch tensors with memory of their own, and nothing is being compiled."""
+    """Whether these are ordinary PyTorch tensors, and nothing is being compiled or traced."""
     torch = sys.modules.get("torch")
-    # while another thread imports it, its parts are not there yet
+    # another thread may be in the middle of importing it
     if torch is None or not hasattr(torch, "compiler") or torch.compiler.is_compiling():
         return False
     if torch._C._get_tracing_state() is not None:  # torch.jit.trace
         return False
-    # vmap and grad of torch.func hand in wrappers whose type is Tensor
+    # vmap and grad of torch.func pass wrappers whose type is Tensor
     wrapped = torch._C._functorch.is_functorch_wrapped_tensor
     return all(
         type(array) in (torch.Tensor, torch.nn.Parameter) and not wrapped(array) for array in arrays
@@ -159,9 +159,9 @@ def has_tangent(*arrays: Array) -> bool:
 
 
 def host(array: Array) -> np.ndarray | None:
-    """The values of `array` where the host can read them at once, else None.
+    """The values of `array` if the host can read them at once, else None.
 
-    None means: on an accelerator (reading would wait for it), or being compiled, exported, traced.
+    None for arrays on an accelerator (reading would block) or being compiled, exported or traced.
     """
     if isinstance(array, np.ndarray):
         return array
@@ -178,7 +178,7 @@ def host(array: Array) -> np.ndarray | None:
 
 
 def is_integer(array: Array) -> bool:
-    """Whether `array` holds whole numbers by its dtype (bool is not a number)."""
+    """Whether `array` has an integer dtype; bool does not count."""
     if isinstance(array, np.ndarray):
         return array.dtype.kind in "iu"
     return namespace(array=array).isdtype(array.dtype, "integral")
@@ -188,15 +188,15 @@ def is_half(dtype: Dtype) -> bool:
     """Whether `dtype` has 16 bits or fewer: float16, bfloat16, float8."""
     if isinstance(dtype, type):  # np.float16 and jnp.bfloat16 are classes, not dtypes
         dtype = np.dtype(dtype)
-    # array-api-strict's dtypes have no itemsize, and it has no halves; a name is slow
+    # array-api-strict has no halves, and its dtypes have no itemsize; comparing names is slow
     return getattr(dtype, "itemsize", 4) <= 2 and "float" in str(dtype)
 
 
 def default_float(like: Array) -> Dtype:
-    """The float dtype of results that no argument decides: float64 of NumPy, float32 of PyTorch.
+    """The default dtype of results: float64 in NumPy, float32 in PyTorch.
 
-    JAX has float64 only when told to. `torch.set_default_dtype` does not count: it is for the
-    parameters of models, and a bfloat16 cannot tell far positions apart.
+    JAX has float64 only if enabled. `torch.set_default_dtype` is ignored: it is meant for the
+    parameters of models, and bfloat16 cannot represent far positions.
     """
     if isinstance(like, np.ndarray):
         return np.dtype(np.float64)
@@ -205,7 +205,7 @@ def default_float(like: Array) -> Dtype:
 
 
 def unrounded(*arrays: Array) -> AbstractContextManager[Any]:
-    """A context without PyTorch's autocast, which rounds what a matrix product is given."""
+    """A context that disables PyTorch's autocast, which rounds the operands of a matmul."""
     torch = sys.modules.get("torch")
     device = next((array.device.type for array in arrays if is_torch(array)), "meta")
     if torch is None or device == "meta" or not torch.is_autocast_enabled(device):
@@ -214,7 +214,7 @@ def unrounded(*arrays: Array) -> AbstractContextManager[Any]:
 
 
 def has_float64(like: Array) -> bool:
-    """Whether the library and device of `like` compute in float64 (JAX only when told to)."""
+    """Whether the library and device of `like` support float64 (JAX only if enabled)."""
     if isinstance(like, np.ndarray):
         return True
     if is_torch(like):
@@ -229,7 +229,7 @@ def working(xp: ModuleType, dtype: Dtype) -> Dtype:
 
 
 def float_dtype(name: str, dtype: Dtype, like: Array) -> Dtype:
-    """`dtype` as a floating dtype of the library of `like`, or a sentence that says it is none."""
+    """`dtype` as a floating dtype of the library of `like`; raise an error if it is not one."""
     xp = namespace(like=like)
     resolved, right = dtype, False
     try:
@@ -245,12 +245,12 @@ def float_dtype(name: str, dtype: Dtype, like: Array) -> Dtype:
 
 
 def is_floating(xp: ModuleType, dtype: Dtype) -> bool:
-    """Whether `dtype` is real and floating (NumPy's isdtype does not know ml_dtypes' bfloat16)."""
+    """Whether `dtype` is real floating; NumPy's isdtype does not know bfloat16 of ml_dtypes."""
     if isinstance(dtype, np.dtype) and dtype.kind == "f":
         return True
     return is_half(dtype) or xp.isdtype(dtype, "real floating")
 
 
 def whole_dtype(xp: ModuleType) -> Dtype:
-    """int64, or what JAX has for it unless told otherwise."""
+    """int64, or int32 in JAX without 64-bit types."""
     return xp.asarray(0).dtype if xp.__name__ == "jax.numpy" else xp.int64

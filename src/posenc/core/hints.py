@@ -50,18 +50,18 @@ SAME = tuple(
         "inplace in_place",
     )
 )
-"""Arguments that mean the same, here and in other libraries."""
+"""Names for the same argument, here and in other libraries."""
 
 ABSENT = {
     "dropout": later("there is no dropout here"),
     "dropout_p": later("there is no dropout here"),
     "enable_gqa": later("fewer heads of keys need no flag"),
 }
-"""What other libraries have as an argument and posenc does without."""
+"""Arguments of other libraries that posenc does not have."""
 
 
 def fold(name: str) -> str:
-    """A name without what people write differently: case, width, spaces, hyphens, underscores.
+    """Normalise a name: ignore case, width, spaces, hyphens and underscores.
 
     >>> fold("Transformer-XL") == fold("transformer_xl") == fold("TransformerXL")
     True
@@ -71,7 +71,7 @@ def fold(name: str) -> str:
 
 
 def nearest(name: str, names: Iterable[str], *, cutoff: float = 0.7) -> str | None:
-    """The one of these names that is most likely meant, if one is near: see `difflib` on `cutoff`.
+    """The closest of these names, or None if none is close; `cutoff` is that of `difflib`.
 
     >>> nearest("rpoe", ["alibi", "rope"]), nearest("dog", ["alibi", "rope"])
     ('rope', None)
@@ -82,7 +82,7 @@ def nearest(name: str, names: Iterable[str], *, cutoff: float = 0.7) -> str | No
 
 
 def did_you_mean(near: str | None) -> str:
-    """The end of a sentence that names what was probably meant; empty if nothing is near.
+    """A suffix for errors that suggests the name `near`; empty if it is None.
 
     >>> did_you_mean("rope"), did_you_mean(None)
     ('; did you mean rope?', '')
@@ -91,7 +91,7 @@ def did_you_mean(near: str | None) -> str:
 
 
 def argument_for(name: str, known: Iterable[str]) -> str | None:
-    """The argument among `known` that is called `name` elsewhere, or nearly so.
+    """The argument among `known` that other libraries call `name`, or that is spelled similarly.
 
     >>> argument_for("rope_theta", ["dim", "base"]), argument_for("n_heads", ["dim", "heads"])
     ('base', 'heads')

@@ -1,4 +1,4 @@
-"""What an encoding needs to know of the tokens, drawn at random for tools that have no model."""
+"""Random features and masks, for tools that have no model to take them from."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ FEATURE_DIM = 8
 
 
 def draw_needs(encoding: Encoding, rng: np.random.Generator, length: int) -> dict[str, Any]:
-    """Draw what `encoding` needs of a text of `length` tokens, as keyword arguments of `logits`.
+    """Draw the `features` and `mask` that `encoding` needs, as keyword arguments of `logits`.
 
     features  (length, feature_dim), normally distributed
-    mask      (length, length): every key, or those at or behind their query if it is causal only
+    mask      (length, length): all True, or lower triangular if the encoding is causal only
 
     >>> from posenc import RoPE
     >>> draw_needs(RoPE(8), np.random.default_rng(0), 4)

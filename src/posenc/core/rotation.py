@@ -1,8 +1,8 @@
-"""Rotations: exact cosines and sines at any position, and turning pairs of channels by them.
+"""Rotations: exact cosines and sines at any position, and the rotation of pairs of channels.
 
-`position * frequency` in float32 is off by 0.9 radians at 2^24. Here an angle is formed in float64,
-where it is within 2e-9; where there is no float64 (in JAX, unless it is told otherwise) a rotation
-is the product of two out of float64-built tables, p = hi * 4096 + lo, and is as good in float32.
+`position * frequency` in float32 is off by 0.9 radians at 2^24. Here angles are computed in
+float64, with errors below 2e-9. Without float64 (JAX by default) a rotation is the product of two
+entries of tables built in float64, p = hi * 4096 + lo, which is as accurate as float32 allows.
 """
 
 import os
@@ -39,7 +39,12 @@ BLOCK = 4096
 def cos_sin(
     positions: Array, frequencies: np.ndarray, *, dtype: Dtype, scale: float = 1.0
 ) -> tuple[Array, Array]:
-    """scale cos(p w_i), scale sin(p w_i): positions (…), frequencies (pair,) -> twice (…, pair).
+    """scale cos(p w_i) and scale sin(p w_i): two arrays (…, pair).
+
+    positions     (…), whole or fractional, |p| < 2^24
+    frequencies   w_i in radians per position, (pair,), float64
+    dtype         floating dtype of the result
+    scale         factor on both
 
     >>> cos, sin = cos_sin(np.array([0, 16_777_215]), np.array([1.0]), dtype=np.float32)
     >>> cos.tolist(), sin.tolist()
@@ -137,15 +142,19 @@ def _sum(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Array]:
 
 
 RUN = 256
-"""Consecutive positions go in blocks of this many: the same small rotations, each time turned."""
+"""Block size for consecutive positions: each block is the first one rotated by its offset."""
 
 
 def sin_cos(positions: Array, frequencies: np.ndarray, *, dtype: Dtype) -> Array:
-    """sin(p w_i) and cos(p w_i) side by side: positions (…), frequencies (pair,) -> (…, pair, 2).
+    """sin(p w_i) and cos(p w_i) side by side: (…, pair, 2).
 
-    Many whole positions that the host can see and that lie close together (a sequence, documents,
-    a batch) are rows of one table, built by angle addition in float64: one complex multiplication
-    for each entry instead of a sine and a cosine.
+    positions     (…), whole or fractional, |p| < 2^24
+    frequencies   w_i in radians per position, (pair,), float64
+    dtype         floating dtype of the result
+
+    Dense whole positions that the host can read (a sequence, documents, a batch) are looked up in
+    one table built by angle addition in float64, which takes one complex multiplication per entry
+    instead of a sine and a cosine.
 
     >>> sin_cos(np.array([0, 1]), np.array([1.0]), dtype=np.float64).round(4).tolist()
     [[[0.0, 1.0]], [[0.8415, 0.5403]]]
@@ -168,7 +177,7 @@ def sin_cos(positions: Array, frequencies: np.ndarray, *, dtype: Dtype) -> Array
 
 
 def _sin_cos_run(run: np.ndarray, frequencies: np.ndarray, *, dtype: type) -> np.ndarray:
-    """Phasors sin + i cos = i e^(-i p w): those of one block, turned to where each block starts."""
+    """Phasors sin + i cos = i e^(-i p w): one block, rotated to the start of each block."""
     pairs = np.empty((len(run), len(frequencies), 2), dtype=dtype)
     phasors = pairs.view(np.result_type(dtype, np.complex64))[..., 0]
     angles = run[::RUN, None] * frequencies
@@ -182,7 +191,7 @@ def _sin_cos_run(run: np.ndarray, frequencies: np.ndarray, *, dtype: type) -> np
             out = phasors[block * RUN : (block + 1) * RUN]
             np.multiply(turns[block], within[: len(out)], out=out, casting="same_kind")
 
-    with ThreadPoolExecutor(workers) as pool:  # NumPy lets go of the lock while it multiplies
+    with ThreadPoolExecutor(workers) as pool:  # NumPy releases the GIL here
         list(pool.map(fill, range(workers)))
     return pairs
 
@@ -197,12 +206,13 @@ def rotate(
     rotated: Rotated | None = None,
     inverse: bool = False,
 ) -> Array:
-    """Turn each pair of channels of x (…, dim) by its angle, given as cos and sin (…, pair).
+    """Rotate each pair of channels of x: (a, b) -> (a cos - b sin, a sin + b cos).
 
-    (a, b) -> (a cos - b sin, a sin + b cos), or back with `inverse`. Pairs are neighbours
-    (`interleaved`, as in RoFormer and Llama) or a channel and the one half a vector on (`halves`,
-    as in GPT-NeoX and Hugging Face). Every channel has its pair unless `rotated` says that only the
-    `leading` or the `trailing` ones turn. 16-bit channels are turned in float32 and rounded once.
+    x          (…, dim), floating; 16-bit channels are rotated in float32 and rounded once
+    cos, sin   of the angles, (…, pair), broadcasting over the leading axes of x
+    pairing    "interleaved", channels 2i and 2i + 1, or "halves", i and i + pairs (see `RoPE`)
+    rotated    None: all channels, dim = 2 pairs; "leading" or "trailing": only those 2 pairs
+    inverse    rotate back
 
     >>> rotate(np.array([1.0, 0.0]), np.array([0.0]), np.array([1.0]))
     array([0., 1.])
@@ -214,7 +224,7 @@ def rotate(
     xp = namespace(x=x, cos=cos, sin=sin)
     if not is_floating(xp, x.dtype):
         raise TypeError(f"x must have a real floating dtype; got {x.dtype}")
-    if is_plain_tensor(x) or not is_torch(x):  # while torch.compile looks, shapes are symbols
+    if is_plain_tensor(x) or not is_torch(x):  # under torch.compile, shapes are symbolic
         _broadcast(x, cos, sin)
     return rotate_pairs(x, cos, sin, pairing=pairing, rotated=rotated, inverse=inverse)
 
@@ -222,7 +232,7 @@ def rotate(
 def rotate_pairs(
     x: Array, cos: Array, sin: Array, *, pairing: Pairing, rotated: Rotated | None, inverse: bool
 ) -> Array:
-    """What `rotate` does, for arguments that have been checked."""
+    """`rotate` for validated arguments."""
     width = 2 * cos.shape[-1]
     if x.shape[-1] != width and (rotated is None or x.shape[-1] < width):
         least = "" if rotated is None else "at least "
@@ -239,9 +249,9 @@ def rotate_pairs(
 
 
 def unscaled(cos: Array, sin: Array) -> tuple[Array, Array]:
-    """c / r^2, s / r^2 with r^2 = c^2 + s^2: the inverse of a rotation times r, turned back.
+    """cos / r^2 and sin / r^2 with r^2 = cos^2 + sin^2, for the inverse of a rotation scaled by r.
 
-    No square is formed of a number that is far from 1, where it would leave float32.
+    Only numbers near 1 are squared, so that nothing overflows or underflows float32.
 
     >>> cos, sin = unscaled(np.array([3e-35], np.float32), np.array([4e-35], np.float32))
     >>> cos * np.float32(1e-34), sin * np.float32(1e-34)
@@ -249,14 +259,14 @@ def unscaled(cos: Array, sin: Array) -> tuple[Array, Array]:
     """
     xp = namespace(cos=cos, sin=sin)
     larger = xp.where(abs(cos) > abs(sin), abs(cos), abs(sin))
-    inverse = 1 / larger  # not two quotients: XLA makes x / a / a into x / (a * a)
+    inverse = 1 / larger  # not two quotients: XLA rewrites x / a / a as x / (a * a)
     c, s = cos * inverse, sin * inverse
     square = c * c + s * s
     return c / square * inverse, s / square * inverse
 
 
 def _broadcast(x: Array, cos: Array, sin: Array) -> None:
-    """Say that cos and sin must be (…, pair) beside the leading axes of x."""
+    """Raise an error unless cos and sin are (…, pair) and broadcast over the leading axes of x."""
     shapes = [tuple(array.shape) for array in (x, cos, sin)]
     fits = all(shapes) and shapes[1] == shapes[2]
     try:
@@ -271,7 +281,7 @@ def _broadcast(x: Array, cos: Array, sin: Array) -> None:
 
 
 def _turned(x: Array, cos: Array, sin: Array, *, pairing: Pairing, trailing: bool) -> Array:
-    """The specification of `rotate`, which rotation_torch does with less memory."""
+    """The reference for `rotate`; rotation_torch does the same with less memory."""
     xp, pairs = namespace(x=x), cos.shape[-1]
     start = x.shape[-1] - 2 * pairs if trailing else 0
     part = cast(x[..., start : start + 2 * pairs], cos.dtype)

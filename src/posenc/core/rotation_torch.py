@@ -11,12 +11,12 @@ from torch import Tensor
 
 
 def turn(x: Tensor, cos: Tensor, sin: Tensor, *, pairing: str, trailing: bool) -> Tensor:
-    """Turn the pairs of x (…, dim) by cos and sin (…, pair), the trailing ones or the leading."""
+    """Rotate the trailing or the leading pairs of x (…, dim) by cos and sin (…, pair)."""
     return _Turn.apply(x, cos, sin, pairing, trailing)  # type: ignore[return-value]
 
 
 def turn_in_place(x: Tensor, cos: Tensor, sin: Tensor, *, pairing: str, trailing: bool) -> Tensor:
-    """The same, written over x."""
+    """`turn` in place: x is overwritten."""
     part = _part(x, cos, trailing)
     if part.dtype == cos.dtype:
         _turn_over(part, cos, sin, pairing)
@@ -59,7 +59,7 @@ def _part(x: Tensor, cos: Tensor, trailing: bool) -> Tensor:
 
 
 def _turn_over(x: Tensor, cos: Tensor, sin: Tensor, pairing: str) -> Tensor:
-    """Turn x where it lies."""
+    """Rotate x in place."""
     if pairing == "interleaved" and _complex(x):
         _as_complex(x).mul_(torch.complex(cos, sin))
         return x
@@ -78,7 +78,7 @@ def _pairs(x: Tensor, pairing: str) -> tuple[Tensor, Tensor]:
 
 
 def _complex(x: Tensor) -> bool:
-    """Whether neighbouring channels can be seen as one complex number where they lie."""
+    """Whether x can be viewed as complex, neighbouring channels as one number, without a copy."""
     even = all(stride % 2 == 0 for stride in x.stride()[:-1]) and x.storage_offset() % 2 == 0
     return x.dtype in (torch.float32, torch.float64) and x.stride(-1) == 1 and even
 

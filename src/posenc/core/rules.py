@@ -1,4 +1,4 @@
-"""Rules for plain arguments: each raises a sentence with the argument, the rule and the value."""
+"""Validation of plain arguments: each error names the argument, the rule and the value."""
 
 import dataclasses
 import math
@@ -11,11 +11,11 @@ from posenc.i18n import later, phrase, said, unlisted
 
 
 def plain_fields(value: Any) -> None:
-    """Make the fields of a frozen dataclass plain Python values, before they are checked.
+    """Convert the fields of a frozen dataclass to plain Python values, before they are validated.
 
-    NumPy's scalars become int, float, bool and str: equal numbers then make equal values with one
-    repr, and no arithmetic wraps in 32 bits. A whole number that NumPy has no dtype for becomes a
-    float where the field takes one, and stays what it is where only whole numbers are right.
+    NumPy scalars become int, float, bool and str, so that equal numbers give equal values with the
+    same repr, and no arithmetic wraps at 32 bits. An int too large for any NumPy dtype becomes a
+    float if the field accepts one, and stays an int otherwise.
 
     >>> @dataclasses.dataclass(frozen=True)
     ... class Stretch:
@@ -32,10 +32,10 @@ def plain_fields(value: Any) -> None:
 
 
 def plain_value(value: Any, field: dataclasses.Field[Any] | None = None) -> Any:
-    """A number, word or tuple of them as Python's own; anything else as it is.
+    """A number, string or tuple of them as plain Python; anything else unchanged.
 
-    An int beyond int64, for which NumPy has no dtype, becomes a float unless `field` takes whole
-    numbers only.
+    An int beyond int64, for which NumPy has no dtype, becomes a float unless `field` accepts only
+    whole numbers.
     """
     if isinstance(value, tuple):
         return tuple(plain_value(each, field) for each in value)
@@ -50,12 +50,12 @@ def plain_value(value: Any, field: dataclasses.Field[Any] | None = None) -> Any:
     try:
         # -0.0 becomes 0.0
         return float(value) + 0.0 if isinstance(value, numbers.Real) else value
-    except OverflowError:  # an int beyond any float: the rules say so
+    except OverflowError:  # an int beyond any float, which the rules reject
         return value
 
 
 def whole(name: str, value: Any, *, least: int | None = None, most: int | None = None) -> int:
-    """Return `value` as an int, or say that `name` must be a whole number (within these bounds).
+    """Return `value` as an int; raise an error unless it is a whole number within the bounds.
 
     >>> whole("dim", 7.5, least=1)
     Traceback (most recent call last):
@@ -72,7 +72,7 @@ def whole(name: str, value: Any, *, least: int | None = None, most: int | None =
 def _not_whole(
     kind: type[Exception], name: str, value: Any, least: int | None, most: int | None
 ) -> Exception:
-    """The error of what should have been a whole number: a sentence for each kind of bounds."""
+    """The error for a value that is not a whole number within the bounds."""
     if least is None:
         template = later("{name} must be a whole number; got {name}={value!r}")
     elif most is None:
@@ -86,13 +86,13 @@ def _not_whole(
 
 
 def _named(name: str) -> Any:
-    """The name of an argument; of one entry of it, a phrase."""
+    """The name of an argument, or a translatable phrase for "each of" its entries."""
     of = name.removeprefix("each of ")
     return name if of == name else phrase("each of {name}", name=of)
 
 
 MOST_CHANNELS = 2**20
-"""No model is wider than a million channels: a larger dim is a mistake, and a costly one."""
+"""The largest dim: no model has a million channels, so more is a mistake, and a costly one."""
 
 
 def dim(name: str, value: Any) -> int:
@@ -106,13 +106,13 @@ def dim(name: str, value: Any) -> int:
 
 
 def odd(name: str, value: int) -> Exception:
-    """The error of a number that is not even."""
+    """The error for a number that is not even."""
     template = later("{name} must be an even number; got {name}={value}")
     return said(ValueError, template, name=name, value=value)
 
 
 def real(name: str, value: Any, *, least: float | None = None, most: float | None = None) -> float:
-    """Return `value` as a finite float, or say what `name` must be.
+    """Return `value` as a float; raise an error unless it is finite and within the bounds.
 
     >>> real("std", -1.0, least=0, most=1e6)
     Traceback (most recent call last):
@@ -148,7 +148,7 @@ def _not_real(
 
 
 def ordered(low: float, high: float, *, names: tuple[str, str]) -> None:
-    """Say that both must be above 0, and the first not above the second.
+    """Raise an error unless both are above 0 and low <= high.
 
     >>> ordered(4.0, 1.0, names=("low", "high"))
     Traceback (most recent call last):
@@ -168,7 +168,7 @@ def ordered(low: float, high: float, *, names: tuple[str, str]) -> None:
 
 
 def factors(name: str, values: Any) -> None:
-    """Say that `name` must be a tuple of numbers above 0, one for each pair.
+    """Raise an error unless `values` is a tuple of numbers above 0, one for each pair.
 
     >>> factors("short_factor", ())
     Traceback (most recent call last):
@@ -186,7 +186,7 @@ def factors(name: str, values: Any) -> None:
 
 
 def one_each(name: str, factors: tuple[float, ...], dim: int) -> None:
-    """Say that there must be a factor for each of the dim / 2 pairs."""
+    """Raise an error unless there is a factor for each of the dim / 2 pairs."""
     if len(factors) != dim // 2:
         raise said(
             ValueError,
@@ -198,7 +198,7 @@ def one_each(name: str, factors: tuple[float, ...], dim: int) -> None:
 
 
 def unsettled(scaling: Any) -> Exception:
-    """The error of a scaling whose frequencies depend on a length that was not given."""
+    """The error for a scaling whose frequencies depend on a length that was not given."""
     return said(
         ValueError,
         "scaling {name} depends on how long the text is, so rotated keys must not be cached: "
@@ -208,7 +208,7 @@ def unsettled(scaling: Any) -> Exception:
 
 
 def known_params(params: Any, *names: str) -> None:
-    """Say that params must hold no other names than these; None and nothing at all are right.
+    """Raise an error if `params` holds other names than these; None is accepted.
 
     >>> known_params({"slope": 1.0})
     Traceback (most recent call last):
@@ -221,17 +221,17 @@ def known_params(params: Any, *names: str) -> None:
         return
     if not hasattr(params, "keys"):  # a Mapping, or PyTorch's ParameterDict
         if names:
-            return  # who looks for the first of them says so
+            return  # reading the first of them raises the error
         raise TypeError(f"params must be None, for nothing is learned; got {params!r}")
     unknown = sorted(str(name) for name in params.keys() if name not in names)  # noqa: SIM118
     if unknown and not names:
         raise ValueError(f"params must be None, for nothing is learned; got the names {unknown}")
-    if unknown and all(name in params for name in names):  # else what is missing is said
+    if unknown and all(name in params for name in names):  # otherwise the missing ones are reported
         raise ValueError(f"params must hold no names but {sorted(names)}; got {unknown} too")
 
 
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    """Say that `name` must be one of `choices`.
+    """Raise an error unless `value` is one of `choices`.
 
     >>> one_of("layout", "zigzag", ("interleaved", "concat"))
     Traceback (most recent call last):
@@ -242,13 +242,13 @@ def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
 
 
 def generator(name: str, value: Any) -> None:
-    """Say that `name` must be a NumPy random generator."""
+    """Raise an error unless `value` is a NumPy random generator."""
     if not isinstance(value, np.random.Generator):
         raise TypeError(f"{name} must be a np.random.Generator; got {name}={value!r}")
 
 
 def flag(name: str, value: Any) -> None:
-    """Say that `name` must be True or False."""
+    """Raise an error unless `value` is True or False."""
     if not isinstance(value, bool):
         raise said(
             TypeError, "{name} must be True or False; got {name}={value!r}", name=name, value=value

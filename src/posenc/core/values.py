@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class _Unstated:
-    """None on a value that states no such fact; absent from its class.
+    """Reads as None on an instance without such a field, and is absent from the class.
 
     A plain class attribute would become the default of a dataclass field of the same name.
     """
@@ -22,15 +22,15 @@ class _Unstated:
 
 
 UNSTATED: Any = _Unstated()
-"""A class attribute for a fact that a value may state as a field, and is None otherwise."""
+"""A class attribute for an optional field: None unless a subclass declares the field."""
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
 def value(kind: type[T]) -> type[T]:
-    """Make a class a frozen dataclass whose fields are Python's own numbers, words and tuples.
+    """Make a class a frozen dataclass whose fields are plain numbers, strings and tuples.
 
-    NumPy's scalars become int and float before `__post_init__` checks them, an unknown argument is
-    answered with the one that was meant, and the repr leaves out what is the default.
+    NumPy scalars become int and float before `__post_init__` validates them, an unknown argument
+    raises an error that suggests the right one, and the repr leaves out defaults.
 
     >>> @value
     ... class Stretch:
@@ -59,9 +59,9 @@ def value(kind: type[T]) -> type[T]:
 
 
 def short_repr(self: Any) -> str:
-    """The call that makes this value, without arguments that are the default.
+    """The constructor call for this value, without arguments at their defaults.
 
-    A default that depends on other fields is what `computed_defaults` of the value says.
+    Defaults that depend on other fields come from the value's `computed_defaults`.
     """
     computed: Mapping[str, Any] = getattr(self, "computed_defaults", dict)()
     parts: list[str] = []
