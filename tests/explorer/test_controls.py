@@ -163,7 +163,7 @@ def test_one_change_leaves_the_rest_of_the_call(client, expression, changes, wan
     ("expression", "name", "value", "message"),
     [
         ("SwinBias(8, (7, 7))", "window", "7", "window must be (height, width); got window=(7,)"),
-        ("SwinBias(8, (7, 7))", "window", "7, x", "window must be numbers with commas between"),
+        ("SwinBias(8, (7, 7))", "window", "7, x", "window must be numbers separated by commas"),
         ("SwinBias(8, (7, 7))", "window", "7, 999", "window must be at most 32 in the explorer"),
         ("AxialRoPE.split(64)", "axes", "9", "axes must be at most 4 in the explorer; got 9"),
         ("AxialRoPE.split(64)", "shares", "9999, 1", "shares must be at most 2,048"),
@@ -320,7 +320,7 @@ def test_fields_are_changed(client, expression, changes, wanted):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"set.dmi": 8}, "'dmi' is no field of RoPE"),
+        ({"set.dmi": 8}, "RoPE has no field 'dmi'"),
         ({"set.dim": 7}, "dim must be a positive even number"),
         ({"set.dim": "x"}, "dim must be a number; got 'x'"),
         ({"set.dim": 10**6}, "dim must be at most 4,096 in the explorer; got 1000000"),

@@ -186,7 +186,7 @@ def test_a_page_that_was_not_built_is_a_sentence(monkeypatch, tmp_path):
     result = run()
     assert result.exit_code == 2
     told = " ".join(result.stderr.split())
-    assert "The explorer's page was not built. In a clone: make page." in told
+    assert "The explorer's page was not built. In a clone, run make page." in told
 
 
 def test_without_a_page_the_address_says_so(monkeypatch, client, tmp_path):

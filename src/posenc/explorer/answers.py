@@ -138,7 +138,7 @@ def check_view(request: ViewRequest, kind: str) -> None:
         )
     if kind not in suitable:
         raise RequestError(
-            "kind must be one that suits, {suitable}; got {kind!r}",
+            "kind must suit every encoding, one of {suitable}; got {kind!r}",
             "kind",
             404,
             suitable=", ".join(suitable),

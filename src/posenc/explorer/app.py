@@ -341,7 +341,9 @@ async def _body(request: Request) -> bytes:
             replies.check_config(max(expected, len(body) + len(part)))
             body += part
     except ClientDisconnect as error:  # nobody reads this, and it need not be logged
-        raise RequestError("a config must come whole; the connection ended", "config") from error
+        raise RequestError(
+            "the connection ended before the whole config had arrived", "config"
+        ) from error
     return bytes(body)
 
 

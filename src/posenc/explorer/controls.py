@@ -157,7 +157,7 @@ def change_argument(call: Call, name: str, text: str) -> tuple[Call, Any]:
     rows = {row["name"]: row for row in _rows(call)}
     part = call.arguments.get(outer)
     if outer not in rows or (inner and not isinstance(part, Call)):
-        raise RequestError("{name!r} is no field of {kind}", "e", name=name[:80], kind=call.maker)
+        raise RequestError("{kind} has no field {name!r}", "e", name=name[:80], kind=call.maker)
     if inner:
         value: Any = _change_inner(typing.cast(Call, part), outer, inner, text)
     else:
@@ -198,7 +198,7 @@ def _parse_value(row: dict[str, Any], text: str, hint: Any) -> Any:
             raise RequestError(error, name) from error
         template = later("{name} must be a number; got {value!r}")
         if kind == "numbers":
-            template = later("{name} must be numbers with commas between; got {value!r}")
+            template = later("{name} must be numbers separated by commas; got {value!r}")
         raise RequestError(template, name, name=name, value=text[:80]) from error
 
 

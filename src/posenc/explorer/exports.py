@@ -100,7 +100,7 @@ def _cells(kind: str, encoding: Encoding, length: int) -> int:
 def _check_table(cells: int) -> None:
     if cells > limits.TABLE:
         raise RequestError(
-            "a table must have at most {most:,} cells; got {cells:,} (an .npy has room)",
+            "a table must have at most {most:,} cells; got {cells:,} (an .npy file can hold them)",
             "n",
             413,
             most=limits.TABLE,

@@ -76,7 +76,9 @@ class Guard:
             )
         elsewhere = headers.get("sec-fetch-site", "none").lower() in ("cross-site", "same-site")
         if elsewhere and scope["path"] != "/":  # any site may link to the page
-            return phrase("the explorer answers its own page only; another one asked")
+            return phrase(
+                "the explorer answers its own page only; this request came from another site"
+            )
         return None
 
     def _is_allowed(self, name: str | None, scope: Scope) -> bool:

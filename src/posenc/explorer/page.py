@@ -9,8 +9,8 @@ from posenc.i18n import later
 
 STATIC = Path(__file__).parent / "static"
 MISSING = later(
-    "The explorer's page was not built. In a clone: make page. In a package: please report it, "
-    "for a package must have it."
+    "The explorer's page was not built. In a clone, run make page. In an installed package, please "
+    "report this: it should contain the page."
 )
 
 
