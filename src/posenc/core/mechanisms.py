@@ -113,7 +113,7 @@ class Rotary(Encoding):
     def key_cos_sin(
         self, positions: Any, params: Params | None = None, *, dtype: Dtype = None
     ) -> tuple[Array, Array]:
-        """`cos_sin` for keys, if they are rotated differently from queries (xPos)."""
+        """`cos_sin` for keys, with the same arguments; differs in xPos."""
         return self.cos_sin(positions, *_given(params), dtype=dtype)
 
     def rotate(
@@ -195,7 +195,14 @@ class Rotary(Encoding):
         keys: bool = False,
         features: Array | None = None,
     ) -> tuple[Array, Array, Rotated | None]:
-        """Cosines and sines that broadcast over the heads of x, and which channels they rotate."""
+        """Cosines and sines that broadcast over the heads of x, and which channels they rotate.
+
+        x           queries or keys, (…, seq, dim)
+        positions   (seq,) or (batch, seq)
+        params      learned parameters as from `init`; None if there are none
+        keys        whether x are keys
+        features    (…, seq, feature_dim), for an encoding that `needs` them
+        """
         positions = positions_for("x", x, positions, axes=self.axes)
         if self.dim is not None and x.shape[-1] != self.dim:
             raise ValueError(f"x must be (…, seq, {self.dim}); got shape {tuple(x.shape)}")
