@@ -151,7 +151,7 @@ def rotary(
     axes      numbers in a position, for positions (seq, axis); None: positions (seq,)
     """
     dim = rules.dim("dim", dim)
-    return AdaptedRotary(fn, dim, keys=keys, axes=axes, **_told(fn, name, library, claims))
+    return AdaptedRotary(fn, dim, keys=keys, axes=axes, **_check_fields(fn, name, library, claims))
 
 
 @hinted("adapt.additive")
@@ -174,7 +174,7 @@ def additive(
     axes      numbers in a position, for positions (seq, axis); None: positions (seq,)
     """
     dim = rules.dim("dim", dim)
-    return AdaptedAdditive(fn, dim, axes=axes, **_told(fn, name, library, claims))
+    return AdaptedAdditive(fn, dim, axes=axes, **_check_fields(fn, name, library, claims))
 
 
 @hinted("adapt.bias")
@@ -197,11 +197,13 @@ def bias(
     axes      numbers in a position, for positions (seq, axis); None: positions (seq,)
     """
     heads = rules.whole("heads", heads, least=1, most=MOST_HEADS)
-    return AdaptedBias(fn, heads, axes=axes, **_told(fn, name, library, claims))
+    return AdaptedBias(fn, heads, axes=axes, **_check_fields(fn, name, library, claims))
 
 
-def _told(fn: Any, name: str | None, library: Library | None, claims: Any) -> dict[str, Any]:
-    """The fields that all three share, validated; those not given are inferred from `fn`."""
+def _check_fields(
+    fn: Any, name: str | None, library: Library | None, claims: Any
+) -> dict[str, Any]:
+    """Check the fields that all three share; name and library default to those of fn."""
     if not callable(fn):
         raise TypeError(f"fn must be a function or a module; got {fn!r}")
     if not isinstance(claims, Traits):

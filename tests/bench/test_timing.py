@@ -5,12 +5,12 @@ from itertools import chain
 import pytest
 
 from posenc.bench import timing
-from posenc.bench.timing import compared, interleaved, machine, spread
+from posenc.bench.timing import compare_times, machine_load, spread, time_interleaved
 
 
 def test_rounds_are_interleaved():
     calls = []
-    interleaved({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, rounds=2)
+    time_interleaved({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, rounds=2)
     assert "".join(calls) == "ababab"
 
 
@@ -39,7 +39,7 @@ def timed(monkeypatch, **seconds):
     clock = Clock(monkeypatch)
     work = {name: clock.work(chain([99.0], each)) for name, each in seconds.items()}  # warm-up
     errors = dict.fromkeys(work, 0.0)
-    return compared("work", work, errors, bound=0.0, rounds=len(ROUNDS))["rows"]
+    return compare_times("work", work, errors, bound=0.0, rounds=len(ROUNDS))["rows"]
 
 
 def test_rows_that_agree_from_round_to_round_are_steady(monkeypatch):
@@ -67,13 +67,13 @@ def test_one_slow_round_is_no_trouble_and_one_round_alone_says_nothing():
 @pytest.mark.parametrize(("load", "busy"), [(0.1, False), (1.0, False), (1.1, True), (17.0, True)])
 def test_a_machine_with_other_work_is_busy(monkeypatch, load, busy):
     set_machine(monkeypatch, load)
-    assert machine() == {"load": load, "cores": 2, "busy": busy}
+    assert machine_load() == {"load": load, "cores": 2, "busy": busy}
 
 
 def test_a_system_without_a_load_average_is_not_called_busy(monkeypatch):
     monkeypatch.delattr(timing.os, "getloadavg", raising=False)
-    assert machine()["load"] is None
-    assert machine()["busy"] is False
+    assert machine_load()["load"] is None
+    assert machine_load()["busy"] is False
 
 
 def set_machine(monkeypatch, load):

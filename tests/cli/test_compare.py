@@ -10,7 +10,9 @@ from posenc.i18n import LANGUAGES
 
 def test_compare_takes_all(run, monkeypatch):
     taken = []
-    monkeypatch.setattr("posenc.comparison.measured", lambda name, *_, **__: taken.append(name))
+    monkeypatch.setattr(
+        "posenc.comparison.measure_entry", lambda name, *_, **__: taken.append(name)
+    )
     run("compare", "--all")
     assert taken == [*pe.catalogue()]
 
@@ -48,7 +50,7 @@ def test_a_busy_machine_is_warned_about_on_stderr(run, monkeypatch, form):
     told = []
     for busy in (True, False):
         machine = {"load": 1.5, "cores": 2, "busy": busy}
-        monkeypatch.setattr("posenc.bench.timing.machine", lambda machine=machine: machine)
+        monkeypatch.setattr("posenc.bench.timing.machine_load", lambda machine=machine: machine)
         told += [run("compare", "nope", *extra, *form) for extra in ((), ("--no-bench",))]
     warning = "Unreliable timings: the load average was 1.5 on 2 cores at the start."
     assert [warning in result.stderr for result in told] == [True, False, False, False]

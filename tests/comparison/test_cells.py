@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import posenc as pe
-from posenc.comparison.cells import KNOWN, MEASURED, bytes_told, cells, headings, notes
+from posenc.comparison.cells import KNOWN, MEASURED, cells, format_bytes, headings, notes
 from posenc.i18n import LANGUAGES, translator
 from tests.comparison.conftest import SEEDS
 from tests.patient import compare
@@ -43,7 +43,7 @@ def test_every_column_has_a_heading():
 
 
 def test_bytes_are_told_in_units():
-    assert [bytes_told(n) for n in (0, 999, 1000, 2.5e6, 3e9)] == [
+    assert [format_bytes(n) for n in (0, 999, 1000, 2.5e6, 3e9)] == [
         "0 B",
         "999 B",
         "1 kB",
@@ -77,5 +77,5 @@ def test_cells_of_the_cost_are_its_numbers(table):
         told = cells(entry, "en")
         assert told["ratio"] == f"{entry.cost.ratio:.2f}"
         assert told["time"] == f"{entry.cost.seconds * 1e6:.1f} µs"
-        assert told["memory"].startswith(bytes_told(entry.cost.bytes))
+        assert told["memory"].startswith(format_bytes(entry.cost.bytes))
         assert ("∝ N" in told["memory"]) == (entry.cost.power > 1.5)

@@ -10,7 +10,7 @@ import pytest
 
 import posenc as pe
 from posenc.checks.properties import ALL
-from posenc.checks.properties.samples import MOST_NUMBERS, first_points, in_blocks
+from posenc.checks.properties.samples import MOST_NUMBERS, first_positions, split_blocks
 from posenc.checks.subject import Subject
 from posenc.explorer import check_process
 
@@ -26,8 +26,8 @@ def test_a_wide_encoding_is_asked_for_all_positions_in_blocks(name):
     """4,096 rows of 4,096 channels at once took 832 and 1,162 MB."""
     wide = 2 * 4096 + 1 if name.startswith("Shaw") else 4096
     subject = Subject(WIDE[name])
-    points = first_points(subject)
-    blocks = list(in_blocks(subject, points))
+    points = first_positions(subject)
+    blocks = list(split_blocks(subject, points))
     assert len(points) == 4096
     np.testing.assert_array_equal(np.concatenate(blocks), points)
     assert max(map(len, blocks)) <= MOST_NUMBERS // wide

@@ -21,7 +21,7 @@ def test_what_fails_is_what_is_at_fault(name):
     ("name", "check", "told"),
     [
         ("rotary-embedding-torch: rotary", "unique", "float16: 3,073, bfloat16: 769"),
-        ("rotary-embedding-torch: rotary, one module in two dtypes", "stateless", "in a half"),
+        ("rotary-embedding-torch: rotary, one module in two dtypes", "stateless", "in 16 bits"),
         ("x-transformers: rotary", "castproof", "769 of 4,096"),
         ("positional-encodings: 1-D", "castproof", "769 of 4,096"),
         ("positional-encodings: 3-D, 8 channels", "every_axis", "blind to axes [2]"),

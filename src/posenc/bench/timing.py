@@ -1,4 +1,4 @@
-"""How long things take, one beside the other, and whether the numbers can be trusted."""
+"""Timing functions side by side, and whether the timings can be trusted."""
 
 import os
 import time
@@ -9,13 +9,16 @@ from typing import Any
 Pick = Callable[[list[float]], float]
 
 STEADY = 0.15
-"""Rounds whose middle half spreads by more than this part of the median measure something else."""
+"""The largest spread, as a part of the median, of rounds that agree."""
 
 
-def interleaved(work: Mapping[str, Callable[[], Any]], *, rounds: int) -> dict[str, list[float]]:
-    """The seconds of each function in each round: all run in turn, after one round to warm up.
+def time_interleaved(
+    work: Mapping[str, Callable[[], Any]], *, rounds: int
+) -> dict[str, list[float]]:
+    """The seconds of each function in each round: they take turns, after one round of warm-up.
 
-    >>> {name: len(times) for name, times in interleaved({"a": int, "b": str}, rounds=3).items()}
+    >>> seconds = time_interleaved({"a": int, "b": str}, rounds=3)
+    >>> {name: len(times) for name, times in seconds.items()}
     {'a': 3, 'b': 3}
     """
     seconds: dict[str, list[float]] = {name: [] for name in work}
@@ -31,7 +34,7 @@ def interleaved(work: Mapping[str, Callable[[], Any]], *, rounds: int) -> dict[s
 
 
 def spread(times: list[float]) -> float | None:
-    """The range of the middle half of these times, as a part of their median; None of one alone.
+    """The interquartile range of these times relative to their median; None of a single time.
 
     >>> round(spread([1.0, 1.0, 1.1, 1.2, 9.0]), 3)
     0.182
@@ -42,10 +45,10 @@ def spread(times: list[float]) -> float | None:
     return (third - first) / middle if middle else 0.0
 
 
-def machine() -> dict[str, Any]:
-    """How busy the machine is: the load average of the last minute, where there is one, and cores.
+def machine_load() -> dict[str, Any]:
+    """The load average of the last minute (None where there is none), and the number of cores.
 
-    `busy` where other programs want more than half of the cores.
+    `busy` if other programs take more than half of the cores.
     """
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
@@ -53,7 +56,7 @@ def machine() -> dict[str, Any]:
     return {"load": load, "cores": cores, "busy": load is not None and load > cores / 2}
 
 
-def compared(
+def compare_times(
     what: str,
     work: Mapping[str, Callable[[], Any]],
     errors: dict[str, float],
@@ -62,12 +65,16 @@ def compared(
     rounds: int,
     pick: Pick = median,
 ) -> dict[str, Any]:
-    """Seconds of each, their ratio to the first, and their errors; all but the first must be right.
+    """Time each function; rows of seconds, ratio to the first, error, spread.
+
+    what    a description of the task
+    errors  the error of each result; all but the first must keep to `bound`
+    pick    which of the rounds counts
 
     A row is `steady` if neither its rounds nor those of the first spread by more than STEADY.
 
     >>> slow = {"theirs": lambda: 1, "ours": lambda: 1}
-    >>> compared("a sum", slow, {"theirs": 0.5, "ours": 0.1}, bound=0.01, rounds=1)
+    >>> compare_times("a sum", slow, {"theirs": 0.5, "ours": 0.1}, bound=0.01, rounds=1)
     Traceback (most recent call last):
     ArithmeticError: ours: error 0.1 is above 0.01; not timed
     """
@@ -75,7 +82,7 @@ def compared(
     for name in others:
         if not errors[name] <= bound:
             raise ArithmeticError(f"{name}: error {errors[name]:.2g} is above {bound:g}; not timed")
-    seconds = interleaved(work, rounds=rounds)
+    seconds = time_interleaved(work, rounds=rounds)
     spreads = {name: spread(times) for name, times in seconds.items()}
     steady = {name: part is not None and part <= STEADY for name, part in spreads.items()}
     rows = {

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-from posenc.checks.engine import Check, Measured, NotApplicableError, run
+from posenc.checks.engine import Check, Measurement, NotApplicableError, run
 from posenc.checks.properties import ALL
 from posenc.checks.report import Report, Row
 from posenc.core.hints import hinted
 from posenc.core.mechanisms import Encoding
 from posenc.names.resolve import resolve_one
 
-__all__ = ["ALL", "Check", "Measured", "NotApplicableError", "Report", "Row", "check"]
+__all__ = ["ALL", "Check", "Measurement", "NotApplicableError", "Report", "Row", "check"]
 
 
 @hinted("check")

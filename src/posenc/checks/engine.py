@@ -16,7 +16,7 @@ from posenc.core.mechanisms import Encoding
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurement:
     """A number and the bound that it must keep to: at most that, or `least` that."""
 
     value: float
@@ -46,7 +46,7 @@ class Check:
     what: str
     why: str
     claimed: Callable[[Encoding], bool]
-    measure: Callable[[Subject, np.random.Generator], Measured]
+    measure: Callable[[Subject, np.random.Generator], Measurement]
 
 
 def _subject(encoding: Encoding, seed: int) -> Subject:
@@ -71,14 +71,14 @@ def run(
         )
     rules.whole("seed", seed, least=0)
     rules.real("limit", limit, least=1e-3)
-    name, _, _ = _within(limit, lambda: str(encoding))
-    subject, no_subject, seconds = _within(limit, lambda: _subject(encoding, seed))
+    name, _, _ = _run_within(limit, lambda: str(encoding))
+    subject, no_subject, seconds = _run_within(limit, lambda: _subject(encoding, seed))
     rows: list[Row] = []
     silent = 0
     for check in checks:
         if progress is not None:
             progress(check.name)
-        claimed, wrong, _ = _within(limit, lambda check=check: check.claimed(encoding))
+        claimed, wrong, _ = _run_within(limit, lambda check=check: check.claimed(encoding))
         claimed = claimed is None or claimed  # traits that are none are no excuse
         if subject is None or wrong is not None:
             rows.append(_row(check, claimed, None, wrong or no_subject, seconds))
@@ -88,7 +88,7 @@ def run(
             rows.append(_row(check, claimed, None, trouble, 0.0))
             continue
         rng = np.random.default_rng([seed, zlib.crc32(check.name.encode())])
-        made, trouble, seconds = _within(
+        made, trouble, seconds = _run_within(
             limit, lambda check=check, rng=rng: check.measure(subject, rng)
         )
         silent += isinstance(trouble, NoAnswerError)
@@ -99,7 +99,7 @@ def run(
 def _row(
     check: Check,
     claimed: bool,
-    made: Measured | None,
+    made: Measurement | None,
     trouble: BaseException | None,
     seconds: float,
 ) -> Row:
@@ -121,7 +121,7 @@ def _row(
     return Row(check.name, check.what, check.why, verdict, measured, bound, detail, seconds)
 
 
-def _within(limit: float, work: Callable[[], Any]) -> tuple[Any, BaseException | None, float]:
+def _run_within(limit: float, work: Callable[[], Any]) -> tuple[Any, BaseException | None, float]:
     """What `work` makes, or what went wrong; a thread that hangs is left behind."""
     found: dict[str, Any] = {}
 

@@ -22,15 +22,15 @@ def parametrize_with_checks(
     import pytest
 
     cases = [
-        pytest.param(encoding, _asserting(check, seed, limit), id=f"{encoding}-{check.name}")
+        pytest.param(encoding, _make_assertion(check, seed, limit), id=f"{encoding}-{check.name}")
         for encoding in encodings
         for check in ALL
     ]
     return pytest.mark.parametrize(("encoding", "check"), cases)
 
 
-def _asserting(check: Check, seed: int, limit: float) -> Callable[[Encoding], None]:
-    def asserted(encoding: Encoding) -> None:
+def _make_assertion(check: Check, seed: int, limit: float) -> Callable[[Encoding], None]:
+    def assert_check(encoding: Encoding) -> None:
         row = run(encoding, [check], seed=seed, limit=limit).rows[0]
         if row.verdict == "not measured":
             raise AssertionError(f"{row.name} of {encoding} was not measured: {row.detail}")
@@ -40,4 +40,4 @@ def _asserting(check: Check, seed: int, limit: float) -> Callable[[Encoding], No
                 f"Measured {row.measured}, {row.bound}. {row.detail}"
             )
 
-    return asserted
+    return assert_check

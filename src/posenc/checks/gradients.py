@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc.checks.engine import Measured, NotApplicableError
+from posenc.checks.engine import Measurement, NotApplicableError
 from posenc.checks.subject import Subject
 from posenc.core.mechanisms import Additive, Rotary, logits
 
@@ -14,7 +14,7 @@ BOUND = 1e-3
 """The relative difference that a derivative may have."""
 
 
-def gradient_error(subject: Subject, rng: np.random.Generator) -> Measured:
+def gradient_error(subject: Subject, rng: np.random.Generator) -> Measurement:
     """Compare derivatives by x or q and k, by learned parameters and by features of tokens."""
     if importlib.util.find_spec("torch") is None:
         raise NotApplicableError("PyTorch is not installed")
@@ -75,7 +75,7 @@ def _compare(
     inputs: dict[str, Any],
     rng: np.random.Generator,
     step: float,
-) -> Measured:
+) -> Measurement:
     """The largest relative error of a derivative, along a random direction of each input."""
     import torch
 
@@ -105,4 +105,4 @@ def _compare(
                 break
         if not min(errors) <= worst:
             worst, where = min(errors), f"by {name}"
-    return Measured(worst, BOUND, where)
+    return Measurement(worst, BOUND, where)

@@ -23,9 +23,9 @@ def sequences(*, most: int = LIMIT - 1, size: int = 40) -> Any:
     lengths = st.integers(1, size)
     packed = st.lists(lengths, min_size=1, max_size=4).map(packed_positions)
     return st.one_of(
-        st.builds(_run, lengths, st.integers(0, most - size)),
+        st.builds(_consecutive, lengths, st.integers(0, most - size)),
         packed,
-        st.builds(_padded, lengths, st.integers(0, size)),
+        st.builds(_left_padded, lengths, st.integers(0, size)),
     )
 
 
@@ -34,9 +34,9 @@ def shapes(*, dims: tuple[int, ...] = (2, 8, 64), heads: int = 4, batch: int = 3
     return st.tuples(st.integers(1, batch), st.integers(1, heads), st.sampled_from(dims))
 
 
-def _run(length: int, start: int) -> np.ndarray:
+def _consecutive(length: int, start: int) -> np.ndarray:
     return np.arange(start, start + length)
 
 
-def _padded(length: int, padding: int) -> np.ndarray:
+def _left_padded(length: int, padding: int) -> np.ndarray:
     return np.clip(np.arange(length + padding) - padding, 0, None)

@@ -10,7 +10,7 @@ from posenc.encodings import BUILTIN
 START, END = "<!-- what the checks found: make readme-table -->\n", "<!-- end -->\n"
 
 
-def table() -> str:
+def build_table() -> str:
     """A row for each built-in, ✓ where a claim was measured and holds; Markdown.
 
     A claim that fails is an error: the table states nothing that was not seen.
@@ -24,13 +24,13 @@ def table() -> str:
         report = run(kind.example(), ALL)
         if not report.ok:
             wrong = ", ".join(report.failed + report.unmeasured)
-            raise ArithmeticError(f"{kind.__name__} fails or lacks {wrong}; not written")
+            raise ArithmeticError(f"{kind.__name__} fails or lacks {wrong}; not replace_table")
         marks = ["✓" if report[name].verdict == "holds" else "" for name in names]
         lines.append(f"| `{kind.__name__}` | {' | '.join(marks)} |")
     return "\n".join(lines) + "\n"
 
 
-def written(text: str, made: str) -> str:
+def replace_table(text: str, made: str) -> str:
     """A page with the table between its marks replaced."""
     before, _, rest = text.partition(START)
     _, _, after = rest.partition(END)
@@ -41,9 +41,9 @@ def main() -> None:
     """Write the table into every README here."""
     from pathlib import Path
 
-    made = table()
+    made = build_table()
     for path in sorted(Path().glob("README*.md")):
-        path.write_text(written(path.read_text(), made))
+        path.write_text(replace_table(path.read_text(), made))
 
 
 if __name__ == "__main__":

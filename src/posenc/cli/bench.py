@@ -46,9 +46,9 @@ def bench(names: tuple[str, ...], files: tuple[str, ...], rounds: int, as_json: 
         _time_encodings(names, files, rounds, as_json=as_json)
         return
     from posenc.bench import attentions, rotations, tables
-    from posenc.bench.timing import machine
+    from posenc.bench.timing import machine_load
 
-    before = machine()
+    before = machine_load()
     results = [
         call_library(lambda part=part: part.measure(rounds=rounds))
         for part in (tables, rotations, attentions)
@@ -73,9 +73,9 @@ def _time_encodings(
 ) -> None:
     use_one_thread()
     from posenc.bench.costs import measure
-    from posenc.bench.timing import machine
+    from posenc.bench.timing import machine_load
 
-    before = machine()
+    before = machine_load()
     names, loaded, unnamed = load_encodings(names, files)
     subjects: dict[str, Any] = {}
     for name in (*names, *unnamed):

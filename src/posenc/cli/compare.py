@@ -81,7 +81,7 @@ def compare(
     "weaknesses"}]}.
     """
     use_one_thread()
-    from posenc.bench.timing import machine
+    from posenc.bench.timing import machine_load
     from posenc.comparison import compare as compare_encodings
 
     if as_json and form not in (None, "json"):
@@ -94,7 +94,7 @@ def compare(
     names, loaded, unnamed = load_encodings(names, files)
     subjects = [{name: loaded[name]} if name in loaded else name for name in (*names, *unnamed)]
     subjects = [*(posenc.catalogue() if every else ()), *subjects]
-    before = machine()
+    before = machine_load()
     with redirect_stdout(sys.stderr):  # an encoding may print; stdout is for our data
         result = call_library(
             lambda: compare_encodings(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from posenc.comparison.entry import Entry, measured
+from posenc.comparison.entry import Entry, measure_entry
 from posenc.comparison.result import Comparison
 from posenc.core import rules
 from posenc.core.hints import hinted
@@ -45,7 +45,7 @@ def compare(
     rules.flag("bench", bench)
     subjects: dict[str, Encoding] = {}
     for given in encodings:
-        subjects |= _named(given, dict(sizes or {}))
+        subjects |= _name_encodings(given, dict(sizes or {}))
     if not subjects:
         raise ValueError("encodings must be one or more, by name or as values; got none")
     named = [each for each in encodings if isinstance(each, str) and canonical_name(each)]
@@ -55,7 +55,7 @@ def compare(
     for name, encoding in subjects.items():
         if progress is not None:
             progress(name)
-        entries.append(measured(name, encoding, bench=bench, seed=seed, limit=limit))
+        entries.append(measure_entry(name, encoding, bench=bench, seed=seed, limit=limit))
     return Comparison(tuple(entries), lang)
 
 
@@ -69,7 +69,7 @@ def _check_sizes(sizes: Mapping[str, int], named: Sequence[Encoding]) -> None:
     refuse_unused(sizes, *named)
 
 
-def _named(given: Given, sizes: dict[str, int]) -> dict[str, Encoding]:
+def _name_encodings(given: Given, sizes: dict[str, int]) -> dict[str, Encoding]:
     match given:
         case str():
             return resolve(given, **(sizes if canonical_name(given) else {}))

@@ -60,12 +60,12 @@ def cells(entry: Entry, lang: str) -> dict[str, str]:
     several = "; " if lang == "en" else "；"
     about = entry.about
     return {
-        "encoding": _shortened(entry.encoding),
-        "acts": _where(entry.acts, t),
+        "encoding": _shorten(entry.encoding),
+        "acts": _describe_mechanism(entry.acts, t),
         "parameters": _parameters(entry, t),
-        "size": bytes_told(entry.parameter_bytes) if entry.parameters else "",
-        "unique": _marked(entry.report["unique"], t("{count} repeated", count="{:,.0f}")),
-        "relative": _marked(entry.report["relative"], "{:.1g}"),
+        "size": format_bytes(entry.parameter_bytes) if entry.parameters else "",
+        "unique": _mark(entry.report["unique"], t("{count} repeated", count="{:,.0f}")),
+        "relative": _mark(entry.report["relative"], "{:.1g}"),
         "any_length": _length(entry.report["any_length"]),
         "axes": _axes(entry, t),
         "ratio": _ratio(entry, t),
@@ -110,10 +110,10 @@ def notes(entries: tuple[Entry, ...], lang: str) -> list[str]:
     return said
 
 
-def bytes_told(count: float) -> str:
+def format_bytes(count: float) -> str:
     """A number of bytes as people read it.
 
-    >>> bytes_told(512), bytes_told(131_072)
+    >>> format_bytes(512), format_bytes(131_072)
     ('512 B', '131 kB')
     """
     for unit in ("B", "kB", "MB"):
@@ -123,11 +123,11 @@ def bytes_told(count: float) -> str:
     return f"{count:,.3g} GB"
 
 
-def _shortened(text: str, most: int = 180) -> str:
+def _shorten(text: str, most: int = 180) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _where(acts: str, t: Translate) -> str:
+def _describe_mechanism(acts: str, t: Translate) -> str:
     match acts:
         case "additive":
             return t("added to embeddings")
@@ -150,7 +150,7 @@ def _parameters(entry: Entry, t: Translate) -> str:
     return ", ".join(parts)
 
 
-def _marked(row: Row, form: str) -> str:
+def _mark(row: Row, form: str) -> str:
     number = "" if row.measured is None else form.format(row.measured)
     return f"{MARKS[row.verdict]} {number}".strip()
 
@@ -177,4 +177,4 @@ def _ratio(entry: Entry, t: Translate) -> str:
 def _memory(entry: Entry) -> str:
     if entry.cost is None:
         return ""
-    return bytes_told(entry.cost.bytes) + (" ∝ N" if entry.cost.power > PAIRS else "")
+    return format_bytes(entry.cost.bytes) + (" ∝ N" if entry.cost.power > PAIRS else "")

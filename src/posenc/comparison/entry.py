@@ -65,12 +65,12 @@ class Entry:
         }
 
 
-def measured(name: str, encoding: Encoding, *, bench: bool, seed: int, limit: float) -> Entry:
+def measure_entry(name: str, encoding: Encoding, *, bench: bool, seed: int, limit: float) -> Entry:
     """The entry of an encoding: every check, its parameters as `init` draws them, its cost."""
     report = check(encoding, seed=seed, limit=limit)
-    drawn = _drawn(encoding, seed)
+    drawn = _draw_params(encoding, seed)
     trained = {key: value for key, value in drawn.items() if encoding.parameters()[key].trained}
-    cost, untimed = _cost(encoding, report) if bench else (None, "")
+    cost, untimed = _measure_cost(encoding, report) if bench else (None, "")
     acts = (kind.__name__.lower() for kind in MECHANISMS if isinstance(encoding, kind))
     return Entry(
         name=name,
@@ -88,7 +88,7 @@ def measured(name: str, encoding: Encoding, *, bench: bool, seed: int, limit: fl
     )
 
 
-def _drawn(encoding: Encoding, seed: int) -> dict[str, np.ndarray]:
+def _draw_params(encoding: Encoding, seed: int) -> dict[str, np.ndarray]:
     try:
         drawn = encoding.init(np.random.default_rng(seed))
         return {name: np.asarray(value) for name, value in drawn.items()}
@@ -96,7 +96,7 @@ def _drawn(encoding: Encoding, seed: int) -> dict[str, np.ndarray]:
         return {}
 
 
-def _cost(encoding: Encoding, report: Report) -> tuple[Cost | None, str]:
+def _measure_cost(encoding: Encoding, report: Report) -> tuple[Cost | None, str]:
     if report.unmeasured:
         return None, "a check had no answer within its time limit"
     try:

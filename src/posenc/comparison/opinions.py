@@ -11,15 +11,15 @@ PAIRS = 1.5
 
 def strengths(entry: Entry, t: Translate) -> list[str]:
     """What speaks for an encoding, in the language of `t`."""
-    return [*_for(entry, t), *(t(message) for message in entry.about.strengths)]
+    return [*_measured_strengths(entry, t), *(t(message) for message in entry.about.strengths)]
 
 
 def weaknesses(entry: Entry, t: Translate) -> list[str]:
     """What speaks against it."""
-    return [*_against(entry, t), *(t(message) for message in entry.about.weaknesses)]
+    return [*_measured_weaknesses(entry, t), *(t(message) for message in entry.about.weaknesses)]
 
 
-def _for(entry: Entry, t: Translate) -> Iterator[str]:
+def _measured_strengths(entry: Entry, t: Translate) -> Iterator[str]:
     if entry.trained == 0:
         yield t("nothing to learn")
     if entry.trained:
@@ -40,7 +40,7 @@ def _for(entry: Entry, t: Translate) -> Iterator[str]:
         yield t("any attention kernel will do")
 
 
-def _against(entry: Entry, t: Translate) -> Iterator[str]:
+def _measured_weaknesses(entry: Entry, t: Translate) -> Iterator[str]:
     if entry.report.failed:
         yield t("claims that fail: {names}", names=", ".join(entry.report.failed))
     if entry.lacks("any_length"):

@@ -54,7 +54,7 @@ class Comparison:
     def __str__(self) -> str:
         lines: list[str] = []
         for start in range(0, len(self.entries), ABREAST):
-            lines += [*self._abreast(self.entries[start : start + ABREAST]), ""]
+            lines += [*self._side_by_side(self.entries[start : start + ABREAST]), ""]
         for entry in self.entries:
             lines += [*self._block(entry), ""]
         for note in notes(self.entries, self.lang):
@@ -77,7 +77,7 @@ class Comparison:
             rows.append([entry.name, *(told[key] for key in keys)])
         return rows
 
-    def _abreast(self, entries: tuple[Entry, ...]) -> list[str]:
+    def _side_by_side(self, entries: tuple[Entry, ...]) -> list[str]:
         """What was measured, a column for each of these encodings."""
         named, told = headings(self.lang), [cells(entry, self.lang) for entry in entries]
         rows = [["", *(entry.name for entry in entries)]]

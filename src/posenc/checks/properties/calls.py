@@ -2,79 +2,83 @@
 
 import numpy as np
 
-from posenc.checks.engine import Measured, NotApplicableError
+from posenc.checks.engine import Measurement, NotApplicableError
 from posenc.checks.properties.claims import always, check
-from posenc.checks.properties.differences import Different, apart, larger, size
-from posenc.checks.properties.samples import drawn_places, first_points, halves, in_blocks
-from posenc.checks.properties.twins import taken_for_another
+from posenc.checks.properties.differences import DistinctRows, max_difference, max_or_nan, scale_of
+from posenc.checks.properties.samples import draw_places, first_positions, half_dtypes, split_blocks
+from posenc.checks.properties.twins import shares_cache
 from posenc.checks.subject import Subject
 from posenc.core.mechanisms import Bias, Encoding, Scores
 
 
 @check(claimed=always, why="A model must give the same answer twice.")
-def deterministic(subject: Subject, rng: np.random.Generator) -> Measured:
+def deterministic(subject: Subject, rng: np.random.Generator) -> Measurement:
     """The largest difference between calls with the same positions, of rows and of logits."""
-    p = subject.points(drawn_places(subject, rng))
+    p = subject.points(draw_places(subject, rng))
     q = subject.queries(rng, len(p))
     rows, scored = subject.rows(p), subject.score(q, q, p, p)
     worst = 0.0
     for _ in range(4):
-        worst = larger(worst, apart(subject.rows(p), rows))
-        worst = larger(worst, apart(subject.score(q, q, p, p), scored))
-    return Measured(worst, 0.0)
+        worst = max_or_nan(worst, max_difference(subject.rows(p), rows))
+        worst = max_or_nan(worst, max_difference(subject.score(q, q, p, p), scored))
+    return Measurement(worst, 0.0)
 
 
 @check(claimed=always, why="A cache with an incomplete key serves one model's table to another.")
-def stateless(subject: Subject, rng: np.random.Generator) -> Measured:
-    """The largest change after calls of other lengths, positions, dtypes, instances; twins.
+def stateless(subject: Subject, rng: np.random.Generator) -> Measurement:
+    """The largest change after calls with other lengths, positions, dtypes and instances; twins.
 
-    A twin is an instance with another number in a field that gives just the same, and something
-    else in a process of its own: it was served this one's table. Each counts as a change of 1.
+    A twin is an instance with another number in a field that returns the same values here, but
+    different ones in a process of its own: it was served this one's table. Each counts as a change
+    of 1.
     """
-    p = subject.points(drawn_places(subject, rng))
+    p = subject.points(draw_places(subject, rng))
     before = subject.rows(p)
     twins: list[str] = []
-    for told, other in subject.others():
-        if taken_for_another(other, p, before):
-            twins.append(told)
+    for difference, other in subject.others():
+        if shares_cache(other, p, before, seed=subject.seed):
+            twins.append(difference)
     subject.rows(p[:1])
     middle = np.concatenate([p[:1], p[1:-1][::-1], p[-1:]])
-    turned = apart(subject.rows(middle)[1:-1][::-1], before[1:-1])  # the same ends, other middles
-    turned = 0.0 if turned < 1e-6 * size(before) else turned  # lanes of a processor may differ
+    # the same length and ends, another order between: a cache may be keyed by these
+    reordered = max_difference(subject.rows(middle)[1:-1][::-1], before[1:-1])
+    reordered = 0.0 if reordered < 1e-6 * scale_of(before) else reordered  # SIMD lanes may differ
     long = 999 if subject.width <= 2**13 else 9 if subject.very_wide else 199
     many = subject.points(np.arange(min(subject.reach, long) + 1))
-    for name in reversed(halves(subject)):  # the coarsest first: it must not be kept
+    for name in reversed(half_dtypes(subject)):  # the coarsest first: it must not be cached
         subject.rows(many, dtype=name)
-    after_halves = apart(subject.rows(p), before)
+    after_halves = max_difference(subject.rows(p), before)
     subject.rows(many)
     detail = f"the same with {', '.join(twins)}" if twins else ""
-    detail = detail or (f"{after_halves:.2g} after calls in a half" if after_halves else "")
-    changed = larger(larger(apart(subject.rows(p), before), after_halves), turned)
-    return Measured(changed + len(twins), 0.0, detail)
+    detail = detail or (f"{after_halves:.2g} after calls in 16 bits" if after_halves else "")
+    changed = max_or_nan(
+        max_or_nan(max_difference(subject.rows(p), before), after_halves), reordered
+    )
+    return Measurement(changed + len(twins), 0.0, detail)
 
 
 @check(claimed=always, why="Results that depend on how much was asked break cached keys.")
-def independent(subject: Subject, rng: np.random.Generator) -> Measured:
+def independent(subject: Subject, rng: np.random.Generator) -> Measurement:
     """The largest difference between a position by itself and the same one among others."""
-    p = subject.points(drawn_places(subject, rng))
+    p = subject.points(draw_places(subject, rng))
     together = subject.rows(p)
     alone = np.concatenate([subject.rows(p[i : i + 1]) for i in range(0, len(p), 7)])
-    return Measured(apart(alone, together[::7]) / size(together), 1e-6)
+    return Measurement(max_difference(alone, together[::7]) / scale_of(together), 1e-6)
 
 
 @check(claimed=always, why="One NaN spoils a whole batch.")
-def finite(subject: Subject, rng: np.random.Generator) -> Measured:
-    """How many of the first 4,096 positions and of some far ones give what is no number.
+def finite(subject: Subject, rng: np.random.Generator) -> Measurement:
+    """How many of the first 4,096 positions and of some far ones give NaN or infinity.
 
     Logits may be -inf, which hides a key.
     """
-    p = np.concatenate([first_points(subject), subject.points(drawn_places(subject, rng))])
+    p = np.concatenate([first_positions(subject), subject.points(draw_places(subject, rng))])
     may_hide, found = isinstance(subject.encoding, Bias | Scores), list[np.ndarray]()
-    for block in in_blocks(subject, p):
+    for block in split_blocks(subject, p):
         rows = subject.rows(block)
         found.append(~(np.isfinite(rows) | ((rows == -np.inf) & may_hide)).all(axis=-1))
     wrong = np.concatenate(found)
-    return Measured(int(wrong.sum()), 0, f"at {p[wrong][0]}" if wrong.any() else "")
+    return Measurement(int(wrong.sum()), 0, f"at {p[wrong][0]}" if wrong.any() else "")
 
 
 def _decodes(encoding: Encoding) -> bool:
@@ -82,7 +86,7 @@ def _decodes(encoding: Encoding) -> bool:
 
 
 @check(claimed=_decodes, why="Generation runs token by token from cached keys.")
-def decodes(subject: Subject, rng: np.random.Generator) -> Measured:
+def decodes(subject: Subject, rng: np.random.Generator) -> Measurement:
     """The largest difference of logits between all tokens at once and one after the other."""
     n = min(6 if subject.very_wide else 12, subject.reach + 1)
     p = subject.points(np.linspace(0, min(subject.reach, 20_000), n).astype(int))
@@ -92,15 +96,15 @@ def decodes(subject: Subject, rng: np.random.Generator) -> Measured:
     for t in range(n):
         parts = q[..., t : t + 1, :], k[..., : t + 1, :], p[t : t + 1], p[: t + 1]
         one = subject.score(*parts, whole=True)
-        worst = larger(worst, apart(one[..., 0, :], whole[..., t, : t + 1]))
-    return Measured(worst / size(whole), 1e-5)
+        worst = max_or_nan(worst, max_difference(one[..., 0, :], whole[..., t, : t + 1]))
+    return Measurement(worst / scale_of(whole), 1e-5)
 
 
 @check(claimed=always, why="Mixed precision casts modules; an angle must not change.")
-def castproof(subject: Subject, rng: np.random.Generator) -> Measured:
-    """The largest change, up to position 2,000, of what a module cast to bfloat16 makes.
+def castproof(subject: Subject, rng: np.random.Generator) -> Measurement:
+    """The largest change of the output, up to position 2,000, when the module is cast to bfloat16.
 
-    Rounding what comes out, or a table of it, stays below the bound; rounding angles does not.
+    Rounding the output, or a table of it, stays below the bound; rounding angles does not.
     """
     cast = None
     if subject.takes_tensors and not isinstance(subject.encoding, Bias):  # which has no dtype
@@ -110,10 +114,10 @@ def castproof(subject: Subject, rng: np.random.Generator) -> Measured:
     if cast is None:
         raise NotApplicableError("no module without learned parameters holds it")
     other = Subject(cast, seed=subject.seed)
-    p = subject.points(drawn_places(subject, rng, far=2000))
+    p = subject.points(draw_places(subject, rng, far=2000))
     rows = subject.rows(p)
-    off = apart(other.rows(p, dtype="bfloat16"), rows) / size(rows)
+    off = max_difference(other.rows(p, dtype="bfloat16"), rows) / scale_of(rows)
     every = subject.points(np.arange(min(subject.reach + 1, 4096)))
-    made = (other.rows(block, dtype="bfloat16") for block in in_blocks(subject, every))
-    found = len(Different(made))
-    return Measured(off, 2**-6, f"then {found:,} of {len(every):,} positions distinct")
+    made = (other.rows(block, dtype="bfloat16") for block in split_blocks(subject, every))
+    found = len(DistinctRows(made))
+    return Measurement(off, 2**-6, f"then {found:,} of {len(every):,} positions distinct")

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from posenc.checks.engine import Check, Measured, NotApplicableError
+from posenc.checks.engine import Check, Measurement, NotApplicableError
 from posenc.checks.subject import Subject
 from posenc.core.mechanisms import Encoding, Rotary
 
-Measure = Callable[[Subject, np.random.Generator], Measured]
+Measure = Callable[[Subject, np.random.Generator], Measurement]
 
 
 def always(encoding: Encoding) -> bool:
@@ -24,14 +24,14 @@ def trait(name: str) -> Callable[[Encoding], bool]:
 def check(*, claimed: Callable[[Encoding], bool], why: str) -> Callable[[Measure], Check]:
     """Make a measure a check: its docstring says what is measured."""
 
-    def made(measure: Measure) -> Check:
+    def decorate(measure: Measure) -> Check:
         what = " ".join((measure.__doc__ or "").split())
         return Check(measure.__name__, what, why, claimed, measure)
 
-    return made
+    return decorate
 
 
-def rotary(subject: Subject) -> Rotary:
+def require_rotary(subject: Subject) -> Rotary:
     """The rotary encoding that this is, or not applicable."""
     if not isinstance(subject.encoding, Rotary):
         raise NotApplicableError("only rotations have it")

@@ -6,18 +6,18 @@ from hashlib import blake2b
 import numpy as np
 
 
-def apart(a: np.ndarray, b: np.ndarray) -> float:
+def max_difference(a: np.ndarray, b: np.ndarray) -> float:
     """The largest difference; NaN if anything is. Infinities that agree are no difference."""
     with np.errstate(invalid="ignore"):  # inf - inf
         return float(np.max(np.where(a == b, 0.0, np.abs(a - b)), initial=0.0))
 
 
-def larger(a: float, b: float) -> float:
+def max_or_nan(a: float, b: float) -> float:
     """The larger one; NaN if either is."""
     return float(np.maximum(a, b))
 
 
-def size(a: np.ndarray) -> float:
+def scale_of(a: np.ndarray) -> float:
     """The largest finite entry, for differences relative to it; at least 1."""
     return max(1.0, float(np.max(np.abs(a), initial=0.0, where=np.isfinite(a))))
 
@@ -26,7 +26,7 @@ LONG = 1024
 """Bytes of a row; above that thousands of them take much memory, below it a digest much time."""
 
 
-class Different:
+class DistinctRows:
     """How many rows differ, of blocks; a long one is known by 16 bytes that no two share."""
 
     def __init__(self, blocks: Iterable[np.ndarray] = ()):
@@ -46,7 +46,7 @@ class Different:
         return len(self._known)
 
 
-def rounded(rows: np.ndarray, name: str) -> np.ndarray:
+def round_to(rows: np.ndarray, name: str) -> np.ndarray:
     """Rows as a half of this name would hold them."""
     if name == "float16":
         return rows.astype(np.float16)

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from posenc.checks.engine import Measured, NotApplicableError
+from posenc.checks.engine import Measurement, NotApplicableError
 from posenc.checks.gradients import gradient_error
 from posenc.checks.properties.claims import always, check, trait
-from posenc.checks.properties.differences import apart, larger, size
+from posenc.checks.properties.differences import max_difference, max_or_nan, scale_of
 from posenc.checks.subject import Subject
 from posenc.core.mechanisms import Additive, Bias
 
@@ -14,7 +14,7 @@ LEAST_DIFFERENCE = 1e-3
 
 
 @check(claimed=trait("relative"), why="What is learned at one place holds at every other.")
-def relative(subject: Subject, rng: np.random.Generator) -> Measured:
+def relative(subject: Subject, rng: np.random.Generator) -> Measurement:
     """The largest relative change of logits when all positions move alike, up to 2,048."""
     far, count = min(subject.reach, 2048), 8 if subject.very_wide else 40
     p = subject.points(np.sort(rng.choice(far // 2 + 1, min(count, far // 2 + 1), replace=False)))
@@ -29,19 +29,19 @@ def relative(subject: Subject, rng: np.random.Generator) -> Measured:
     for move in moves:
         there = p + (move if subject.axes > 1 else move[0])
         moved = subject.score(q, k, there, there, tokens=(p, p))
-        worst = larger(worst, apart(moved, near))
-    return Measured(worst / size(near), 1e-3, f"moved by up to {far // 2}")
+        worst = max_or_nan(worst, max_difference(moved, near))
+    return Measurement(worst / scale_of(near), 1e-3, f"moved by up to {far // 2}")
 
 
 @check(claimed=trait("decays"), why="Far tokens then matter less, for content that is alike.")
-def decays(subject: Subject, rng: np.random.Generator) -> Measured:
+def decays(subject: Subject, rng: np.random.Generator) -> Measurement:
     """The largest logit far away against that nearby, for q = k; a bias's rise against its fall."""
     far = min(subject.reach, 2**14)
     count = 20 if subject.very_wide else 200
     distances = np.unique(np.geomspace(1, far, count).astype(int))
     p, zero = subject.points(distances), subject.points(np.zeros(1, dtype=int))
     if isinstance(subject.encoding, Bias):
-        return _falls(subject.bias(p, zero)[..., 0])
+        return _measure_fall(subject.bias(p, zero)[..., 0])
     x = np.ones((*subject.queries(rng, 1).shape[:-2], 1, subject.dim))
     tall = np.broadcast_to(x, (*x.shape[:-2], len(p), subject.dim))
     own = subject.score(x, x, zero, zero)[..., 0]
@@ -49,19 +49,19 @@ def decays(subject: Subject, rng: np.random.Generator) -> Measured:
     aligned = subject.score(tall, x, p, zero)[..., 0] - own + np.abs(own)
     aligned = aligned.reshape(-1, len(p))
     shown = np.isfinite(aligned).any(axis=0)
-    aligned = np.where(shown, _seen_mean(aligned, axis=0)[0], -np.inf)
+    aligned = np.where(shown, _mean_of_seen(aligned, axis=0)[0], -np.inf)
     near, last = aligned[distances <= 4].max(), aligned[distances > far // 4].max()
     q, k = subject.queries(rng, len(p)), subject.queries(rng, 1)
     random = subject.score(q, k, p, zero)[..., 0]
     spread = [
-        _spread(random[..., part]) if part.any() else 0.0
+        _mean_range(random[..., part]) if part.any() else 0.0
         for part in (distances <= 64, distances > 64)
     ]
-    told = f"random q and k range over {spread[0]:.1f} near, {spread[1]:.1f} far"
-    return Measured(float(last / near) if near > 0 else np.inf, 0.75, told)
+    detail = f"random q and k range over {spread[0]:.1f} near, {spread[1]:.1f} far"
+    return Measurement(float(last / near) if near > 0 else np.inf, 0.75, detail)
 
 
-def _falls(bias: np.ndarray) -> Measured:
+def _measure_fall(bias: np.ndarray) -> Measurement:
     """The largest rise with the distance against the whole fall: rows (head, distance).
 
     A bias stands beside content of any size, so how steep it must be has no bound: a learned one
@@ -79,11 +79,11 @@ def _falls(bias: np.ndarray) -> Measured:
             shares.append(float(rise / fall) if fall != 0 else np.inf)
     if not shares:
         raise NotApplicableError("every key is hidden")
-    return Measured(float(np.max(shares)), 0.5, "of the head that rises most")
+    return Measurement(float(np.max(shares)), 0.5, "of the head that rises most")
 
 
 @check(claimed=trait("symmetric"), why="Left and right then look the same.")
-def symmetric(subject: Subject, rng: np.random.Generator) -> Measured:
+def symmetric(subject: Subject, rng: np.random.Generator) -> Measurement:
     """The largest difference between a key ahead and one as far behind, for q = k."""
     if isinstance(subject.encoding, Additive):
         raise NotApplicableError("an inner product is always symmetric")
@@ -94,17 +94,17 @@ def symmetric(subject: Subject, rng: np.random.Generator) -> Measured:
         raise NotApplicableError("keys ahead of their query are hidden")
     same = np.zeros_like(p)
     made = subject.score(x, x, p, p, tokens=(same, same))
-    return Measured(apart(made, np.swapaxes(made, -1, -2)) / size(made), 1e-5)
+    return Measurement(max_difference(made, np.swapaxes(made, -1, -2)) / scale_of(made), 1e-5)
 
 
 @check(claimed=always, why="Training needs the right slope.")
-def gradient(subject: Subject, rng: np.random.Generator) -> Measured:
+def gradient(subject: Subject, rng: np.random.Generator) -> Measurement:
     """The largest relative difference of a derivative from finite differences."""
     return gradient_error(subject, rng)
 
 
 @check(claimed=trait("ordered"), why="Without it a sentence is a bag of words.")
-def ordered(subject: Subject, rng: np.random.Generator) -> Measured:
+def ordered(subject: Subject, rng: np.random.Generator) -> Measurement:
     """How much the logits of shuffled tokens differ from the shuffled logits."""
     n = min(6, subject.reach + 1)
     if n < 2:
@@ -118,29 +118,29 @@ def ordered(subject: Subject, rng: np.random.Generator) -> Measured:
         of_shuffled = subject.score(y, y, p, p, tokens=(tokens, tokens))
         seen = subject.seen(p, p)
         seen &= seen[order][:, order]  # a mask tells the order, but it is not the encoding's doing
-        parts = (_centred(np.where(seen, made, -np.inf)) for made in (shuffled, of_shuffled))
-        return apart(*parts)
+        parts = (_centre(np.where(seen, made, -np.inf)) for made in (shuffled, of_shuffled))
+        return max_difference(*parts)
 
     found = difference(p)
     # between whole places too: a wave of one turn to each is the same on all of them
     if found < LEAST_DIFFERENCE and subject.accepts(np.atleast_1d((p / 64)[0])):
         found = difference(p / 64)
-    return Measured(found, LEAST_DIFFERENCE, least=True)
+    return Measurement(found, LEAST_DIFFERENCE, least=True)
 
 
-def _centred(made: np.ndarray) -> np.ndarray:
+def _centre(made: np.ndarray) -> np.ndarray:
     """Logits without what all keys of a query share, which no softmax sees; hidden keys stay."""
-    return np.where(np.isfinite(made), made - _seen_mean(made, axis=-1), made)
+    return np.where(np.isfinite(made), made - _mean_of_seen(made, axis=-1), made)
 
 
-def _seen_mean(made: np.ndarray, *, axis: int) -> np.ndarray:
+def _mean_of_seen(made: np.ndarray, *, axis: int) -> np.ndarray:
     """The mean along an axis, which stays, of what is not hidden; 0 where all is."""
     seen = np.isfinite(made)
     count = np.maximum(seen.sum(axis=axis, keepdims=True), 1)
     return np.where(seen, made, 0.0).sum(axis=axis, keepdims=True) / count
 
 
-def _spread(made: np.ndarray) -> float:
+def _mean_range(made: np.ndarray) -> float:
     """From the least logit of a head that is not hidden to its largest, on average."""
     rows = [row[np.isfinite(row)] for row in made.reshape(-1, made.shape[-1])]
     return float(np.mean([np.ptp(row) for row in rows if row.size] or [0.0]))

@@ -4,59 +4,61 @@ from typing import Any
 
 import numpy as np
 
-from posenc.checks.engine import Measured, NotApplicableError
-from posenc.checks.properties.claims import always, check, rotary, trait
-from posenc.checks.properties.differences import apart, larger, size
-from posenc.checks.properties.samples import drawn_places
+from posenc.checks.engine import Measurement, NotApplicableError
+from posenc.checks.properties.claims import always, check, require_rotary, trait
+from posenc.checks.properties.differences import max_difference, max_or_nan, scale_of
+from posenc.checks.properties.samples import draw_places
 from posenc.checks.subject import Subject
 from posenc.core.mechanisms import Bias, Rotary
 
 
 @check(claimed=trait("norm_preserving"), why="At the origin nothing has turned yet.")
-def identity_at_zero(subject: Subject, rng: np.random.Generator) -> Measured:
+def identity_at_zero(subject: Subject, rng: np.random.Generator) -> Measurement:
     """How far R(0) x is from x; for a bias, how far b(p, p) is from 0."""
     zero = np.zeros_like(subject.points(np.arange(1)))
     if isinstance(subject.encoding, Rotary):
         x = rng.normal(size=(1, subject.dim))
-        off = (apart(subject.rotate(x, zero, keys=keys), x) for keys in (False, True))
-        return Measured(larger(*off), 1e-6)
+        off = (max_difference(subject.rotate(x, zero, keys=keys), x) for keys in (False, True))
+        return Measurement(max_or_nan(*off), 1e-6)
     if isinstance(subject.encoding, Bias):
-        return Measured(float(np.abs(subject.bias(zero, zero)).max()), 1e-6)
+        return Measurement(float(np.abs(subject.bias(zero, zero)).max()), 1e-6)
     raise NotApplicableError("only rotations and biases have an origin")
 
 
 @check(claimed=trait("norm_preserving"), why="Attention must not grow with the position.")
-def norm_preserving(subject: Subject, rng: np.random.Generator) -> Measured:
+def norm_preserving(subject: Subject, rng: np.random.Generator) -> Measurement:
     """The largest relative change of a vector's length, as a query or as a key."""
-    rotary(subject)
-    p = subject.points(drawn_places(subject, rng))
+    require_rotary(subject)
+    p = subject.points(draw_places(subject, rng))
     x = rng.normal(size=(len(p), subject.dim))
     before = np.linalg.norm(x, axis=-1)
     after = (np.linalg.norm(subject.rotate(x, p, keys=keys), axis=-1) for keys in (False, True))
-    return Measured(larger(*(float(np.abs(a / before - 1).max()) for a in after)), 1e-5)
+    return Measurement(max_or_nan(*(float(np.abs(a / before - 1).max()) for a in after)), 1e-5)
 
 
 @check(
     claimed=lambda e: isinstance(e, Rotary) and e.traits.norm_preserving and e.traits.relative,
     why="It is what makes a product of two rotations depend on their difference.",
 )
-def composes(subject: Subject, rng: np.random.Generator) -> Measured:
+def composes(subject: Subject, rng: np.random.Generator) -> Measurement:
     """How far R(a) R(b) x is from R(a + b) x."""
-    rotary(subject)
+    require_rotary(subject)
     half = min(subject.reach, 2000) // 2
     a, b = (subject.points(rng.integers(0, half + 1, 40)) for _ in range(2))
     x = rng.normal(size=(40, subject.dim))
     twice = subject.rotate(subject.rotate(x, a), b, tokens=a)
-    return Measured(apart(twice, subject.rotate(x, a + b, tokens=a)) / size(x), 1e-3)
+    return Measurement(
+        max_difference(twice, subject.rotate(x, a + b, tokens=a)) / scale_of(x), 1e-3
+    )
 
 
 @check(
     claimed=lambda e: e.library is None,
     why="A pair left out is capacity that the model never gets.",
 )
-def every_channel(subject: Subject, rng: np.random.Generator) -> Measured:
-    """How many channels no position turns, beside those that are meant to stand still."""
-    encoding: Any = rotary(subject)
+def every_channel(subject: Subject, rng: np.random.Generator) -> Measurement:
+    """How many channels no position rotates, apart from those that are meant to stay fixed."""
+    encoding: Any = require_rotary(subject)
     p = subject.points(rng.integers(0, subject.reach + 1, 50))
     x = rng.normal(size=subject.dim)
     # between whole places too: a wave of one turn to each stands still on them
@@ -69,28 +71,28 @@ def every_channel(subject: Subject, rng: np.random.Generator) -> Measured:
     w = encoding.frequencies() if callable(encoding.frequencies) else encoding.frequencies
     w = np.asarray(() if w is None else w)
     meant += 2 * int((np.abs(w) < 1e-12).sum())
-    return Measured(max(0, still - meant), 0)
+    return Measurement(max(0, still - meant), 0)
 
 
 @check(claimed=always, why="Two ways to lay out the same channels must give the same model.")
-def layout(subject: Subject, rng: np.random.Generator) -> Measured:
+def layout(subject: Subject, rng: np.random.Generator) -> Measurement:
     """The largest difference of logits between the two layouts, channels permuted alike."""
     relaid = subject.encoding.other_layout()
     if relaid is None:
         raise NotApplicableError("it has one layout")
     other, order = relaid
-    p = subject.points(drawn_places(subject, rng, far=2000)[:20])
+    p = subject.points(draw_places(subject, rng, far=2000)[:20])
     q, k = rng.normal(size=(2, len(p), subject.dim))
     first = subject.score(q, k, p, p)
     second = Subject(other, seed=subject.seed).score(q[:, order], k[:, order], p, p)
-    return Measured(apart(first, second) / size(first), 1e-5)
+    return Measurement(max_difference(first, second) / scale_of(first), 1e-5)
 
 
 @check(
     claimed=lambda e: not (isinstance(e, Rotary) and e.searched),
     why="Context extension stretches the slow waves; fast ones tell neighbours apart.",
 )
-def stretches(subject: Subject, rng: np.random.Generator) -> Measured:
+def stretches(subject: Subject, rng: np.random.Generator) -> Measurement:
     """How much more a fast pair is stretched than a slower one by the scaling of a RoPE."""
     encoding = subject.encoding
     plain = encoding.without_scaling() if isinstance(encoding, Rotary) else None
@@ -100,4 +102,4 @@ def stretches(subject: Subject, rng: np.random.Generator) -> Measured:
         raise NotApplicableError("it has no scaling")
     ratios = after / before
     ratios = ratios[ratios > 0]  # pairs that stand still are not stretched
-    return Measured(float(np.max(np.diff(ratios), initial=0.0)), 1e-9)
+    return Measurement(float(np.max(np.diff(ratios), initial=0.0)), 1e-9)

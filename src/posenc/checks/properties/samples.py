@@ -11,7 +11,7 @@ MOST_NUMBERS = 2**21
 """Of one call: a rotation takes 64 bytes for each on the way, and a machine may have little."""
 
 
-def first_points(subject: Subject) -> np.ndarray:
+def first_positions(subject: Subject) -> np.ndarray:
     """The first 4,096 positions, or on several axes a grid of about as many; 16 if very wide."""
     count = 16 if subject.very_wide else 4096
     if subject.encoding.axes is None:
@@ -21,7 +21,7 @@ def first_points(subject: Subject) -> np.ndarray:
     return np.stack([axis.ravel() for axis in axes], axis=-1)
 
 
-def in_blocks(subject: Subject, positions: np.ndarray) -> Iterator[np.ndarray]:
+def split_blocks(subject: Subject, positions: np.ndarray) -> Iterator[np.ndarray]:
     """All the positions, so many at a time that one call takes little memory."""
     tables = (parameter.shape for parameter in subject.encoding.parameters().values())
     longest = max((shape[0] for shape in tables if shape), default=1)
@@ -31,10 +31,10 @@ def in_blocks(subject: Subject, positions: np.ndarray) -> Iterator[np.ndarray]:
         yield positions[at : at + step]
 
 
-def drawn_places(
+def draw_places(
     subject: Subject, rng: np.random.Generator, *, far: int = 10**6, count: int = 60
 ) -> np.ndarray:
-    """Different places up to `far`, near ones, hundreds and far ones, in no order."""
+    """DistinctRows places up to `far`, near ones, hundreds and far ones, in no order."""
     top = min(far, subject.reach)
     first, some, count = (2, 3, 4) if subject.very_wide else (8, 20, count)
     near, middle = np.arange(min(top, first) + 1), rng.integers(0, min(top, 999) + 1, some)
@@ -49,7 +49,7 @@ def has_dtypes(subject: Subject) -> bool:
     return isinstance(subject.encoding, kinds) and subject.library == "numpy"
 
 
-def halves(subject: Subject) -> list[str]:
+def half_dtypes(subject: Subject) -> list[str]:
     """The halves that can be asked for."""
     if not isinstance(subject.encoding, Additive | Rotary):
         return []
