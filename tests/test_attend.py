@@ -271,8 +271,10 @@ def test_flex_is_refused_where_pytorch_has_none(monkeypatch):
     monkeypatch.setattr(flex, "ON_CPU", False)
     q, k, v = qkv(5, 5)
     options = {"encoding": pe.ALiBi(HEADS), "causal": True}
-    assert "AVX2" in attend.explain(q, k, v, **options).refused["flex"]
-    with pytest.raises(ValueError, match="'flex' cannot: on a CPU FlexAttention needs AVX2"):
+    assert "AVX2" in attend.explain(q, k, v, **options).unavailable["flex"]
+    with pytest.raises(
+        ValueError, match="^impl=.flex. is unavailable: on a CPU FlexAttention needs AVX2"
+    ):
         attend(q, k, v, impl="flex", **options)
 
 
@@ -810,12 +812,12 @@ def test_explain_names_the_form_and_why():
     q, k, v = qkv(5, 5)
     choice = attend.explain(q, k, v, encoding=pe.RoPE(DIM), causal=True)
     assert choice.impl == "folded"
-    assert choice.refused.keys() == (set() if flex.ON_CPU else {"flex"})
+    assert choice.unavailable.keys() == (set() if flex.ON_CPU else {"flex"})
     choice = attend.explain(
         q, k, v, encoding=pe.FIRE(HEADS), causal=True, params=BiasLogits(pe.FIRE(HEADS)).tensors()
     )
     assert choice.impl == "blocked"
-    assert "FIRE does not claim" in choice.refused["flex"]
+    assert "FIRE does not claim" in choice.unavailable["flex"]
     assert str(choice).startswith("blocked: its pairs are few enough to write down at once")
     assert attend.explain(q, k, v, encoding=pe.ALiBi(HEADS), impl="dense").impl == "dense"
     long = torch.randn(1, HEADS, 1500, DIM)
@@ -824,10 +826,10 @@ def test_explain_names_the_form_and_why():
         assert told in choice.why
     for name, encoding in encodings().items():
         choice = attend.explain(q, k, v, encoding=encoding, causal=True)
-        for impl, why in choice.refused.items():
-            with pytest.raises(ValueError, match=f"'{impl}' cannot: {why}"):
+        for impl, why in choice.unavailable.items():
+            with pytest.raises(ValueError, match=f"^impl='{impl}' is unavailable: {why}"):
                 attend(q, k, v, encoding=encoding, causal=True, impl=impl)
-        assert ("folded" in choice.refused) == ("folded" not in forms(name)), name
+        assert ("folded" in choice.unavailable) == ("folded" not in forms(name)), name
 
 
 def test_the_docs_tell_up_to_where_a_bias_is_written_down():

@@ -256,18 +256,18 @@ CASES = [
     ),
     (
         {"impl": "folded"},
-        "impl must be one that can serve; 'folded' cannot: ALiBi has no terms, a sum of products "
-        "of a query's and a key's part, unless causal=True",
+        "impl='folded' is unavailable: ALiBi is not a sum of products of query terms and key "
+        "terms, unless causal=True",
     ),
     (
         {"impl": "folded", "encoding": T5, "causal": True},
-        "impl must be one that can serve; 'folded' cannot: T5Bias has no terms, a sum of products "
-        "of a query's and a key's part",
+        "impl='folded' is unavailable: T5Bias is not a sum of products of query terms and key "
+        "terms",
     ),
     (
         {"impl": "flex", "q_pos": torch.zeros(5), "k_pos": torch.zeros(7)},
-        "impl must be one that can serve; 'flex' cannot: positions are looked up in a line of "
-        "whole distances; got torch.float32",
+        "impl='flex' is unavailable: positions must be whole numbers to be looked up by distance; "
+        "got torch.float32",
     ),
     (
         {"encoding": pe.T5Bias(4), "causal": True},

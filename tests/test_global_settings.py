@@ -118,7 +118,7 @@ def numbers(encoding, p, q, k, params):
             made[impl] = attend(q, k, q, impl=impl, **options)
         half = [x.bfloat16() for x in (q, k, q)]
         made["half"] = attend(*half, **options)
-        if "folded" not in attend.explain(q, k, q, **options).refused:
+        if "folded" not in attend.explain(q, k, q, **options).unavailable:
             made["folded"] = attend(q, k, q, impl="folded", **options)
     return made
 

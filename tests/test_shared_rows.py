@@ -67,7 +67,7 @@ def test_one_row_of_positions_serves_every_row_of_a_batch(name, shared):
     where = {"q_pos": written[0], "k_pos": written[1]}
     served = attend.explain(q, k, v, encoding=given, causal=True, **where)
     seldom = set() if name in ("alibi", "t5") else {"flex"}  # which takes seconds to compile
-    for impl in {"dense", "blocked", "folded", "flex"} - set(served.refused) - seldom:
+    for impl in {"dense", "blocked", "folded", "flex"} - set(served.unavailable) - seldom:
         expected, made = (
             attend(q, k, v, encoding=given, q_pos=a, k_pos=b, causal=True, impl=impl)
             for a, b in (written, (q_pos, k_pos))
@@ -87,7 +87,7 @@ def test_one_row_of_positions_serves_every_row_of_a_batch(name, shared):
 def test_every_form_is_among_those_compared():
     q, k, v = (torch.randn(BATCH, HEADS, KEYS, DIM) for _ in range(3))
     served = attend.explain(q, k, v, encoding=ENCODINGS["alibi"], causal=True)
-    assert set(served.refused) <= (set() if flex.ON_CPU else {"flex"})
+    assert set(served.unavailable) <= (set() if flex.ON_CPU else {"flex"})
 
 
 @pytest.mark.parametrize("encoding", [pe.Sinusoidal(DIM), pe.Learned(16, DIM)], ids=str)

@@ -16,9 +16,10 @@ from posenc.torch.attention.blocked import blocked, how
 from posenc.torch.attention.call import FEW, Call, called
 from posenc.torch.attention.dense import dense
 
-Impl = Literal["auto", "dense", "blocked", "folded", "flex"]
+Form = Literal["dense", "blocked", "folded", "flex"]
+Impl = Literal["auto"] | Form
 
-FORMS: dict[str, Callable[[Call], Tensor]] = {
+FORMS: dict[Form, Callable[[Call], Tensor]] = {
     "dense": dense,
     "blocked": blocked,
     "folded": folded.folded,
@@ -31,16 +32,17 @@ BOUNDS = {torch.float64: 1e-6, torch.float32: 1e-5, torch.float16: 2e-3, torch.b
 
 @dataclass(frozen=True)
 class Choice:
-    """The form that `attend` takes, why, its bound, and why others cannot serve the call at all."""
+    """The form that `attend` takes, why, its bound, and why others are unavailable."""
 
     impl: str
     why: str
     bound: float
-    refused: Mapping[str, str]
+    unavailable: Mapping[str, str]
 
     def __str__(self) -> str:
-        told = [f"{self.impl}: {self.why}; within {self.bound:g} of dense for values of about 1"]
-        return "\n".join(told + [f"{name} cannot: {why}" for name, why in self.refused.items()])
+        chosen = f"{self.impl}: {self.why}; within {self.bound:g} of dense for values of about 1"
+        others = [describe_unavailable(name, why) for name, why in self.unavailable.items()]
+        return "\n".join([chosen, *others])
 
 
 class Attend:
@@ -65,8 +67,8 @@ class Attend:
     `impl` names the form, which `attend.explain(…)` with the same arguments tells for "auto":
     `dense` builds the bias and is the specification; `blocked` goes through blocks of queries and,
     where pairs are more than 2^20, builds nothing that is N x N, forward or backward; `folded` puts
-    the bias into a few more channels of q and k; `flex` is PyTorch's FlexAttention. One that cannot
-    serve is an error. A second or a forward-mode derivative has only `dense`.
+    the bias into a few more channels of q and k; `flex` is PyTorch's FlexAttention. One that is
+    unavailable for the call is an error. A second or a forward-mode derivative has only `dense`.
 
     >>> import posenc as pe
     >>> q, k, v = torch.randn(3, 1, 8, 100, 16)
@@ -112,44 +114,60 @@ class Attend:
         if not q.numel() or not k.shape[2]:  # no query, or none that sees a key
             nothing = sum(x.reshape(-1)[:0].sum() for x in call.tensors())  # whose gradients are 0
             return v.new_zeros(*q.shape[:3], v.shape[3]) + nothing
-        form = FORMS[_chosen(call)[0] if impl == "auto" else impl]
+        if impl == "auto":
+            impl, _ = choose(call)
+        elif reason := why_unavailable(impl, call):
+            raise ValueError(describe_unavailable(impl, reason))
+        form = FORMS[impl]
         with unrounded(q):
             return form(call)
 
     def explain(
         self, q: Tensor, k: Tensor, v: Tensor, *, impl: Impl = "auto", **options: Any
     ) -> Choice:
-        """Which form `attend` takes for these arguments, why, and which cannot serve them.
+        """Which form `attend` takes for these arguments, why, and which are unavailable.
 
         >>> import posenc as pe
         >>> q = torch.randn(1, 2, 5, 8)
         >>> choice = attend.explain(q, q, q, encoding=pe.ALiBi(2))
         >>> choice.impl, choice.why
         ('blocked', 'its pairs are few enough to write down at once')
-        >>> choice.refused["folded"]
-        "ALiBi has no terms, a sum of products of a query's and a key's part, unless causal=True"
+        >>> choice.unavailable["folded"]
+        'ALiBi is not a sum of products of query terms and key terms, unless causal=True'
         """
         rules.one_of("impl", impl, ("auto", *FORMS))
         call = called(q, k, v, **options)
         one = call.first()  # an encoding that cannot take tensors says so here, as in a call
         logits(one.encoding, one.q, one.k, one.q_pos, one.k_pos, one.params)
-        taken, why = (impl, "it was asked for") if impl != "auto" else _chosen(call)
-        reasons = {"folded": folded.why_not(call), "flex": flex.why_not(call)}
-        refused = {name: reason for name, reason in reasons.items() if reason}
-        return Choice(taken, why, BOUNDS[q.dtype], refused)
+        taken, why = (impl, "it was asked for") if impl != "auto" else choose(call)
+        reasons = {name: why_unavailable(name, call) for name in FORMS}
+        unavailable = {name: reason for name, reason in reasons.items() if reason}
+        return Choice(taken, why, BOUNDS[q.dtype], unavailable)
 
 
 attend = Attend()
 
 
-def _chosen(call: Call) -> tuple[str, str]:
+def why_unavailable(impl: str, call: Call) -> str | None:
+    """Why a form cannot take this call; None where it can."""
+    if impl == "folded":
+        return folded.why_unavailable(call)
+    return flex.why_unavailable(call) if impl == "flex" else None
+
+
+def describe_unavailable(impl: str, reason: str) -> str:
+    """The sentence for a form that cannot take a call."""
+    return f"impl={impl!r} is unavailable: {reason}"
+
+
+def choose(call: Call) -> tuple[Form, str]:
     """The form for `auto` and the reason."""
     if not torch.compiler.is_compiling() and has_tangent(*call.tensors()):
-        return "dense", "it has a forward-mode derivative, which the other forms have not"
+        return "dense", "it has a forward-mode derivative, which only dense supports"
     left = call.left()
     if isinstance(left.encoding, Unbiased) and left.q.shape[-1] <= 2 * call.q.shape[-1]:
         return "folded", "all of it is in q and k before PyTorch's own attention"
-    if call.q.device.type not in ("cpu", "meta") and not flex.why_not(call):
+    if call.q.device.type not in ("cpu", "meta") and not flex.why_unavailable(call):
         return "flex", "FlexAttention has kernels for this device"
     traced = call.q.is_meta or not is_plain_tensor(call.q, call.k, call.v)
     if traced and (call.q.shape[1] * call.pairs <= FEW or not torch.compiler.is_compiling()):

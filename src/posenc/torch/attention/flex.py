@@ -21,9 +21,6 @@ ON_CPU = torch.backends.cpu.get_cpu_capability().startswith("AVX") and sys.platf
 
 def flex(call: Call) -> Tensor:
     """FlexAttention with a score_mod that looks up the bias and a mask by blocks of 128."""
-    refused = why_not(call)
-    if refused:
-        raise ValueError(f"impl must be one that can serve; 'flex' cannot: {refused}")
     call = call.reduced()
     tensors = call.tensors()
     learning = torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
@@ -71,21 +68,22 @@ def _flex(call: Call) -> Tensor:
     return out[..., :dim]
 
 
-def why_not(call: Call) -> str | None:
+def why_unavailable(call: Call) -> str | None:
     """Why this call cannot go through FlexAttention; None where it can."""
     bias = call.left().encoding
     name = type(bias).__name__
     if not isinstance(bias, Bias):
-        return f"the scores of {name} are no products with a bias"
+        return f"the scores of {name} are not products plus a bias"
     if not isinstance(bias, Unbiased):
         if not bias.traits.relative or bias.axes is not None:
-            return f"{name} does not claim that its bias is one of the distance alone"
+            return f"{name} does not claim that its bias depends on the distance alone"
         if not (is_integer(call.q_pos) and is_integer(call.k_pos)):
-            return f"positions are looked up in a line of whole distances; got {call.q_pos.dtype}"
+            got = call.q_pos.dtype
+            return f"positions must be whole numbers to be looked up by distance; got {got}"
         if _range(call) is None:
-            return "positions are not known when it is compiled"
+            return "positions are unknown while it is being compiled"
     if call.q.dtype == torch.float64:
-        return "FlexAttention has no float64 here"
+        return "FlexAttention does not take float64 here"
     served = ON_CPU or call.q.device.type != "cpu"
     return None if served else "on a CPU FlexAttention needs AVX2, and Linux or Windows"
 

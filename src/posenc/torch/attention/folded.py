@@ -17,9 +17,6 @@ PARTS = 3
 
 def folded(call: Call) -> Tensor:
     """Plain attention of wider q and k."""
-    refused = why_not(call)
-    if refused:
-        raise ValueError(f"impl must be one that can serve; 'folded' cannot: {refused}")
     return plain(widened(call.reduced()))
 
 
@@ -76,16 +73,16 @@ def widened(call: Call) -> Call:
     return replace(call, q=q, k=k, v=v, encoding=Unbiased(), params=None)
 
 
-def why_not(call: Call) -> str | None:
+def why_unavailable(call: Call) -> str | None:
     """Why this call cannot be folded; None where it can."""
     left = call.left()
     bias, name = left.encoding, type(left.encoding).__name__
     if not isinstance(bias, Bias):
-        return f"the scores of {name} are no products of a wider q and k"
+        return f"the scores of {name} are not products of a wider q and k"
     if bias.terms(left.q_pos, left.k_pos, left.params, causal=call.sight.causal) is None:
         once = bias.terms(left.q_pos, left.k_pos, left.params, causal=True) is not None
         only = ", unless causal=True" if once else ""
-        return f"{name} has no terms, a sum of products of a query's and a key's part{only}"
+        return f"{name} is not a sum of products of query terms and key terms{only}"
     return None
 
 
