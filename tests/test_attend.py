@@ -273,7 +273,7 @@ def test_flex_is_refused_where_pytorch_has_none(monkeypatch):
     options = {"encoding": pe.ALiBi(HEADS), "causal": True}
     assert "AVX2" in attend.explain(q, k, v, **options).unavailable["flex"]
     with pytest.raises(
-        ValueError, match="^impl=.flex. is unavailable: on a CPU FlexAttention needs AVX2"
+        ValueError, match="impl='flex' is unavailable: on a CPU FlexAttention needs"
     ):
         attend(q, k, v, impl="flex", **options)
 

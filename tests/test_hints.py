@@ -49,6 +49,18 @@ Q = torch.zeros(1, 2, 3, 4)
         (lambda: pe.adapt.bias(len, num_heads=8), "adapt.bias has no argument 'num_heads'; did"),
         (lambda: pe.consecutive(seq_len=8), "did you mean length=?"),
         (lambda: RotateQK(pe.RoPE(8), in_place=True), "did you mean inplace=?"),
+        (
+            lambda: RotateQK(pe.RoPE(8))(Q, Q, positions=torch.arange(2)),
+            "RotateQK has no argument 'positions'; did you mean q_pos=?",
+        ),
+        (
+            lambda: RotateQK(pe.RoPE(8))(Q, Q, torch.arange(2), k_positions=torch.arange(2)),
+            "RotateQK has no argument 'k_positions'; did you mean k_pos=?",
+        ),
+        (
+            lambda: BiasLogits(pe.ALiBi(2))(Q, q_positions=torch.arange(2)),
+            "BiasLogits has no argument 'q_positions'; did you mean q_pos=?",
+        ),
         (lambda: AddPositions(pe.Sinusoidal(8), dropout_p=0.1), "did you mean dropout=?"),
         (
             lambda: attend.explain(Q, Q, Q, is_causal=True),

@@ -273,4 +273,4 @@ def test_tracing_does_not_freeze_positions():
 
 
 def test_repr_names_the_encoding():
-    assert "Sinusoidal(dim=16" in repr(AddPositions(SINUSOIDAL))
+    assert "Sinusoidal(16" in repr(AddPositions(SINUSOIDAL))

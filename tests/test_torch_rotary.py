@@ -64,10 +64,10 @@ def rounding(encoding, x, positions, keys=False, *, count=4):
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, *HALVES])
 def test_turns_queries_and_keys(encoding, inplace, dtype, q, k):
     q, k = q.to(dtype), k.to(dtype)
-    positions, k_positions = torch.arange(5) + 2, torch.arange(7)
-    where = (encoding, q, positions), (encoding, k, k_positions, True)
+    q_pos, k_pos = torch.arange(5) + 2, torch.arange(7)
+    where = (encoding, q, q_pos), (encoding, k, k_pos, True)
     expected, bounds = ([of(*each) for each in where] for of in (specification, rounding))
-    results = RotateQK(encoding, inplace=inplace)(q, k, positions, k_positions)
+    results = RotateQK(encoding, inplace=inplace)(q, k, q_pos, k_pos)
     for ours, given, truth, bound in zip(results, (q, k), expected, bounds, strict=True):
         assert ours.dtype == dtype
         assert (ours is given) == inplace
@@ -333,10 +333,10 @@ def test_parts_of_a_joint_projection_are_turned_in_place():
 
 @pytest.mark.parametrize("encoding", [pe.RoPE(16), pe.XPos(16, pairing="halves")], ids=str)
 def test_in_place_compiles_as_one_graph(encoding, q, k):
-    positions, k_positions = torch.arange(5), torch.arange(7)
+    q_pos, k_pos = torch.arange(5), torch.arange(7)
     module = torch.compile(RotateQK(encoding, inplace=True), fullgraph=True, backend="aot_eager")
-    where = (encoding, q.clone(), positions), (encoding, k.clone(), k_positions, True)
-    turned = module(q, k, positions, k_positions)
+    where = (encoding, q.clone(), q_pos), (encoding, k.clone(), k_pos, True)
+    turned = module(q, k, q_pos, k_pos)
     for ours, given, each in zip(turned, (q, k), where, strict=True):
         assert ours is given
         check_turned(ours, *each)
@@ -355,27 +355,27 @@ def test_forward_mode_derivatives(encoding):
 @pytest.mark.parametrize("inplace", [False, True])
 def test_a_tempered_rotation_multiplies_the_queries(inplace, q, k):
     tempered = pe.Tempered(pe.RoPE(16), pe.MinistralTemperature(3))
-    positions, k_positions = torch.arange(5), torch.arange(7)
+    q_pos, k_pos = torch.arange(5), torch.arange(7)
     rope = pe.RoPE(16)
-    factors = pe.MinistralTemperature(3).factors(positions, dtype=torch.float64)[:, None]
-    turned = RotateQK(tempered, inplace=inplace)(q.clone(), k.clone(), positions, k_positions)
-    truth = specification(rope, q, positions) * factors
-    bound = rounding(rope, q, positions, count=6) * factors  # which are rounded and multiplied
+    factors = pe.MinistralTemperature(3).factors(q_pos, dtype=torch.float64)[:, None]
+    turned = RotateQK(tempered, inplace=inplace)(q.clone(), k.clone(), q_pos, k_pos)
+    truth = specification(rope, q, q_pos) * factors
+    bound = rounding(rope, q, q_pos, count=6) * factors  # which are rounded and multiplied
     assert ((turned[0].double() - truth).abs() <= bound).all()
-    check_turned(turned[1], rope, k, k_positions, True)
+    check_turned(turned[1], rope, k, k_pos, True)
 
 
 @pytest.mark.parametrize("inplace", [False, True])
 def test_every_temperature_around_a_rotation_counts(inplace, q, k):
     inner, outer = pe.MinistralTemperature(3), pe.SSMax(0.43)
-    positions, k_positions = torch.arange(5), torch.arange(7)
+    q_pos, k_pos = torch.arange(5), torch.arange(7)
     twice = pe.Tempered(pe.Tempered(pe.RoPE(16), inner), outer)
-    turned = RotateQK(twice, inplace=inplace)(q.clone(), k.clone(), positions, k_positions)
-    factors = [of.factors(positions, dtype=torch.float64)[:, None] for of in (inner, outer)]
-    truth = specification(pe.RoPE(16), q, positions) * factors[0] * factors[1]
-    bound = rounding(pe.RoPE(16), q, positions, count=8) * factors[0] * factors[1]
+    turned = RotateQK(twice, inplace=inplace)(q.clone(), k.clone(), q_pos, k_pos)
+    factors = [of.factors(q_pos, dtype=torch.float64)[:, None] for of in (inner, outer)]
+    truth = specification(pe.RoPE(16), q, q_pos) * factors[0] * factors[1]
+    bound = rounding(pe.RoPE(16), q, q_pos, count=8) * factors[0] * factors[1]
     assert ((turned[0].double() - truth).abs() <= bound).all()
-    check_turned(turned[1], pe.RoPE(16), k, k_positions, True)
+    check_turned(turned[1], pe.RoPE(16), k, k_pos, True)
 
 
 def test_a_wrapper_that_is_no_factor_on_queries_is_refused():

@@ -44,7 +44,8 @@ class AddPositions(EncodingModule):
         self.scale_input = scale_input
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: Tensor, positions: Tensor | None = None) -> Tensor:
+    @hinted("AddPositions")
+    def forward(self, x: Tensor, positions: Any = None) -> Tensor:
         """x + e(positions); positions are (seq,) or (batch, seq), 0, 1, … unless given."""
         floating("x", x)
         if positions is None:

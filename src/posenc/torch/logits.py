@@ -29,8 +29,9 @@ class BiasLogits(EncodingModule):
         super().__init__(of_kind(encoding, Bias), params)
         self.of_bias = encoding
 
-    def forward(self, logits: Tensor, q_pos: Tensor, k_pos: Tensor | None = None) -> Tensor:
-        """Biased logits; k_pos are q_pos unless given."""
+    @hinted("BiasLogits")
+    def forward(self, logits: Tensor, q_pos: Any, k_pos: Any = None) -> Tensor:
+        """Biased logits; k_pos is q_pos unless given."""
         q_pos, k_pos = as_arrays(q_pos, q_pos if k_pos is None else k_pos, like=logits)
         bias = self.bias(q_pos, k_pos)
         if logits.ndim < 3 or bias.shape[-2:] != logits.shape[-2:]:
@@ -44,7 +45,7 @@ class BiasLogits(EncodingModule):
             )
         return (logits + bias).to(logits.dtype)
 
-    def bias(self, q_pos: Tensor, k_pos: Tensor | None = None) -> Tensor:
+    def bias(self, q_pos: Any, k_pos: Any = None) -> Tensor:
         """b (…, heads, q, k) itself, for a mask of scaled_dot_product_attention, say."""
         params = self.tensors()
         like = next(iter((params or {}).values()), None)
@@ -66,7 +67,8 @@ class ScoreQK(EncodingModule):
     def __init__(self, encoding: Scores, *, params: Mapping[str, Any] | None = None):
         super().__init__(of_kind(encoding, Scores), params)
 
-    def forward(self, q: Tensor, k: Tensor, q_pos: Tensor, k_pos: Tensor | None = None) -> Tensor:
-        """Logits of q and k; k_pos are q_pos unless given."""
+    @hinted("ScoreQK")
+    def forward(self, q: Tensor, k: Tensor, q_pos: Any, k_pos: Any = None) -> Tensor:
+        """Logits of q and k; k_pos is q_pos unless given."""
         k_pos = q_pos if k_pos is None else k_pos
         return logits(self.encoding, q, k, q_pos, k_pos, self.tensors())

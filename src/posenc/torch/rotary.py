@@ -1,5 +1,7 @@
 """The module that turns queries and keys."""
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -42,15 +44,12 @@ class RotateQK(nn.Module):
         self.rotary = rotary
         self.inplace = inplace
 
-    def forward(
-        self, q: Tensor, k: Tensor, positions: Tensor, k_positions: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """q and k, turned to their positions (seq,) or (batch, seq); k_positions are those of k."""
+    @hinted("RotateQK")
+    def forward(self, q: Tensor, k: Tensor, q_pos: Any, k_pos: Any = None) -> tuple[Tensor, Tensor]:
+        """Rotate q and k to positions (seq,) or (batch, seq); k_pos is q_pos unless given."""
         floating("q", q)
         floating("k", k)
-        q_pos, k_pos = as_arrays(
-            positions, positions if k_positions is None else k_positions, like=q
-        )
+        q_pos, k_pos = as_arrays(q_pos, q_pos if k_pos is None else k_pos, like=q)
         if q.shape[-1] != k.shape[-1]:
             raise ValueError(f"q and k must have one head dim; got {q.shape[-1]} and {k.shape[-1]}")
         rotary = at_length_of(self.rotary, q_pos, k_pos)
@@ -87,7 +86,7 @@ def _all_keys(k: Tensor, *positions: Tensor) -> None:
         )
 
 
-def _in_place(rotary: Rotary, q: Tensor, k: Tensor, positions: Tensor, k_positions: Tensor) -> None:
+def _in_place(rotary: Rotary, q: Tensor, k: Tensor, q_pos: Tensor, k_pos: Tensor) -> None:
     """Turn q and k where they lie, once both are known to fit."""
     for name, x in (("q", q), ("k", k)):
         if torch.is_grad_enabled() and x.requires_grad:
@@ -95,13 +94,13 @@ def _in_place(rotary: Rotary, q: Tensor, k: Tensor, positions: Tensor, k_positio
         if _overlaps_itself(x):
             raise ValueError(f"{name} must not be expanded to be turned in place")
     if torch.compiler.is_compiling():  # no memory to look at; the compiler does without temporaries
-        q.copy_(rotary.rotate(q, positions))
-        k.copy_(rotary.rotate_keys(k, k_positions))
+        q.copy_(rotary.rotate(q, q_pos))
+        k.copy_(rotary.rotate_keys(k, k_pos))
         return
     if _share_memory(q, k):
         raise ValueError("q and k must not share their memory to be turned in place")
-    queries = rotary.tables_for(q, positions)
-    keys = rotary.tables_for(k, k_positions, keys=True)
+    queries = rotary.tables_for(q, q_pos)
+    keys = rotary.tables_for(k, k_pos, keys=True)
     for x, (cos, sin, rotated) in ((q, queries), (k, keys)):
         turn_in_place(x, cos, sin, pairing=rotary.pairing, trailing=rotated == "trailing")
 
