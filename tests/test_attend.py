@@ -21,6 +21,7 @@ from tests.oracles import bias as oracle
 from tests.oracles import scores
 from tests.slow import in_turn, seldom, slow
 from tests.test_project import ROOT
+from tests.turning import A, Turning, turn
 
 HEADS, DIM = 4, 16
 
@@ -892,3 +893,29 @@ def test_blocks_of_a_half_are_turned_for_the_length_of_the_whole_text(scaling, d
     ours = attend(q, k, v, encoding=encoding, causal=True)
     assert torch.equal(ours, attend(q, k, v, encoding=encoding.at(300), causal=True))
     attention.assert_right({"auto": ours}, q, k, v, encoding=encoding.at(300), causal=True)
+
+
+@pytest.mark.parametrize("owner", ["module", "params", "tempered"])
+@pytest.mark.parametrize("impl", ["auto", "dense", "blocked", "folded"])
+def test_learned_rotations_reach_every_form(impl, owner):
+    q, k, v = qkv(20, 20, kv_heads=2)
+    wanted = torch.randn_like(q)
+    a = torch.from_numpy(A.copy()).requires_grad_()
+    encoding = pe.Tempered(Turning(DIM), pe.LogN(4)) if owner == "tempered" else Turning(DIM)
+    given = {"encoding": encoding, "params": {"a": a}}
+    if owner == "module":
+        given = {"encoding": RotateQK(encoding, params={"a": A})}
+        a = given["encoding"].params["a"]
+    ours = attend(q, k, v, causal=True, impl=impl, **given)
+    (ours * wanted).sum().backward()
+    wide, p = torch.from_numpy(A).double().requires_grad_(), torch.arange(20)
+    products = turn(q, p, wide) @ turn(k, p, wide).repeat_interleave(2, 1).mT / math.sqrt(DIM)
+    if owner == "tempered":
+        products = products * pe.LogN(4).factors(p, dtype=torch.float64)[:, None]
+    seen = torch.ones(20, 20, dtype=torch.bool).tril()
+    weights = torch.softmax(products.masked_fill(~seen, -math.inf), -1)
+    exact = weights @ v.double().repeat_interleave(2, 1)
+    (exact * wanted).sum().backward()
+    assert (ours - exact).abs().max() <= 1e-5
+    pairs = q.shape[0] * HEADS * 20 * 20
+    assert (a.grad - wide.grad).abs().max() <= gradient_bound(wide.grad, pairs=pairs)

@@ -9,6 +9,7 @@ import torch
 
 import posenc as pe
 from posenc.torch import AddPositions, BiasLogits, RotateQK, ScoreQK, attend
+from tests.turning import Turning
 
 Q = torch.zeros(2, 4, 5, 8)
 K = torch.zeros(2, 2, 7, 8)
@@ -273,6 +274,11 @@ CASES = [
         {"encoding": pe.T5Bias(4), "causal": True},
         "params must be given for an encoding that learns, or the module that owns them, "
         "BiasLogits(T5Bias(…)); got params=None",
+    ),
+    (
+        {"encoding": Turning(8)},
+        "params must be given for an encoding that learns, or the module that owns them, "
+        "RotateQK(Turning(…)); got params=None",
     ),
     (
         {"encoding": T5, "causal": True, "params": {}},

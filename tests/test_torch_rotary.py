@@ -10,6 +10,7 @@ from posenc.torch import RotateQK
 from tests.bounds import UNIT, gamma
 from tests.oracles import rotary as oracle
 from tests.slow import slow
+from tests.turning import A, Turning, turn
 
 ROPES = [
     pe.RoPE(16),
@@ -218,6 +219,10 @@ def test_dynamic_scaling_wants_all_keys_unrotated(rng):
         (lambda: RotateQK(pe.Sinusoidal(8)), "encoding must be Rotary; got Sinusoidal"),
         (lambda: RotateQK(pe.RoPE(8), inplace=1), "inplace must be True or False; got inplace=1"),
         (
+            lambda: RotateQK(Turning(8), inplace=True),
+            "inplace must be False for a rotation that learns, Turning; got inplace=True",
+        ),
+        (
             lambda: RotateQK(pe.RoPE(8))(
                 torch.ones(1, 1, 2, 8), torch.ones(1, 1, 2, 6), torch.arange(2)
             ),
@@ -408,3 +413,43 @@ def test_positions_may_be_lists(encoding):
     ours = RotateQK(encoding)(x, x, positions)
     for one, other in zip(ours, RotateQK(encoding)(x, x, torch.tensor(positions)), strict=True):
         assert torch.equal(one, other)
+
+
+def learned_truth(q, k, a):
+    """Both turned and summed up with weights of their own, in float64."""
+    turned = turn(q, torch.arange(5), a), turn(k, torch.arange(7), a)
+    return turned, sum((x * torch.arange(x.numel()).reshape(x.shape).cos()).sum() for x in turned)
+
+
+def test_a_learned_rotation_has_parameters_and_gradients(q, k):
+    module = RotateQK(Turning(16), params={"a": A})
+    assert {n: tuple(x.shape) for n, x in module.state_dict().items()} == {"params.a": (8,)}
+    turned = module(q, k, torch.arange(5), torch.arange(7))
+    a = torch.from_numpy(A).double().requires_grad_()
+    truth, loss = learned_truth(q, k, a)
+    for ours, exact, x in zip(turned, truth, (q, k), strict=True):
+        assert ((ours - exact).abs() <= gamma(4) * x.double().norm(dim=-1, keepdim=True)).all()
+    sum((x * torch.arange(x.numel()).reshape(x.shape).cos()).sum() for x in turned).backward()
+    loss.backward()
+    # each is a sum of products of turned pairs with positions up to 6 and frequencies below 0.3
+    count, size = q.numel() + k.numel(), float(q.abs().sum() + k.abs().sum()) * 6 * 0.3
+    assert ((module.params["a"].grad - a.grad).abs() <= gamma(min(count, 100)) * size).all()
+
+
+def test_a_learned_rotation_is_drawn_loaded_and_tempered(q, k):
+    torch.manual_seed(0)
+    module, other = RotateQK(Turning(16)), RotateQK(Turning(16))
+    where = torch.arange(5), torch.arange(7)
+    assert not torch.equal(module.params["a"], other.params["a"])
+    other.load_state_dict(module.state_dict())
+    assert torch.equal(module(q, k, *where)[0], other(q, k, *where)[0])
+    tempered = RotateQK(pe.Tempered(Turning(16), pe.LogN(2)), params=module.tensors())
+    factors = pe.LogN(2).factors(where[0], dtype=torch.float32)[:, None]
+    assert torch.equal(tempered(q, k, *where)[0], module(q, k, *where)[0] * factors)
+
+
+def test_a_rotation_without_parameters_draws_nothing():
+    torch.manual_seed(0)
+    before = torch.get_rng_state()
+    assert list(RotateQK(pe.RoPE(16)).parameters()) == []
+    assert torch.equal(torch.get_rng_state(), before)

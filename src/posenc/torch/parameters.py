@@ -15,15 +15,15 @@ Kind = TypeVar("Kind", bound=Encoding)
 class EncodingModule(nn.Module):
     """An encoding with its parameters, drawn as its paper says unless `params` are given.
 
-    What is learned is a parameter of the module; what is drawn and kept (the matrix of Fourier
-    features) is a buffer that no cast rounds; all else is no state. A single number (c of FIRE) is
-    kept as (1,), for FSDP shards no tensor without an axis.
+    Trained parameters are parameters of the module; those that are drawn and kept (the matrix of
+    Fourier features) are buffers that no cast rounds. Nothing else is state. A single number (c of
+    FIRE) is stored as (1,), since FSDP cannot shard a tensor without an axis.
     """
 
     def __init__(self, encoding: Encoding, params: Mapping[str, Any] | None = None):
         super().__init__()
         self.encoding = encoding
-        drawn = encoding.init(rng())
+        drawn = draw_params(encoding)
         self._fixed = tuple(name for name, p in encoding.parameters().items() if not p.trained)
         self.params = nn.ParameterDict()
         for name, values in drawn.items():
@@ -37,7 +37,7 @@ class EncodingModule(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw the learned parameters anew (after `to_empty`, say), from PyTorch's generator."""
-        self._fill(self.encoding.init(rng()))
+        self._fill(draw_params(self.encoding))
 
     def tensors(self) -> dict[str, Tensor]:
         """The parameters by the names that the encoding has for them."""
@@ -81,6 +81,11 @@ def of_kind(encoding: Any, kind: type[Kind]) -> Kind:
     if not isinstance(encoding, kind):
         raise TypeError(f"encoding must be {kind.__name__}; got {type(encoding).__name__}")
     return encoding
+
+
+def draw_params(encoding: Encoding) -> dict[str, np.ndarray]:
+    """Fresh parameters; one without any takes nothing from PyTorch's generator."""
+    return encoding.init(rng()) if encoding.parameters() else {}
 
 
 def rng() -> np.random.Generator:

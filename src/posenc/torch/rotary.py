@@ -1,24 +1,27 @@
 """The module that turns queries and keys."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from posenc.core import rules
 from posenc.core.encoding import Encoding, unwrap
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Rotary, Scores, at_length_of, floating, span
+from posenc.core.mechanisms import Rotary, Scores, at_length_of, floating, rotate_both, span
 from posenc.core.positions import as_arrays
 from posenc.core.rotation_torch import turn_in_place
+from posenc.torch.parameters import EncodingModule
 
 
-class RotateQK(nn.Module):
+class RotateQK(EncodingModule):
     """R(p) q and R(p) k for q (batch, heads, seq, dim) and k, whose heads may be fewer.
 
-    There is nothing to learn and no state. With `inplace` the results are written over q and k,
-    which is for inference: neither may require a gradient. An encoding whose angles depend on the
+    Owns what a learned rotation learns; others have no state. With `inplace` the results are
+    written over q and k, which is for inference: neither may require a gradient, and the rotation
+    must not be a learned one. An encoding whose angles depend on the
     length of the text (dynamic NTK, LongRoPE) wants all keys, unrotated, in every call.
 
     >>> import posenc as pe
@@ -28,8 +31,13 @@ class RotateQK(nn.Module):
     """
 
     @hinted("RotateQK")
-    def __init__(self, encoding: Rotary | Scores, *, inplace: bool = False):
-        super().__init__()
+    def __init__(
+        self,
+        encoding: Rotary | Scores,
+        *,
+        inplace: bool = False,
+        params: Mapping[str, Any] | None = None,
+    ):
         rotary = unwrap(encoding) if isinstance(encoding, Encoding) else encoding
         if not isinstance(rotary, Rotary):
             raise TypeError(f"encoding must be Rotary; got {type(rotary).__name__}")
@@ -40,7 +48,12 @@ class RotateQK(nn.Module):
                     f"got {type(wrapper).__name__}"
                 )
         rules.flag("inplace", inplace)
-        self.encoding = encoding
+        if inplace and rotary.parameters():
+            raise ValueError(
+                f"inplace must be False for a rotation that learns, {type(rotary).__name__}; "
+                "got inplace=True"
+            )
+        super().__init__(encoding, params)
         self.rotary = rotary
         self.inplace = inplace
 
@@ -58,7 +71,7 @@ class RotateQK(nn.Module):
         if self.inplace:
             _in_place(rotary, q, k, q_pos, k_pos)
         else:
-            q, k = rotary.rotate(q, q_pos), rotary.rotate_keys(k, k_pos)
+            q, k = rotate_both(rotary, q, k, q_pos, k_pos, self.tensors() or None)
         for wrapper in _wrappers(self.encoding):
             factors = wrapper.row_factors(q, q_pos)
             if factors is not None:

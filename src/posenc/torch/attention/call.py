@@ -20,11 +20,10 @@ from posenc.core.mechanisms import (
     Rotary,
     Scores,
     Unbiased,
-    at_length_of,
     positions_for,
+    rotate_both,
 )
 from posenc.torch.parameters import EncodingModule
-from posenc.torch.rotary import RotateQK
 
 FEW = 2**22
 """Pairs of a query and a key that may be written down without a second thought."""
@@ -128,8 +127,7 @@ class Call:
         """The same without what can be put into q and k beforehand: rotations, Transformer-XL."""
         where = self.q_pos, self.k_pos
         if isinstance(self.encoding, Rotary):
-            rotary = at_length_of(self.encoding, *where)
-            q, k = rotary.rotate(self.q, self.q_pos), rotary.rotate_keys(self.k, self.k_pos)
+            q, k = rotate_both(self.encoding, self.q, self.k, *where, self.params)
         elif isinstance(self.encoding, Scores) and not self.encoding.mixes_values:
             made = self.encoding.folded(self.q, self.k, *where, self.params)
             if made is None or is_half(self.q.dtype):  # a half would round what is put into it
@@ -200,9 +198,7 @@ def _opened(
     if isinstance(encoding, EncodingModule):
         if params is not None:
             raise ValueError("params must be None for a module that owns them; got both")
-        encoding, params = encoding.encoding, encoding.tensors()
-    elif isinstance(encoding, RotateQK):
-        encoding = encoding.encoding
+        encoding, params = encoding.encoding, encoding.tensors() or None
     if not isinstance(encoding, Encoding):
         raise TypeError(f"encoding must be an Encoding or a module of one; got {encoding!r}")
     inner = unwrap(encoding)
@@ -216,7 +212,8 @@ def _opened(
     name, learns = type(inner).__name__, bool(inner.parameters())
     if params is None:
         if learns:
-            module = "BiasLogits" if isinstance(inner, Bias) else "ScoreQK"
+            modules = {Rotary: "RotateQK", Bias: "BiasLogits", Scores: "ScoreQK"}
+            module = next(name for kind, name in modules.items() if isinstance(inner, kind))
             raise ValueError(
                 f"params must be given for an encoding that learns, or the module that owns them, "
                 f"{module}({name}(…)); got params=None"
