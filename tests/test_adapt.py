@@ -39,18 +39,19 @@ def test_adapters_take_functions_of_both_libraries():
     assert check(bias).failed == ()
 
 
-def test_what_is_adapted_is_a_value_that_tells_its_size_and_name_first():
+def test_what_is_adapted_is_a_value_that_shows_its_name_and_size_first():
     import torch
 
     module = torch.nn.Identity()
     made = {
-        pe.adapt.rotary: ({"dim": 4, "keys": abs}, "AdaptedRotary(dim=4, "),
-        pe.adapt.additive: ({"dim": 4}, "AdaptedAdditive(dim=4, "),
-        pe.adapt.bias: ({"heads": 2}, "AdaptedBias(heads=2, "),
+        pe.adapt.rotary: ({"dim": 4, "keys": abs}, "AdaptedRotary('Identity', dim=4, "),
+        pe.adapt.additive: ({"dim": 4}, "AdaptedAdditive('Identity', dim=4, "),
+        pe.adapt.bias: ({"heads": 2}, "AdaptedBias('Identity', heads=2, "),
     }
     for adapter, (sizes, told) in made.items():
         encoding = adapter(module, **sizes, axes=3)
-        assert repr(encoding) == f"{told}name='Identity', library='torch', axes=3)"
+        assert repr(encoding) == f"{told}library='torch', axes=3)"
+        assert repr(adapter(module, **sizes)) == f"{told}library='torch')"
         assert encoding == adapter(module, **sizes, axes=3)
         assert encoding != adapter(module, **sizes)
         assert encoding.module is module

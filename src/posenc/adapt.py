@@ -58,8 +58,9 @@ class Adapted:
 
     def __repr__(self) -> str:
         size = "dim" if isinstance(self, Additive | Rotary) else "heads"
-        told = (f"{name}={getattr(self, name)!r}" for name in (size, "name", "library", "axes"))
-        return f"{type(self).__name__}({', '.join(told)})"
+        fields = {name: getattr(self, name) for name in (size, "library", "axes")}
+        stated = (f"{name}={value!r}" for name, value in fields.items() if value is not None)
+        return f"{type(self).__name__}({', '.join([repr(self.name), *stated])})"
 
 
 @dataclass(frozen=True, repr=False)

@@ -18,7 +18,7 @@ class Forgetting(pe.Scores):
 
     @property
     def traits(self):
-        return pe.Traits(any_length=True, relative=True, ordered=True)
+        return pe.Traits(any_length=True, relative=True, ordered=True, decays=True)
 
     def parameters(self):
         return {"gate": Parameter((self.feature_dim,))}

@@ -66,10 +66,15 @@ class Report:
                 row["measured"] = None
         return {"subject": self.subject, "ok": self.ok, "rows": rows}
 
-    def __str__(self) -> str:
+    @property
+    def summary(self) -> str:
+        """The verdict on the whole: which claims fail and which checks gave no answer."""
         parts = [("fail", self.failed), ("not measured", self.unmeasured)]
-        told = [f"{len(names)} {what}: {', '.join(names)}" for what, names in parts if names]
-        lines = [f"{self.subject}: {'; '.join(told) or 'all claims hold'}"]
+        found = [f"{len(names)} {what}: {', '.join(names)}" for what, names in parts if names]
+        return "; ".join(found) or "all claims hold"
+
+    def __str__(self) -> str:
+        lines = [f"{self.subject}: {self.summary}"]
         for row in self.rows:
             lines.append(
                 f"  {row.name:<17} {row.verdict:<27} {_numbers(row):<24} {row.detail}".rstrip()
@@ -79,15 +84,17 @@ class Report:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in ("property", "verdict", "measured", "why"))
+        """The verdict, then a row for each check that applies; what it measures is a tooltip."""
+        head = "".join(f"<th>{name}</th>" for name in ("verdict", "property", "measured"))
         body = "".join(
-            f"<tr><td title='{html.escape(row.what, quote=True)}'>{html.escape(row.name)}</td>"
-            f"<td>{html.escape(row.verdict)}</td>"
-            f"<td>{html.escape(_numbers(row))}<br>{html.escape(row.detail)}</td>"
-            f"<td>{html.escape(row.why)}</td></tr>"
+            f"<tr><td>{html.escape(row.verdict)}</td>"
+            f'<td title="{html.escape(f"{row.what} {row.why}")}">{html.escape(row.name)}</td>'
+            f"<td>{html.escape(f'{_numbers(row)} {row.detail}'.strip())}</td></tr>"
             for row in self.rows
+            if row.verdict != "not applicable"
         )
-        return f"<p>{html.escape(self.subject)}</p><table><tr>{head}</tr>{body}</table>"
+        verdict, subject = html.escape(self.summary), html.escape(self.subject)
+        return f"<p><b>{verdict}</b>: {subject}</p><table><tr>{head}</tr>{body}</table>"
 
 
 def _numbers(row: Row) -> str:

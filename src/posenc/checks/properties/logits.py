@@ -7,7 +7,7 @@ from posenc.checks.gradients import gradient_error
 from posenc.checks.properties.claims import always, check, trait
 from posenc.checks.properties.differences import max_difference, max_or_nan, scale_of
 from posenc.checks.subject import Subject
-from posenc.core.mechanisms import Additive, Bias
+from posenc.core.mechanisms import Additive, Bias, Scores
 
 LEAST_DIFFERENCE = 1e-3
 """By how much an order of tokens must change some logit."""
@@ -42,6 +42,8 @@ def decays(subject: Subject, rng: np.random.Generator) -> Measurement:
     p, zero = subject.points(distances), subject.points(np.zeros(1, dtype=int))
     if isinstance(subject.encoding, Bias):
         return _measure_fall(subject.bias(p, zero)[..., 0])
+    if isinstance(subject.encoding, Scores) and "features" in subject.encoding.needs:
+        return _measure_fall(_last_query(subject))  # which the tokens between may change
     x = np.ones((*subject.queries(rng, 1).shape[:-2], 1, subject.dim))
     tall = np.broadcast_to(x, (*x.shape[:-2], len(p), subject.dim))
     own = subject.score(x, x, zero, zero)[..., 0]
@@ -59,6 +61,13 @@ def decays(subject: Subject, rng: np.random.Generator) -> Measurement:
     ]
     detail = f"random q and k range over {spread[0]:.1f} near, {spread[1]:.1f} far"
     return Measurement(float(last / near) if near > 0 else np.inf, 0.75, detail)
+
+
+def _last_query(subject: Subject) -> np.ndarray:
+    """Logits (head, distance) of the last query in a text of equal tokens, its own key left out."""
+    p = subject.points(np.arange(min(subject.reach + 1, 128)))
+    x, same = np.ones((subject.heads, len(p), subject.dim)), np.zeros_like(p)
+    return subject.score(x, x, p, p, tokens=(same, same))[..., -1, -2::-1]
 
 
 def _measure_fall(bias: np.ndarray) -> Measurement:
