@@ -50,7 +50,7 @@ def render_type(schema: Schema) -> str:
         return f"Record<string, {render_type(schema['additionalProperties'])}>"
     if schema["type"] == "array":
         return _render_array(list(map(render_type, schema.get("prefixItems", ()))), schema["items"])
-    return {"integer": "number"}.get(schema["type"], schema["type"])
+    return "number" if schema["type"] == "integer" else str(schema["type"])
 
 
 def _render_array(first: list[str], items: Any) -> str:
