@@ -91,7 +91,7 @@ def the_number(encoding: pe.Encoding, place, other) -> float:
             return float(encoding.bias(q, k, params)[0, 0, 0])
         case pe.Rotary():
             dim = encoding.dim
-            width = getattr(encoding, "rotary_dim", dim)
+            width = encoding.rotary_dim or dim
             begin = dim - width if encoding.rotated == "trailing" else 0
             channel = other - begin
             first = channel % (width // 2) if encoding.pairing == "halves" else channel // 2 * 2

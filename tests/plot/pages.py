@@ -20,7 +20,7 @@ MOSTLY_SORTS = seldom(KINDS, but=SORTS)
 
 def shown(kind, **options):
     what = example_for(kind, maps="axial-rope")
-    sentence = {"tokens": CHINESE} if "attention" in kinds_for(pe.named(what).example()) else {}
+    sentence = {"tokens": CHINESE} if "attention" in kinds_for(pe.lookup(what).example()) else {}
     return pe.show(what, kind, **(sentence | {"dpi": 60} | options))
 
 

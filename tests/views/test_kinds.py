@@ -38,7 +38,7 @@ def test_a_view_has_as_many_columns_as_its_kind_says(kind, count):
     if kind.name in GRID:
         assert view([GRID[kind.name]] * count, kind.name).columns == on_grid
     name = first_encoding_for(kind.name)
-    if "attention" in kinds_for(pe.named(name).example()):  # it is of text
+    if "attention" in kinds_for(pe.lookup(name).example()):  # it is of text
         assert view([name] * count, kind.name, length=4).columns == in_text
 
 

@@ -25,7 +25,7 @@ def test_csv_has_a_line_for_each_number():
 @pytest.mark.parametrize("kind", KINDS)
 def test_csv_and_json_of_every_kind_hold_the_same_numbers(kind):
     what = example_for(kind, bias="fire", maps="axial-rope")
-    text = "attention" in kinds_for(pe.named(what).example())
+    text = "attention" in kinds_for(pe.lookup(what).example())
     made = view(what, kind, tokens="我 爱 AI") if text else view(what, kind, length=4)
     rows = list(csv.DictReader(io.StringIO(made.to_csv())))
 

@@ -117,6 +117,12 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
         """`params` by name; raise an error if one is missing, unknown or of the wrong shape."""
         return read_params(params, {name: p.shape for name, p in self.parameters().items()})
 
+    def read_param(self, params: Params | None, name: str) -> Array:
+        """The one parameter that a method uses; the others need not be given, but are known."""
+        shapes = {each: p.shape for each, p in self.parameters().items()}
+        rules.known_params(params, *shapes)
+        return _read_param(params, name, shapes[name])
+
     def other_layout(self) -> "tuple[Encoding, np.ndarray] | None":
         """The same encoding in the other layout of its channels, if two layouts are in use.
 

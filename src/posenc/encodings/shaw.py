@@ -94,7 +94,7 @@ class Shaw(Scores):
         if q.shape[-1] != self.dim:
             raise ValueError(f"q must be (…, seq, {self.dim}); got shape {tuple(q.shape)}")
         xp = namespace(q=q)
-        table = self.read_params(params)["key_table"]
+        table = self.read_param(params, "key_table")
         namespace(q=q, params=table)
         by_row = q @ xp.matrix_transpose(cast(table, q.dtype))
         index = _beside_heads(self.rows_of(-whole_distances(q_pos, k_pos, like=q)), by_row)
@@ -106,10 +106,11 @@ class Shaw(Scores):
     ) -> Array:
         if self.values and v.shape[-1] != self.dim:
             raise ValueError(f"v must be (…, seq, {self.dim}); got shape {tuple(v.shape)}")
-        given, out = self.read_params(params), weights @ v
+        out = weights @ v
         if not self.values:
+            self.read_params(params)
             return out
-        table = given["value_table"]
+        table = self.read_param(params, "value_table")
         xp = namespace(weights=weights, params=table)
         table = cast(table, weights.dtype)
         index = _beside_heads(self.rows_of(-whole_distances(q_pos, k_pos, like=v)), weights)
