@@ -19,9 +19,9 @@ from tests import attention
 from tests.bounds import UNIT, gamma
 from tests.oracles import bias as oracle
 from tests.oracles import scores
+from tests.own_encodings import A, Forgetting, Turning, turn
 from tests.slow import in_turn, seldom, slow
 from tests.test_project import ROOT
-from tests.turning import A, Turning, turn
 
 HEADS, DIM = 4, 16
 
@@ -919,3 +919,78 @@ def test_learned_rotations_reach_every_form(impl, owner):
     assert (ours - exact).abs().max() <= 1e-5
     pairs = q.shape[0] * HEADS * 20 * 20
     assert (a.grad - wide.grad).abs().max() <= gradient_bound(wide.grad, pairs=pairs)
+
+
+@pytest.mark.parametrize("rows", [False, True], ids=["one text", "batch"])
+@pytest.mark.parametrize("tempered", [False, True])
+def test_scores_see_features_and_what_is_seen(rows, tempered):
+    """Against attention written out in float64: a causal window within documents, with padding."""
+    q, k, v = qkv(6, 9, kv_heads=2)
+    features = torch.randn(2, 9, 3, requires_grad=True)
+    given = features if rows else features[0]
+    ids, padding = torch.arange(9) // 6, torch.ones(2, 9, dtype=torch.bool)
+    padding[1, 4] = False
+    encoding = pe.Tempered(Forgetting(3), pe.LogN(4)) if tempered else Forgetting(3)
+    options = {"causal": True, "window": 4, "documents": ids, "mask": padding[:, None, None]}
+    ours = attend(q, k, v, encoding=encoding, features=given, **options)
+    wanted = torch.randn_like(ours)
+    grad = torch.autograd.grad((ours * wanted).sum(), features)[0]
+    wide = features.detach().double().requires_grad_()
+    exact = torch.zeros(2, HEADS, 6, DIM, dtype=torch.float64)
+    for b, h, i in product(range(2), range(HEADS), range(6)):
+        at = i + 3  # queries are the last tokens
+        seen = [j for j in range(max(0, at - 3), at + 1) if ids[j] == ids[at] and padding[b, j]]
+        gates = torch.log(torch.sigmoid(wide[b if rows else 0, :, 0]))
+        scores = []
+        for j in seen:
+            dot = q[b, h, i].double() @ k[b, h // 2, j].double() / math.sqrt(DIM)
+            factor = max(1.0, math.log(at + 1) / math.log(4)) if tempered else 1.0
+            scores.append((dot + gates[j + 1 : at + 1].sum()) * factor)
+        weights = torch.softmax(torch.stack(scores), 0)
+        exact[b, h, i] = weights @ v[b, h // 2, seen].double()
+    assert (ours - exact).abs().max() <= 1e-5
+    truth = torch.autograd.grad((exact * wanted).sum(), wide)[0]
+    assert (grad - truth).abs().max() <= gradient_bound(truth, pairs=2 * HEADS * 54)
+
+
+def test_what_depends_on_tokens_is_dense():
+    q, k, v = qkv(5, 5)
+    options = {"encoding": Forgetting(3), "features": torch.randn(5, 3)}
+    choice = attend.explain(q, k, v, **options)
+    assert choice.impl == "dense"
+    assert set(choice.unavailable) == {"blocked", "folded", "flex"}
+    pair = options | {"features": (options["features"],) * 2}
+    assert torch.equal(attend(q, k, v, **options), attend(q, k, v, **pair))
+    for impl, why in choice.unavailable.items():
+        assert (
+            why
+            == "Forgetting depends on the tokens (features and mask), which only 'dense' passes on"
+        )
+        with pytest.raises(ValueError, match=f"^impl='{impl}' is unavailable: Forgetting depends"):
+            attend(q, k, v, impl=impl, **options)
+
+
+def test_biases_and_rotations_see_features_of_each_row():
+    class Gated(pe.Bias):
+        needs = frozenset({"features"})
+
+        def bias(self, q_pos, k_pos, params=None, *, features):
+            return (features[0] @ features[1].mT)[..., None, :, :] + 0.0 * q_pos[..., None, :, None]
+
+    class Selective(pe.Rotary):
+        needs = frozenset({"features"})
+
+        def cos_sin(self, positions, params=None, *, dtype=None, features):
+            angles = features.cumsum(-2).to(dtype)
+            return angles.cos(), angles.sin()
+
+    q, k, v = qkv(5, 5)
+    features = torch.randn(2, 5, DIM // 2)
+    for encoding in (Gated(), Selective()):
+        ours = attend(q, k, v, encoding=encoding, features=features)
+        for b in range(2):
+            one = [x[b : b + 1] for x in (q, k, v)]
+            alone = attend(*one, encoding=encoding, features=features[b])
+            assert (ours[b] - alone[0]).abs().max() <= 1e-5
+    gated = torch.softmax(q @ k.mT / 4 + (features @ features.mT)[:, None], -1) @ v
+    assert (attend(q, k, v, encoding=Gated(), features=features) - gated).abs().max() <= 1e-5

@@ -9,7 +9,7 @@ import torch
 
 import posenc as pe
 from posenc.torch import AddPositions, BiasLogits, RotateQK, ScoreQK, attend
-from tests.turning import Turning
+from tests.own_encodings import Forgetting, Turning
 
 Q = torch.zeros(2, 4, 5, 8)
 K = torch.zeros(2, 2, 7, 8)
@@ -274,6 +274,23 @@ CASES = [
         {"encoding": pe.T5Bias(4), "causal": True},
         "params must be given for an encoding that learns, or the module that owns them, "
         "BiasLogits(T5Bias(…)); got params=None",
+    ),
+    (
+        {"encoding": Forgetting(3)},
+        "features must be given for Forgetting, which depends on the tokens; got features=None",
+    ),
+    (
+        {"features": torch.zeros(7, 3)},
+        "features must be left out for ALiBi, which does not depend on the tokens",
+    ),
+    (
+        {"encoding": Forgetting(3), "features": torch.zeros(7, 4)},
+        "features of q must be (seq, feature_dim) or (batch, seq, feature_dim), "
+        "here (5, 3) or (2, 5, 3); got shape (5, 4)",
+    ),
+    (
+        {"encoding": Forgetting(3), "features": [1.0]},
+        "features must be a floating tensor, or a pair (q, k) of them; got [1.0]",
     ),
     (
         {"encoding": Turning(8)},

@@ -103,12 +103,24 @@ def test_every_axis_is_encoded_and_relative(axes, pairs):
     ("work", "message"),
     [
         (
-            lambda: pe.AxialRoPE(8, (0, 0, 1, 3), (1.0,) * 4),
+            lambda: pe.AxialRoPE(8, pe.PairTable((0, 0, 1, 3), (1.0,) * 4)),
             "every axis from 0 on a pair that turns",
         ),
-        (lambda: pe.AxialRoPE(8, (0, 1), (1.0, 0.0)), "every axis from 0 on a pair that turns"),
-        (lambda: pe.AxialRoPE(8, (0,), (1.0, 1.0)), "axis for each of the 2 frequencies"),
-        (lambda: pe.AxialRoPE(2, (0, 1), (1.0, 1.0)), "2 * len(frequencies) must be"),
+        (
+            lambda: pe.AxialRoPE(4, pe.PairTable((0, 1), (1.0, 0.0))),
+            "every axis from 0 on a pair that turns",
+        ),
+        (lambda: pe.PairTable((0,), (1.0, 1.0)), "axis for each of the 2 frequencies"),
+        (
+            lambda: pe.AxialRoPE(2, pe.PairTable((0, 1), (1.0, 1.0))),
+            "axis_of_pair must have 1 entries, one for each pair that turns; got 2",
+        ),
+        (
+            lambda: pe.AxialRoPE(16, pe.Split(shares=(2, 2))),
+            "shares must be a tuple of whole numbers that add up to the 8 pairs; got (2, 2)",
+        ),
+        (lambda: pe.Split(order=(0, 2)), "each of order must be"),
+        (lambda: pe.AxialRoPE(8, pe.Split(), rotary_dim=10), "rotary_dim must be"),
         (lambda: pe.AxialRoPE.split(10, axes=2), "dim must be a multiple of 2 * axes"),
         (lambda: pe.AxialRoPE.split(8, axes=2, shares=(4, 0)), "each of shares must be"),
         (lambda: pe.AxialRoPE.split(8, axes=2, order=(0,)), "order must be a tuple of 2"),

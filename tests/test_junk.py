@@ -162,7 +162,10 @@ def numpy_twins():
     return [
         (pe.Sinusoidal(8, base=100), pe.Sinusoidal(i(8), base=i(100))),
         (pe.RoPE(8, rotary_dim=4), pe.RoPE(i(8), rotary_dim=np.uint8(4))),
-        (pe.AxialRoPE(4, (0, 1), (1, 2.0)), pe.AxialRoPE(i(4), (i(0), i(1)), (i(1), f(2)))),
+        (
+            pe.AxialRoPE(4, pe.PairTable((0, 1), (1, 2.0))),
+            pe.AxialRoPE(i(4), pe.PairTable((i(0), i(1)), (i(1), f(2)))),
+        ),
         (pe.AxialSinusoidal(8, order=(1, 0)), pe.AxialSinusoidal(i(8), order=(i(1), i(0)))),
         (pe.AxialRoPE.split(8, shares=(1, 3)), pe.AxialRoPE.split(i(8), shares=(i(1), i(3)))),
         (
@@ -246,7 +249,7 @@ def test_position_builders_refuse_junk_with_a_sentence(data):
         ("heads", lambda n: pe.adapt.bias(lambda q, k: q, heads=n)),
         ("reach", lambda n: pe.Shaw(8, n)),
         ("each of shares", lambda n: pe.AxialRoPE.split(8, shares=(n, n))),
-        ("each of axis_of_pair", lambda n: pe.AxialRoPE(4, (0, n), (1.0, 1.0))),
+        ("each of axis_of_pair", lambda n: pe.PairTable((0, n), (1.0, 1.0))),
         ("length", lambda n: pe.RoPE(8).at(n)),
     ],
 )

@@ -20,6 +20,7 @@ LAYERS = [  # each may import from the ones before it
     {"text"},
     {"core"},
     {"scalings"},
+    {"layouts"},
     {"encodings"},
     {"temperatures"},
     {"interop"},

@@ -44,7 +44,7 @@ REFUSED = [  # what a reader of the explorer's page can ask for
     lambda: evaluate_encoding("AxialSinusoidal(6, 4)"),
     lambda: evaluate_encoding("AxialSinusoidal.mae(6)"),
     lambda: evaluate_encoding("AxialRoPE.split(6)"),
-    lambda: evaluate_encoding("AxialRoPE(8, (0, 1, 1, 2), (1.0, nan, 1.0, 1.0))"),
+    lambda: evaluate_encoding("AxialRoPE(8, PairTable((0, 1, 1, 2), (1.0, nan, 1.0, 1.0)))"),
     lambda: evaluate_encoding("T5Bias(8, buckets=5)"),
     lambda: evaluate_encoding("SwinBias(3, 7)"),
     lambda: evaluate_encoding("SwinBias(3, (7, 0))"),

@@ -48,6 +48,7 @@ if _typing.TYPE_CHECKING:  # for readers and type checkers; see __getattr__
     from posenc.explanation import Explanation, demonstrate, explain
     from posenc.explorer.widget import explore
     from posenc.interop import ModelPositions, from_config, from_state_dict, read_config
+    from posenc.layouts import Alternating, AxisLayout, PairTable, Periods, Sections, Split
     from posenc.plot import show
     from posenc.scalings import (
         NTK,
@@ -77,8 +78,10 @@ __all__ = [
     "ALiBi",
     "About",
     "Additive",
+    "Alternating",
     "AxialRoPE",
     "AxialSinusoidal",
+    "AxisLayout",
     "Bias",
     "ClippedBias",
     "Comparison",
@@ -96,6 +99,8 @@ __all__ = [
     "MinistralTemperature",
     "ModelPositions",
     "NoPE",
+    "PairTable",
+    "Periods",
     "Proportional",
     "Report",
     "RoPE",
@@ -104,8 +109,10 @@ __all__ = [
     "Sandwich",
     "Scaling",
     "Scores",
+    "Sections",
     "Shaw",
     "Sinusoidal",
+    "Split",
     "SwinBias",
     "SwinV2Bias",
     "T5Bias",
@@ -153,6 +160,7 @@ _HOMES = {
         "TransformerXL TwoSidedALiBi XPos catalogue lookup"
     ),
     "plot": "show",
+    "layouts": "Alternating AxisLayout PairTable Periods Sections Split",
     "interop": "ModelPositions from_config from_state_dict read_config",
     "core.mechanisms": "Additive Bias Encoding Rotary Scores logits",
     "core.positions": (

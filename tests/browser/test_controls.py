@@ -28,17 +28,17 @@ def written(visit: Visit, expression: str) -> None:
 def test_axial_rope_is_changed(visit: Visit) -> None:
     visit.open()
     visit.choose("AxialRoPE")
-    written(visit, "AxialRoPE.split(64)")
+    written(visit, "AxialRoPE(64, Split())")
     assert control(visit, "pairing").input_value() == "interleaved"
     control(visit, "pairing").select_option("halves")
-    written(visit, "AxialRoPE.split(64, pairing='halves')")
+    written(visit, "AxialRoPE(64, Split(), pairing='halves')")
     assert control(visit, "pairing").input_value() == "halves"
     control(visit, "axes").fill("4")
     control(visit, "axes").press("Enter")
-    written(visit, "AxialRoPE.split(64, axes=4, pairing='halves')")
+    written(visit, "AxialRoPE(64, Split(axes=4), pairing='halves')")
     control(visit, "shares").fill("8, 12, 8, 4")
     control(visit, "shares").press("Enter")
-    written(visit, "AxialRoPE.split(64, axes=4, pairing='halves', shares=(8, 12, 8, 4))")
+    written(visit, "AxialRoPE(64, Split(axes=4, shares=(8, 12, 8, 4)), pairing='halves')")
     pressed = visit.page.locator("fieldset [aria-pressed=true]")
     assert pressed.all_inner_texts() == ["AxialRoPE"]
 

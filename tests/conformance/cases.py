@@ -293,5 +293,4 @@ def apart(x: Any, encoding: Ours) -> tuple[Any, Any]:
 
 def width(encoding: Ours) -> int:
     """How many channels turn."""
-    w = encoding.frequencies() if isinstance(encoding, pe.RoPE) else encoding.frequencies
-    return 2 * len(w)
+    return 2 * len(encoding.frequencies())

@@ -211,7 +211,7 @@ def angles(encoding: cases.Ours, points: np.ndarray) -> np.ndarray:
     """|p w| of each pair, which is what float32 rounds: (seq, pair)."""
     if isinstance(encoding, pe.RoPE):
         return np.abs(points[:, None] * encoding.frequencies())
-    return np.abs(points[:, list(encoding.axis_of_pair)] * np.asarray(encoding.frequencies))
+    return np.abs(points[:, list(encoding.axis_of_pair)] * encoding.frequencies())
 
 
 def their_turns(

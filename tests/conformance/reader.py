@@ -30,7 +30,7 @@ def _difference(read: Ours, ours: Ours) -> str:
         return f"{width(read)} channels turn, not {width(ours)}"
     if _axes(read) != _axes(ours):
         return f"axes {_axes(read)}, not {_axes(ours)}"
-    w, v = _frequencies(read), _frequencies(ours)
+    w, v = read.frequencies(), ours.frequencies()
     if not np.allclose(np.abs(w), v, rtol=1e-12, atol=0):
         return f"frequencies {w[:3]}, not {v[:3]}"
     if read.pairing != ours.pairing:
@@ -42,8 +42,3 @@ def _difference(read: Ours, ours: Ours) -> str:
 
 def _axes(encoding: Ours) -> tuple[int, ...]:
     return encoding.axis_of_pair if isinstance(encoding, pe.AxialRoPE) else ()
-
-
-def _frequencies(encoding: Ours) -> np.ndarray:
-    w = encoding.frequencies() if isinstance(encoding, pe.RoPE) else encoding.frequencies
-    return np.asarray(w)

@@ -144,20 +144,31 @@ def mrope(default: tuple[int, ...], *, interleaved: bool = False) -> Reading:
     return read
 
 
+def by_pairs(
+    dim: int,
+    axis_of_pair: tuple[int, ...],
+    w: np.ndarray,
+    pairing: Pairing,
+) -> pe.AxialRoPE:
+    """A layout that is written out, of as many channels as it has pairs for."""
+    layout = pe.PairTable(axis_of_pair, tuple(w.tolist()))
+    return pe.AxialRoPE(dim, layout, pairing=pairing, rotary_dim=2 * len(w))
+
+
 def ernie_vl(config: Any, layer_type: str | None) -> pe.AxialRoPE:
     """Ernie 4.5 VL: height and width take turns on the fast pairs, time has the slow ones."""
     height, width, time = rope_of(config, None).get("mrope_section", (22, 22, 20))
     assert height == width
     dim = head_dim(config)
     w = geometric(dim, base=base_of(config))
-    return pe.AxialRoPE(dim, (1, 2) * height + (0,) * time, tuple(w.tolist()))
+    return by_pairs(dim, (1, 2) * height + (0,) * time, w, "interleaved")
 
 
 def neomme(config: Any, layer_type: str | None) -> pe.AxialRoPE:
     """NeoMME: rows have the even frequencies, columns the odd ones, in one series."""
     one = text(config, layer_type)
-    w = one.frequencies().tolist()
-    return pe.AxialRoPE(one.dim, (0, 1) * (len(w) // 2), tuple(w), pairing="halves")
+    w = one.frequencies()
+    return by_pairs(one.dim, (0, 1) * (len(w) // 2), w, "halves")
 
 
 def qwen2_vl_vision(config: Any, layer_type: str | None) -> pe.AxialRoPE:
@@ -176,7 +187,7 @@ def kimi(config: Any, layer_type: str | None) -> pe.AxialRoPE:
     """Kimi K2.5's vision tower: column and row take turns, with the same frequency for both."""
     dim = head_dim(config)
     w = np.repeat(geometric(dim // 2, base=base_of(config)), 2)
-    return pe.AxialRoPE(dim, (1, 0) * (dim // 4), tuple(w.tolist()), pairing="halves")
+    return by_pairs(dim, (1, 0) * (dim // 4), w, "halves")
 
 
 def minimax_vision(config: Any, layer_type: str | None) -> pe.AxialRoPE:
@@ -194,7 +205,7 @@ def efficientloftr(config: Any, layer_type: str | None) -> pe.AxialRoPE:
     """EfficientLoFTR: the whole hidden vector turns; row and column take turns."""
     share = rope_of(config, None).get("partial_rotary_factor", 1.0)
     w = np.repeat(geometric(int(head_dim(config) * share), base=base_of(config)), 2)
-    return pe.AxialRoPE(config.hidden_size, (0, 1) * (len(w) // 2), tuple(w.tolist()))
+    return by_pairs(config.hidden_size, (0, 1) * (len(w) // 2), w, "interleaved")
 
 
 def llama4_vision(config: Any, layer_type: str | None) -> pe.AxialRoPE:
@@ -212,8 +223,7 @@ def esmfold2(config: Any, layer_type: str | None) -> pe.AxialRoPE:
         *[0.0] * still,
     ]
     axis = np.repeat([0, 1, 2, 3, 0], [space, space, space, uid, still])
-    frequencies = tuple(float(value) for value in w)
-    return pe.AxialRoPE(config.head_dim, tuple(axis.tolist()), frequencies, pairing="halves")
+    return by_pairs(config.head_dim, tuple(axis.tolist()), np.asarray(w), "halves")
 
 
 def clvp(config: Any, layer_type: str | None) -> pe.RoPE:

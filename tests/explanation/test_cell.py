@@ -171,7 +171,7 @@ def test_negative_numbers_of_ones_own_are_in_brackets():
     assert told["formula"][1] == "r = (y + H − 1) · (2W − 1) + x + W − 1"
     assert told["numbers"][0] == "r = (-3 + 7 − 1) · (2 · 7 − 1) + (-5) + 7 − 1 = 40"
     assert "p − (-5)" in cell_lines("XPos(8, centre=-5.0)", 3, 2)["formula"][0]
-    turned = cell_lines("AxialRoPE(4, (0, 1), (1.0, -0.5))", (3, 4), 2)
+    turned = cell_lines("AxialRoPE(4, PairTable((0, 1), (1.0, -0.5)))", (3, 4), 2)
     assert turned["numbers"][1] == "θ_(4, 1) = 4 · (-0.5) = -2"
 
 

@@ -61,4 +61,5 @@ def test_every_encoding_is_listed_with_what_makes_it(client):
         assert client.get(f"/api/v1/view/{row['views'][0]}", e=row["expression"]).status == 200
         for field in row["fields"]:
             for choice in field.get("choices", []) if field["type"] == "part" else []:
-                assert evaluate_encoding(f"RoPE(64, scaling={choice['expression']})")
+                part = f"{field['name']}={choice['expression']}"
+                assert evaluate_encoding(f"{row['maker']}(64, {part})")

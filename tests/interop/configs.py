@@ -194,8 +194,9 @@ SHARED = {  # a config, and the encoding that all its layers share
         model("ernie4_5_vl_moe_text", rope_parameters={"mrope_section": [3, 3, 2]}),
         pe.AxialRoPE(
             16,
-            (1, 2, 1, 2, 1, 2, 0, 0),
-            tuple(pe.RoPE(16, base=5e5).frequencies().tolist()),
+            pe.PairTable(
+                (1, 2, 1, 2, 1, 2, 0, 0), tuple(pe.RoPE(16, base=5e5).frequencies().tolist())
+            ),
         ),
     ),
     "bert": (model("bert"), pe.Learned(4096, 64)),

@@ -12,7 +12,8 @@ from posenc.explorer.answers import LIBRARY_ERRORS
 from posenc.explorer.parameters import RequestError
 from posenc.i18n import later
 from posenc.i18n.arguments import argument_help
-from posenc.names.expressions import Call, parse_call, presets, to_class_call, to_source
+from posenc.layouts import Alternating, AxisLayout, Periods, Sections, Split
+from posenc.names.expressions import Call, parse_call, presets, to_call, to_source
 from posenc.names.resolve import VARIANTS, as_encoding, share_out
 from posenc.scalings import Scaling
 from posenc.temperatures import Llama4Temperature, LogN, MinistralTemperature, SSMax, Temperature
@@ -30,9 +31,10 @@ _hints = cache(typing.get_type_hints)
 @cache
 def part_choices() -> dict[type, list[dict[str, str]]]:
     """The choices for an argument that is itself a call, such as a scaling, in typical size."""
-    scalings = [to_class_call(make(64)).arguments.get("scaling") for make in VARIANTS.values()]
+    scalings = [to_call(make(64)).arguments.get("scaling") for make in VARIANTS.values()]
     values: dict[type, list[Any]] = {
         Scaling: [each for each in scalings if each is not None],
+        AxisLayout: [Split(), Sections((8, 12, 12)), Alternating(), Periods()],
         Temperature: [Llama4Temperature(), MinistralTemperature(8192), LogN(512), SSMax()],
     }
     return {
@@ -163,7 +165,7 @@ def change_argument(call: Call, name: str, text: str) -> tuple[Call, Any]:
     else:
         hint = _hints(call.function)[name]
         value = _parse_value(rows[name], text, hint)
-    other = _follow(call.with_arguments(**{outer: value}), call, outer)
+    other = _follow(call.with_arguments(**{outer: value}), call, name)
     return other, evaluate(other, name)
 
 
@@ -221,18 +223,33 @@ def _follow(call: Call, before: Call, name: str) -> Call:
     shares are the default, and dim becomes a multiple of what they need.
     """
     given = call.arguments
-    if name in ("dim", "rotary_dim"):
-        for shares in ("sections", "shares"):
-            old = given.get(shares)
-            if old and sum(old) == _pairs(before):
-                call = call.with_arguments(**{shares: share_out(_pairs(call), old)})
+    layout = given.get("layout")
+    inner = layout if isinstance(layout, Call) else call
+    if name in ("dim", "rotary_dim", "layout"):
+        before_pairs = None if name == "layout" else _pairs(before)
+        shared = _share_out(inner, _pairs(call), before_pairs)
+        call = shared if inner is call else call.with_arguments(layout=shared)
+        if name == "dim" and "axis_of_pair" in shared.arguments:  # a table stays as it is
+            call = call.with_arguments(rotary_dim=2 * _pairs(before))
     elif name == "interleaved" and not _is_valid(call):  # one section is too long to take turns
-        call = call.with_arguments(sections=share_out(_pairs(call), (1,) * len(given["sections"])))
-    elif name == "axes" and type(axes := given["axes"]) is int and axes > 0:
+        sections = given["sections"]
+        call = call.with_arguments(sections=share_out(sum(sections), (1,) * len(sections)))
+    elif name == "axes" and type(given["axes"]) is int:
         kept = {key: value for key, value in given.items() if key not in ("order", "shares")}
         call = Call(call.kind, call.preset, kept)
-        if not _is_valid(call):
+    if name in ("axes", "layout", "layout.axes") and "dim" in given and not _is_valid(call):
+        axes = inner.arguments.get("axes", 2)
+        if type(axes) is int and axes > 0:
             call = call.with_arguments(dim=-(-given["dim"] // (2 * axes)) * 2 * axes)
+    return call
+
+
+def _share_out(call: Call, pairs: int, before: int | None) -> Call:
+    """The call with its sections or shares for another number of pairs, if they had all before."""
+    for name in ("sections", "shares"):
+        old = call.arguments.get(name)
+        if old and before in (None, sum(old)):
+            call = call.with_arguments(**{name: share_out(pairs, old)})
     return call
 
 
@@ -249,12 +266,8 @@ def _is_valid(call: Call) -> bool:
 
 
 def makers(call: Call) -> list[str]:
-    """The names of what can make this encoding: its class, if a user can call it, and presets."""
-    plain = Call(call.kind, None, {})
-    required = [name for name, each in plain.parameters.items() if each.default is each.empty]
-    simple = not call.preset or all(name in SIZES for name in required)
-    named = [Call(call.kind, preset, {}).maker for preset in presets(call.kind)]
-    return [plain.maker, *named] if simple else named
+    """The names of what can make this encoding: its class and its presets."""
+    return [Call(call.kind, preset, {}).maker for preset in (None, *presets(call.kind))]
 
 
 def rebuild(call: Call, value: Encoding, maker: str) -> tuple[Call, Encoding]:
@@ -269,7 +282,7 @@ def rebuild(call: Call, value: Encoding, maker: str) -> tuple[Call, Encoding]:
         )
     preset = maker.partition(".")[2]
     if not preset:
-        return to_class_call(value), value
+        return to_call(value), value
     other = Call(call.kind, preset, {})
     stated = {"dim": value.dim, "heads": value.heads, "axes": value.axes}
     have = SIZES | {name: size for name, size in stated.items() if size is not None}

@@ -11,8 +11,10 @@ from posenc.encodings import catalogue
 from posenc.explorer import controls, limits
 from posenc.explorer.parameters import RequestError
 from posenc.i18n import translator
-from posenc.names.expressions import Call, parse_call, to_source
+from posenc.layouts import AxisLayout
+from posenc.names.expressions import to_source
 from posenc.names.resolve import VARIANTS, evaluate_encoding, resolve
+from posenc.scalings import Scaling
 from posenc.views.kinds import KINDS, default_kind, kinds_for
 from posenc.views.kinds.bias import reach
 from posenc.views.kinds.maps import SIDE
@@ -94,7 +96,7 @@ def describe_encoding(
     for name, text in (changes or {}).items():
         call, value = controls.change_argument(call, name, text)
     fields = {"maker": call.maker, "makers": controls.makers(call), "fields": controls.fields(call)}
-    named = {"expression": str(call), "name": catalogue_name(call), "loaded": False}
+    named = {"expression": str(call), "name": catalogue_name(value), "loaded": False}
     return named | fields | _facts(value)
 
 
@@ -164,25 +166,24 @@ def _side(value: Encoding) -> int | None:
     return 2 * reach(value) + 1 if isinstance(value, Bias) else SIDE
 
 
-def catalogue_name(call: Call) -> str | None:
+def catalogue_name(value: Encoding) -> str | None:
     """The nearest name in the catalogue: that of a variant of RoPE, else of the class.
 
-    >>> yarn, rope = parse_call("RoPE(8, scaling=YaRN(2.0, 64))"), parse_call("RoPE(8)")
-    >>> catalogue_name(yarn), catalogue_name(rope)
+    >>> from posenc import RoPE, YaRN
+    >>> catalogue_name(RoPE(8, scaling=YaRN(2.0, 64))), catalogue_name(RoPE(8))
     ('yarn', 'rope')
     """
     names = _names()
-    return names.get(_variant_key(call)) or names.get(call.kind)
+    return names.get(_variant_key(value)) or names.get((type(value),))
 
 
 @cache  # searching all installed packages takes longer than everything else here
-def _names() -> dict[Any, str]:
-    classes: dict[Any, str] = {kind: name for name, kind in catalogue().items()}
-    return classes | {
-        _variant_key(parse_call(to_source(make(64)))): name for name, make in VARIANTS.items()
-    }
+def _names() -> dict[tuple[type, ...], str]:
+    classes: dict[tuple[type, ...], str] = {(kind,): name for name, kind in catalogue().items()}
+    return classes | {_variant_key(make(64)): name for name, make in VARIANTS.items()}
 
 
-def _variant_key(call: Call) -> tuple[str, str]:
-    scaling = None if call.preset else call.arguments.get("scaling")
-    return call.maker, scaling.maker if isinstance(scaling, Call) else ""
+def _variant_key(value: Encoding) -> tuple[type, ...]:
+    """The class of an encoding and of the scaling or layout that it has."""
+    parts = [part for part in vars(value).values() if isinstance(part, Scaling | AxisLayout)]
+    return type(value), *map(type, parts)

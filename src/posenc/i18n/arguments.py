@@ -34,6 +34,9 @@ SHARED = {
     "high_freq_factor": later(
         "Pairs that turn more often than this within the trained length keep their frequency."
     ),
+    "interleaved": later(
+        "Whether the axes take turns, pair by pair; otherwise each has a block of pairs."
+    ),
     "layout": later(
         "Whether sines and cosines alternate (interleaved) or all sines come first (concat)."
     ),
@@ -65,6 +68,8 @@ SHARED = {
     "s": later("Multiplies the logarithm of the number of keys that the query sees."),
     "scale": later("How fast the factor grows with the position."),
     "scaling": later("How frequencies change for texts longer than those of training."),
+    "sections": later("How many pairs follow time, height and width."),
+    "shares": later("How many pairs each axis has; equally many unless given."),
     "share": later("The part of the pairs that turns, the fastest first; the others stand still."),
     "short_factor": later(
         "What the frequency of each pair is divided by in texts up to the trained length."

@@ -172,7 +172,7 @@ def _describe_rotary(encoding: RoPE | AxialRoPE, trained: int | None) -> dict[st
         if scaling is not None:
             data |= {"scaling": _format_scaling(scaling), "does": SCALINGS[type(scaling)]}
     else:
-        w, data = np.abs(np.asarray(encoding.frequencies)), {"axes": encoding.axes}
+        w, data = np.abs(encoding.frequencies()), {"axes": encoding.axes}
         shares = np.bincount(encoding.axis_of_pair)
         data["pairs_per_axis"] = [int(n) for n in shares]
     waves = 2 * np.pi / w[w > 0]

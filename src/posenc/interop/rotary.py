@@ -14,6 +14,7 @@ from posenc.interop.conventions import NO_ATTENTION, ROTARY, RotaryConvention
 from posenc.interop.fields import MOST_ENTRIES, Fields, disagreement
 from posenc.interop.layers import choose_rotating, read_layer_types
 from posenc.interop.parameters import Backwards, Parameters
+from posenc.layouts import PairTable
 from posenc.scalings import YaRN
 from posenc.temperatures import Llama4Temperature, MinistralTemperature, Tempered
 
@@ -327,4 +328,4 @@ def _build_ernie(
         )
     axes = (1, 2) * share[0] + (0,) * share[2]
     w = geometric(dim, base=base)
-    return AxialRoPE(dim, axes, tuple(w.tolist()), pairing=convention.pairing)
+    return AxialRoPE(dim, PairTable(axes, tuple(w.tolist())), pairing=convention.pairing)

@@ -9,11 +9,10 @@ from functools import cache
 from threading import Lock
 from typing import Any, cast
 
-from posenc import scalings, temperatures
+from posenc import layouts, scalings, temperatures
 from posenc.core.hints import fold, nearest, unknown_argument
-from posenc.encodings import AxialRoPE, catalogue
+from posenc.encodings import catalogue
 from posenc.i18n import later, phrase, said
-from posenc.names.presets import readings
 
 Check = Callable[[str, dict[str, Any]], None]
 """Raises if the arguments (by name) of something that an expression makes are not accepted."""
@@ -123,8 +122,8 @@ def to_source(value: Any, *, plain: Callable[[Any], str] = repr) -> str:
     >>> from posenc import RoPE
     >>> to_source(RoPE(64, scaling=scalings.YaRN(4.0, 8192)))
     'RoPE(64, scaling=YaRN(4.0, 8192))'
-    >>> to_source(AxialRoPE.split(64, axes=4))
-    'AxialRoPE.split(64, axes=4)'
+    >>> to_source(RoPE(64, rotary_dim=64))
+    'RoPE(64)'
     """
     if isinstance(value, Call):
         return value.to_source(plain)
@@ -134,16 +133,6 @@ def to_source(value: Any, *, plain: Callable[[Any], str] = repr) -> str:
 
 
 def to_call(value: Any) -> Call:
-    """The call that makes a value: of a preset where its fields are long tuples, else its class."""
-    if isinstance(value, AxialRoPE):
-        for preset, arguments in readings(value):
-            short = _shorten(Call(AxialRoPE, preset, arguments), value)
-            if short is not None:
-                return short
-    return to_class_call(value)
-
-
-def to_class_call(value: Any) -> Call:
     """The call of its class that makes a value: its fields, without those it would have anyway."""
     fields = [field for field in dataclasses.fields(value) if field.init]
     given = {field.name: getattr(value, field.name) for field in fields}
@@ -181,6 +170,7 @@ def _equal(one: Any, other: Any) -> bool:
 def presets(kind: type) -> list[str]:
     """The names of the classmethods that make one of this kind.
 
+    >>> from posenc import AxialRoPE
     >>> presets(AxialRoPE)[:2]
     ['split', 'rope_vit']
     """
@@ -195,7 +185,7 @@ def presets(kind: type) -> list[str]:
 def makers() -> dict[str, type]:
     """The classes that an expression may name."""
     names: dict[str, type] = {kind.__name__: kind for kind in catalogue().values()}
-    for module in (scalings, temperatures):
+    for module in (scalings, layouts, temperatures):
         names |= {name: kind for name, kind in vars(module).items() if _own(kind, module)}
     return names
 

@@ -23,7 +23,7 @@ from posenc.names.expressions import Check, evaluate, find_maker, spellings, to_
 def share_out(total: int, like: tuple[int, ...]) -> tuple[int, ...]:
     """So many pairs in the proportions of `like`; the first has what is left over.
 
-    >>> shared(64, (2, 3, 3)), shared(10, (1, 1, 1))
+    >>> share_out(64, (2, 3, 3)), share_out(10, (1, 1, 1))
     ((16, 24, 24), (4, 3, 3))
     """
     later = [total * part // sum(like) for part in like[1:]]

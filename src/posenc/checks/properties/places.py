@@ -7,6 +7,7 @@ import numpy as np
 from posenc.checks.engine import Measurement, NotApplicableError
 from posenc.checks.properties.claims import always, check, trait
 from posenc.checks.properties.differences import DistinctRows, max_difference, round_to, scale_of
+from posenc.checks.properties.fitting import fit
 from posenc.checks.properties.samples import (
     draw_places,
     first_positions,
@@ -93,10 +94,7 @@ def linear_shift(subject: Subject, rng: np.random.Generator) -> Measurement:
     # a channel of e(p + 7) that no M gives spoils each of a few random mixtures of all channels
     mixed = rng.normal(size=(subject.dim, 8))
     rows = subject.rows(here)
-    products = rows.T @ rows
-    # an SVD takes seconds where threads contend; a ridge is for channels that depend on others
-    ridge = 1e-13 * np.trace(products) / subject.dim * np.eye(subject.dim)
-    matrix = np.linalg.solve(products + ridge, rows.T @ (subject.rows(here + 7) @ mixed))
+    matrix = fit(rows, subject.rows(here + 7) @ mixed)
     missed = subject.rows(there) @ matrix - subject.rows(there + 7) @ mixed
     return Measurement(float(np.abs(missed).max()) / scale_of(rows), 1e-4)
 

@@ -68,7 +68,7 @@ def every_channel(subject: Subject, rng: np.random.Generator) -> Measurement:
     turned = np.concatenate([subject.rotate(rows, where, tokens=same) for where in places])
     still = int((np.abs(turned - x).max(axis=0) < 1e-7).sum())
     meant = subject.dim - (encoding.rotary_dim or subject.dim)
-    w = encoding.frequencies() if callable(encoding.frequencies) else encoding.frequencies
+    w = encoding.frequencies()
     w = np.asarray(() if w is None else w)
     meant += 2 * int((np.abs(w) < 1e-12).sum())
     return Measurement(max(0, still - meant), 0)

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from posenc.core.positions import mrope_positions
 from posenc.encodings.axial import AxialRoPE
 from posenc.explanation.explanation import Step
@@ -39,7 +37,7 @@ def axial_steps(encoding: AxialRoPE, question: Question) -> Iterator[Step]:
             *[
                 (i, names[axis], w)
                 for i, (axis, w) in enumerate(
-                    zip(encoding.axis_of_pair, encoding.frequencies, strict=True)
+                    zip(encoding.axis_of_pair, encoding.frequencies().tolist(), strict=True)
                 )
             ],
         ),
@@ -53,7 +51,7 @@ def axial_steps(encoding: AxialRoPE, question: Question) -> Iterator[Step]:
             table=table(("", *names), *[(kind, *p) for kind, p in zip(kinds, points, strict=True)]),
         )
     point = point_at(encoding, question.position)[0]
-    angles = point[list(encoding.axis_of_pair)] * np.asarray(encoding.frequencies)
+    angles = point[list(encoding.axis_of_pair)] * encoding.frequencies()
     yield from rotary_steps(encoding, question, angles)
 
 
@@ -69,7 +67,7 @@ def axial_number(encoding: AxialRoPE, at: Place) -> list[Step]:
         axis=axis,
         position=at.row[axis],
     )
-    p, w = at.row[axis], encoding.frequencies[pair]
+    p, w = at.row[axis], float(encoding.frequencies()[pair])
     angle = index("θ", "p", "i"), row(index("p", axis), " · ", index("w", "i"))
     numbers = rotation_numbers(pair, wave, p, w, at, factor=encoding.attention_factor)
     return [

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from posenc.core import rules
 from posenc.core.arrays import has_tangent, is_plain_tensor, unrounded
+from posenc.core.encoding import unwrap
 from posenc.core.hints import hinted
 from posenc.core.mechanisms import Encoding, Unbiased, logits
 from posenc.torch.attention import flex, folded
@@ -25,6 +26,8 @@ FORMS: dict[Form, Callable[[Call], Tensor]] = {
     "folded": folded.folded,
     "flex": flex.flex,
 }
+
+FIRST = slice(0, 1)
 
 BOUNDS = {torch.float64: 1e-6, torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 2e-2}
 """How far from `dense` a form may be, for values of about 1. Biases are float32 at most."""
@@ -64,6 +67,10 @@ class Attend:
     `documents`, as `pe.documents(lengths)` numbers them: by position alone they would see each
     other. A query that sees nothing gets 0.
 
+    `features` are the hidden states (seq, feature_dim) or (batch, seq, feature_dim) of the keys'
+    tokens, queries being the last of them, or a pair for queries and keys: for an encoding that
+    `needs` them, which has only `dense`. One that needs a mask is told which pairs are seen.
+
     `impl` names the form, which `attend.explain(…)` with the same arguments tells for "auto":
     `dense` builds the bias and is the specification; `blocked` goes through blocks of queries and,
     where pairs are more than 2^20, builds nothing that is N x N, forward or backward; `folded` puts
@@ -94,6 +101,7 @@ class Attend:
         documents: Tensor | tuple[Tensor, Tensor] | None = None,
         scale: float | None = None,
         params: Mapping[str, Tensor] | None = None,
+        features: Tensor | tuple[Tensor, Tensor] | None = None,
         impl: Impl = "auto",
     ) -> Tensor:
         rules.one_of("impl", impl, ("auto", *FORMS))
@@ -110,6 +118,7 @@ class Attend:
             documents=documents,
             mask=mask,
             scale=scale,
+            features=features,
         )
         if not q.numel() or not k.shape[2]:  # no query, or none that sees a key
             nothing = sum(x.reshape(-1)[:0].sum() for x in call.tensors())  # whose gradients are 0
@@ -138,7 +147,8 @@ class Attend:
         rules.one_of("impl", impl, ("auto", *FORMS))
         call = called(q, k, v, **options)
         one = call.first()  # an encoding that cannot take tensors says so here, as in a call
-        logits(one.encoding, one.q, one.k, one.q_pos, one.k_pos, one.params)
+        needed = call.needed(FIRST, FIRST)
+        logits(one.encoding, one.q, one.k, one.q_pos, one.k_pos, one.params, **needed)
         taken, why = (impl, "it was asked for") if impl != "auto" else choose(call)
         reasons = {name: why_unavailable(name, call) for name in FORMS}
         unavailable = {name: reason for name, reason in reasons.items() if reason}
@@ -150,6 +160,12 @@ attend = Attend()
 
 def why_unavailable(impl: str, call: Call) -> str | None:
     """Why a form cannot take this call; None where it can."""
+    if call.encoding.needs and impl != "dense":
+        name, needs = (
+            type(unwrap(call.encoding)).__name__,
+            " and ".join(sorted(call.encoding.needs)),
+        )
+        return f"{name} depends on the tokens ({needs}), which only 'dense' passes on"
     if impl == "folded":
         return folded.why_unavailable(call)
     return flex.why_unavailable(call) if impl == "flex" else None
@@ -162,6 +178,8 @@ def describe_unavailable(impl: str, reason: str) -> str:
 
 def choose(call: Call) -> tuple[Form, str]:
     """The form for `auto` and the reason."""
+    if call.encoding.needs:
+        return "dense", "the encoding depends on the tokens, which only this form passes on"
     if not torch.compiler.is_compiling() and has_tangent(*call.tensors()):
         return "dense", "it has a forward-mode derivative, which only dense supports"
     left = call.left()

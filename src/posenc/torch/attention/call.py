@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from posenc.core import rules
-from posenc.core.arrays import host, is_half
+from posenc.core.arrays import host, is_half, working
 from posenc.core.encoding import unwrap
 from posenc.core.hints import hinted
 from posenc.core.mechanisms import (
@@ -20,6 +20,7 @@ from posenc.core.mechanisms import (
     Rotary,
     Scores,
     Unbiased,
+    check_needs,
     positions_for,
     rotate_both,
 )
@@ -87,6 +88,7 @@ class Call:
     k_pos: Tensor
     scale: float
     sight: Sight
+    features: tuple[Tensor, Tensor] | None = None
 
     @property
     def pairs(self) -> int:
@@ -100,14 +102,25 @@ class Call:
         return q * (self.scale * (math.sqrt(q.shape[-1]) if self.encoding.scaled else 1.0))
 
     def tensors(self) -> tuple[Tensor, ...]:
-        """q, k, v and the parameters: what may have a gradient."""
-        return (self.q, self.k, self.v, *(self.params or {}).values())
+        """q, k, v, the parameters and the features: what may have a gradient."""
+        params = (self.params or {}).values()
+        return (self.q, self.k, self.v, *params, *(self.features or ()))
 
     def over(self, tensors: Sequence[Tensor]) -> "Call":
         """The same call of other such tensors."""
         q, k, v, *learned = tensors
         params = dict(zip(self.params or (), learned, strict=True)) or None
         return replace(self, q=q, k=k, v=v, params=params)
+
+    def needed(self, rows: slice, keys: slice) -> dict[str, Any]:
+        """What the encoding needs of these tokens, by name: features, and which pairs are seen."""
+        needed: dict[str, Any] = {}
+        if self.features is not None:
+            of_q, of_k = self.features
+            needed["features"] = (of_q[..., rows, :], of_k[..., keys, :])
+        if "mask" in self.encoding.needs:
+            needed["mask"] = self.sight.visible(rows, keys)
+        return needed
 
     def left(self) -> "Call":
         """What `reduced` leaves of one query and one key: its kind and width without its cost."""
@@ -157,6 +170,7 @@ def called(
     documents: Any = None,
     mask: Tensor | None = None,
     scale: float | None = None,
+    features: Any = None,
 ) -> Call:
     """The call, or a sentence that says what is wrong with it."""
     _fitting(q, k, v)
@@ -184,7 +198,12 @@ def called(
     if offset is None:
         offset = _offset(*order)
     sight = Sight(*order, causal, window, _documents(documents, q, k), _mask(mask, q, k), offset)
-    return Call(q, k, v, encoding, params, q_pos, k_pos, _scale(scale, encoding, q), sight)
+    scale = _scale(scale, encoding, q)
+    features = _features(features, encoding, q, k)
+    if features is not None and features[0].ndim == 3 and isinstance(encoding, Bias):
+        # a bias has a row for each row of its positions
+        q_pos, k_pos = (p.expand(q.shape[0], *p.shape[-_rank(encoding) :]) for p in (q_pos, k_pos))
+    return Call(q, k, v, encoding, params, q_pos, k_pos, scale, sight, features)
 
 
 def _first(positions: Tensor, encoding: Encoding) -> Tensor:
@@ -331,6 +350,44 @@ def _documents(documents: Any, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor] | 
                 f"got shape {tuple(ids.shape)}"
             )
     return of_q, of_k
+
+
+def _features(
+    features: Any, encoding: Encoding, q: Tensor, k: Tensor
+) -> tuple[Tensor, Tensor] | None:
+    """Features of queries and of keys, in at least float32; one tensor is that of the keys.
+
+    Scores get them with an axis for the heads, (batch, 1, seq, feature_dim), like q and k.
+    """
+    check_needs(encoding, features=features)
+    if features is None:
+        return None
+    pair = features if isinstance(features, tuple) else (features, features)
+    if len(pair) != 2 or not all(isinstance(x, Tensor) and x.is_floating_point() for x in pair):
+        raise TypeError(
+            f"features must be a floating tensor, or a pair (q, k) of them; got {features!r}"
+        )
+    of_q, of_k = pair
+    if not isinstance(features, tuple) and of_k.ndim > 1:
+        of_q = of_k[..., max(0, k.shape[2] - q.shape[2]) :, :]
+    dim = of_k.shape[-1:].numel() if encoding.feature_dim is None else encoding.feature_dim
+    for name, x, beside in (("q", of_q, q), ("k", of_k, k)):
+        shapes = (beside.shape[2], dim), (q.shape[0], beside.shape[2], dim)
+        if tuple(x.shape) not in shapes:
+            raise ValueError(
+                f"features of {name} must be (seq, feature_dim) or (batch, seq, feature_dim), "
+                f"here {shapes[0]} or {shapes[1]}; got shape {tuple(x.shape)}"
+            )
+    wide = working(torch, q.dtype)
+    of_q, of_k = of_q.to(wide), of_k.to(wide)
+    if isinstance(unwrap(encoding), Scores):
+        of_q, of_k = (x[:, None] if x.ndim == 3 else x for x in (of_q, of_k))
+    return of_q, of_k
+
+
+def _rank(encoding: Encoding) -> int:
+    """How many axes the positions of one text have."""
+    return 1 if encoding.axes is None else 2
 
 
 def _mask(mask: Tensor | None, q: Tensor, k: Tensor) -> Tensor | None:

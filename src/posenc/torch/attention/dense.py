@@ -16,7 +16,8 @@ def dense(call: Call) -> Tensor:
     """softmax(logits) v, in at least float32; a query that sees nothing gets 0."""
     wide = working(torch, call.v.dtype)
     q, k, v = (x.to(wide) for x in (call.q, call.k, call.v))
-    made = logits(call.encoding, call.scaled(q), k, call.q_pos, call.k_pos, call.params)
+    needed = call.needed(EVERY, EVERY)
+    made = logits(call.encoding, call.scaled(q), k, call.q_pos, call.k_pos, call.params, **needed)
     out = weighed(call, made, repeat_heads("v", v, q), EVERY, EVERY)
     return out.to(call.v.dtype)
 

@@ -55,7 +55,7 @@ def find_wavelengths(scene: Scene, subject: Subject) -> list[tuple[str, np.ndarr
     """Return a name and the positions per turn of each channel or pair, for each axis."""
     t = scene.t
     encoding = _at_text_length(scene, subject)
-    lengths = encoding.wavelengths() if callable(encoding.frequencies) else None
+    lengths = None if (encoding.axes or 1) > 1 else encoding.wavelengths()
     if lengths is not None:
         return [(subject.name, lengths)]
     subject_at_length = Subject(encoding, subject.params)

@@ -1,6 +1,7 @@
-"""A rotation of a user's own that learns, and what it must do, written out in complex numbers."""
+"""Encodings of a user's own for PyTorch: a rotation that learns, scores that forget."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -36,3 +37,18 @@ def turn(x, positions, a):
 
 A = np.linspace(-1.0, 1.0, 8, dtype=np.float32)
 """Parameters for 16 channels."""
+
+
+@dataclass(frozen=True)
+class Forgetting(pe.Scores):
+    """FoX: the logits of a key fade by the gates between it and its query; unseen pairs are 0."""
+
+    feature_dim: int
+    needs: frozenset[str] = field(default=frozenset({"features", "mask"}), init=False)
+
+    def scores(self, q, k, q_pos, k_pos, params=None, *, features, mask):
+        of_q, of_k = (torch.nn.functional.logsigmoid(x[..., 0]).cumsum(-1) for x in features)
+        total = of_k[..., -1:] - of_q[..., -1:]  # queries are the last tokens
+        products = q @ k.mT / math.sqrt(q.shape[-1])
+        fading = of_q[..., :, None] + total[..., None] - of_k[..., None, :]
+        return torch.where(mask, products + fading, 0.0)
