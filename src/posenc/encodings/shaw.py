@@ -108,7 +108,7 @@ class Shaw(Scores):
             raise ValueError(f"v must be (…, seq, {self.dim}); got shape {tuple(v.shape)}")
         out = weights @ v
         if not self.values:
-            self.read_params(params)
+            rules.known_params(params, *self.parameters())
             return out
         table = self.read_param(params, "value_table")
         xp = namespace(weights=weights, params=table)
