@@ -9,8 +9,8 @@ import pytest
 import posenc as pe
 
 SOURCE = Path(pe.__file__).parent
-KNOWING = ("encodings", "interop", "peers", "explanation/of")
-"""Folders that may name a class: encodings, the conventions of models, registrations."""
+KNOWING = ("bench", "encodings", "explanation/of", "interop", "peers")
+"""Folders that may name a class: encodings, conventions of models, registrations, timed rows."""
 
 KINDS = {kind.__name__: kind for kind in pe.catalogue().values()}
 FACTS = {
@@ -20,7 +20,7 @@ FACTS = {
     "wavelengths",
     "scaling",
     "original_length",
-} - {"values", "order", "about"}  # words of other things too
+} - {"values", "order", "about", "parameters"}  # words of other things too
 
 
 def tools():
