@@ -12,7 +12,7 @@ QUICK := src README.md tests/oracles $(patsubst %,tests/test_%.py,axial axial_ro
 # Python keeps what it has compiled, and tests start in half the time.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: explore page browser quick test fuzz test-slow prove test-browser screenshots check conformance conformance-page readme-table cli-page contract peers explorer-slow format venv bench clean
+.PHONY: explore page browser quick test fuzz test-slow prove test-browser screenshots check conformance conformance-page readme-table cli-page contract stub peers explorer-slow format venv bench clean
 
 explore: .venv/explorer  ## the explorer: type a sentence, see its positional encoding
 	@$(BIN)/python hatch_build.py  # after a pull that changed it
@@ -71,6 +71,9 @@ cli-page: venv  ## docs/cli.md, out of the help of every command
 
 contract: venv  ## web/src/contract.ts, the page's types, out of the server's OpenAPI description
 	$(BIN)/python -m tests.explorer.contract
+
+stub: venv  ## src/posenc/__init__.pyi, the public names for type checkers
+	$(BIN)/python -m tests.stub
 
 peers: .venv-peers/installed  ## the doctor on other libraries, in .venv-peers; writes docs/peers.md
 	$(PEERS)/python -m pytest -W ignore -m peers tests/peers

@@ -3,7 +3,7 @@
 import pytest
 
 from posenc import scalings, temperatures
-from posenc.encodings import BUILTIN
+from posenc.encodings.registry import load_builtins
 from posenc.i18n import LANGUAGES, catalogue
 from posenc.i18n.arguments import SHARED, argument_help, sentences
 from posenc.names.expressions import Call, presets
@@ -15,7 +15,7 @@ def derived(module, base):
 
 
 KINDS = [
-    *(kind for _, kind in BUILTIN),
+    *(kind for kind in load_builtins().values()),
     *derived(scalings, scalings.Scaling),
     *derived(temperatures, temperatures.Temperature),
     temperatures.Tempered,

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import posenc as pe
+from posenc.encodings.registry import load_builtins
 from posenc.i18n import LANGUAGES, translator
 from posenc.names.expressions import parse_call, to_source
 from posenc.names.resolve import (
@@ -174,7 +175,7 @@ def test_a_name_is_found_however_it_is_written(spelling, name):
 
 def test_every_title_of_every_language_names_its_encoding():
     """No two encodings share a title, or one of them could not be found by it."""
-    for name, kind in pe.encodings.BUILTIN:
+    for name, kind in load_builtins().items():
         titles = [translator(lang)(kind.about.title) for lang in LANGUAGES]
         assert all(titles), name
         assert {canonical_name(title) for title in titles} == {name}

@@ -8,7 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import posenc as pe
-from posenc.scalings import PerPair
+from posenc.core.needs import draw_needs
+from posenc.encodings.registry import load_builtins
+from posenc.names.expressions import makers
 
 JUNK = st.one_of(
     st.none(),
@@ -47,46 +49,17 @@ def attempt(make):
         return None
 
 
-BUILT = {
-    pe.Sinusoidal: {"base": JUNK, "layout": JUNK, "spacing": JUNK},
-    pe.Learned: {"std": JUNK},
-    pe.AxialSinusoidal: {"base": JUNK, "layout": JUNK, "order": JUNK},
-    pe.FourierFeatures: {"sigma": JUNK, "order": JUNK, "centred": JUNK},
-    pe.LearnedFourier: {"features": SMALL, "hidden": SMALL, "gamma": JUNK},
-    pe.RoPE: {"base": JUNK, "pairing": JUNK, "rotary_dim": SMALL, "rotated": JUNK, "scaling": JUNK},
-    pe.XPos: {"base": JUNK, "gamma": JUNK, "scale_base": JUNK, "centre": JUNK, "pairing": JUNK},
-    pe.ALiBi: {"slopes": JUNK, "future": JUNK, "divisor": JUNK},
-    pe.TwoSidedALiBi: {},
-    pe.T5Bias: {
-        "buckets": SMALL,
-        "max_distance": SMALL,
-        "bidirectional": JUNK,
-        "std": JUNK,
-        "scaled": JUNK,
-    },
-    pe.ClippedBias: {"std": JUNK},
-    pe.KERPLE: {"kernel": JUNK},
-    pe.FIRE: {"hidden": SMALL, "length": JUNK, "eps": JUNK},
-    pe.Sandwich: {"features": SMALL, "base": JUNK},
-    pe.SwinBias: {"std": JUNK},
-    pe.SwinV2Bias: {"pretrained_window": JUNK, "hidden": SMALL},
-    pe.Shaw: {"values": JUNK},
-    pe.TransformerXL: {"features": SMALL, "base": JUNK, "std": JUNK},
-}
-VALUES = {  # scalings and temperatures: every field is fed junk
-    pe.Interpolation: 1,
-    pe.NTK: 1,
-    PerPair: 2,
-    pe.DynamicNTK: 2,
-    pe.YaRN: 4,
-    pe.Llama3: 4,
-    pe.LongRoPE: 3,
-    pe.Proportional: 2,
-    pe.Llama4Temperature: 2,
-    pe.MinistralTemperature: 2,
-    pe.LogN: 1,
-    pe.SSMax: 1,
-    pe.Tempered: 2,
+def options_of(kind):
+    """What each argument that is given by name is fed: small numbers where it is whole."""
+    named = [field for field in dataclasses.fields(kind) if field.init and field.kw_only]
+    return {field.name: SMALL if "int" in str(field.type) else JUNK for field in named}
+
+
+BUILT = {kind: options_of(kind) for kind in load_builtins().values()}
+VALUES = {  # scalings, layouts and temperatures: every field is fed junk
+    kind: sum(field.init and not field.kw_only for field in dataclasses.fields(kind))
+    for kind in makers().values()
+    if kind not in BUILT
 }
 
 
@@ -109,16 +82,10 @@ def test_constructors_refuse_junk_with_a_sentence(encoding, data):
     assert_plain(made)
     params = made.init(np.random.default_rng(0))
     positions = np.zeros((3,) if made.axes is None else (3, made.axes), dtype=int)
-    if isinstance(made, pe.Additive):
-        result, shape = made.encode(positions, params), (3, made.dim)
-    elif isinstance(made, pe.Rotary):
-        result, shape = made.rotate(np.ones((3, made.dim)), positions), (3, made.dim)
-    elif isinstance(made, pe.Scores):
-        heads = made.heads or 2
-        q = np.ones((heads, 3, made.dim))
-        result, shape = made.scores(q, q, positions, positions, params), (heads, 3, 3)
-    else:
-        result, shape = made.bias(positions, positions, params), (made.heads, 3, 3)
+    heads = made.heads or 2
+    q = np.ones((heads, 3, made.dim or 4))
+    needs = draw_needs(made, np.random.default_rng(0), 3)
+    result, shape = pe.logits(made, q, q, positions, positions, params, **needs), (heads, 3, 3)
     assert result.shape == shape
     assert np.isfinite(result).all()
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import posenc as pe
+from posenc.encodings.registry import load_builtins
 from tests import bounds
 from tests.libraries import numpy_of
 
@@ -118,7 +119,7 @@ def test_attention_without_an_encoding_does_not_see_order(rng):
 
 
 def test_names_come_from_the_tuple_and_from_entry_points(monkeypatch):
-    assert list(pe.catalogue()) == [name for name, _ in pe.encodings.BUILTIN]
+    assert list(pe.catalogue()) == [*load_builtins()]
     entry = metadata.EntryPoint("turn", f"{__name__}:Turn", "posenc.encodings")
     monkeypatch.setattr(metadata, "entry_points", lambda group: [entry])
     assert pe.catalogue()["turn"] is Turn
@@ -138,7 +139,7 @@ def test_bad_entry_points_are_named(monkeypatch, name, value, message):
         pe.catalogue()
 
 
-BUILTIN = [kind for _, kind in pe.encodings.BUILTIN]
+BUILTIN = [*load_builtins().values()]
 ENCODINGS = [
     *(kind.example() for kind in BUILTIN),
     pe.Tempered(pe.RoPE(8), pe.LogN(2)),

@@ -1,5 +1,6 @@
 """Bad input gets a sentence: the argument, the rule, the value."""
 
+import dataclasses
 import re
 
 import numpy as np
@@ -8,6 +9,7 @@ import torch
 
 import posenc as pe
 from posenc.core.rotation import rotate
+from posenc.encodings.registry import load_builtins
 from posenc.torch import AddPositions, BiasLogits, ScoreQK
 
 RNG = np.random.default_rng(0)
@@ -655,3 +657,19 @@ def test_q_and_k_must_have_one_dim():
         pe.logits(Nearness(1), X, X[..., :6], range(3), range(3))
     with pytest.raises(ValueError, match=r"^q and k must have the heads of the bias, 4; got 2$"):
         pe.logits(Nearness(4), X, X, range(3), range(3))
+
+
+SIZES = [
+    (kind, field.name)
+    for kind in load_builtins().values()
+    for field in dataclasses.fields(kind)
+    if field.init and field.type in (int, "int") and not field.kw_only
+]
+
+
+@pytest.mark.parametrize(("kind", "name"), SIZES, ids=lambda each: getattr(each, "__name__", each))
+@pytest.mark.parametrize("value", [-1, 7.5, True, "8", None, 10**30])
+def test_a_size_that_cannot_be_is_named_with_its_value(kind, name, value):
+    with pytest.raises((ValueError, TypeError)) as caught:
+        dataclasses.replace(kind.example(), **{name: value})
+    assert re.match(rf"{name} must be .*; got {name}={re.escape(repr(value))}$", str(caught.value))

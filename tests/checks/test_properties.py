@@ -13,6 +13,7 @@ from posenc.checks.engine import run
 from posenc.checks.properties.fitting import fit
 from posenc.checks.subject import Subject
 from posenc.comparison.cells import headings
+from posenc.encodings.registry import load_builtins
 from posenc.i18n import translator
 from tests.mutants.encodings import MUTANTS, Turned
 from tests.mutants.wide import DIM, HEADS, WIDE
@@ -20,7 +21,7 @@ from tests.patient import LIMIT, check
 from tests.slow import in_turn, slow
 from tests.test_project import ROOT
 
-BUILTIN = [kind for _, kind in pe.encodings.BUILTIN]
+BUILTIN = [*load_builtins().values()]
 
 
 @pytest.mark.parametrize("kind", BUILTIN)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import posenc as pe
 from posenc.comparison.cells import cells
 from posenc.comparison.opinions import strengths, weaknesses
+from posenc.encodings.registry import load_builtins
 from posenc.i18n import translator
 from posenc.names.resolve import resolve
 from tests.comparison.conftest import SEEDS
@@ -59,7 +59,7 @@ def test_nothing_that_a_check_measures_is_typed_in():
 
     text = Path(opinions.__file__).read_text()
     derived = set(re.findall(r't\(\s*"([^"]*)"', text))
-    abouts = [kind.about for _, kind in pe.encodings.BUILTIN]
+    abouts = [kind.about for kind in load_builtins().values()]
     typed = {m for about in abouts for m in (*about.strengths, *about.weaknesses)}
     assert len(derived) > 15
     assert not derived & typed

@@ -8,6 +8,7 @@ import pytest
 import posenc as pe
 from posenc.comparison.cells import headings
 from posenc.comparison.opinions import strengths
+from posenc.encodings.registry import load_builtins
 from posenc.i18n import LANGUAGES, translator
 from posenc.i18n.terminal import width
 from tests.comparison.conftest import SEEDS
@@ -55,7 +56,7 @@ def test_text_fits_the_terminal_in_every_language(table, lang):
 
 
 def test_more_encodings_than_fit_go_below():
-    names = [name for name, _ in pe.encodings.BUILTIN][:8]
+    names = [*load_builtins()][:8]
     text = str(pe.compare(*names, bench=False))
     assert text.count("\nwhere it acts") == 2
     assert max(width(line) for line in text.splitlines()) <= 100

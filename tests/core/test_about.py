@@ -5,20 +5,21 @@ import re
 import pytest
 
 import posenc as pe
+from posenc.encodings.registry import load_builtins
 from posenc.names.resolve import VARIANTS, resolve
 
 
-@pytest.mark.parametrize("kind", [kind for _, kind in pe.encodings.BUILTIN])
+@pytest.mark.parametrize("kind", [*load_builtins().values()])
 def test_every_built_in_says_where_it_comes_from(kind):
     about = kind.about
-    names = dict(pe.encodings.BUILTIN)
+    names = load_builtins()
     assert 2017 <= about.year <= 2026
     assert re.search(r"arXiv:\d{4}\.\d{5}|github\.com", about.paper)
     assert not about.axial or names[about.axial].example().axes > 1
     assert len(set(about.models)) == len(about.models)
 
 
-@pytest.mark.parametrize("kind", [kind for _, kind in pe.encodings.BUILTIN])
+@pytest.mark.parametrize("kind", [*load_builtins().values()])
 def test_the_year_is_that_of_the_paper_and_the_docstring(kind):
     found = re.search(r"arXiv:(\d\d)", kind.about.paper)
     assert found is None or int(found[1]) + 2000 == kind.about.year

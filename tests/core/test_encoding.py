@@ -8,9 +8,10 @@ import pytest
 import posenc as pe
 from posenc.core.encoding import Parameter, unwrap
 from posenc.core.mechanisms import check_needs
+from posenc.encodings.registry import load_builtins
 
 RNG = np.random.default_rng(0)
-BUILTIN = [kind for _, kind in pe.encodings.BUILTIN]
+BUILTIN = [*load_builtins().values()]
 
 
 @pytest.mark.parametrize("kind", BUILTIN, ids=lambda kind: kind.__name__)

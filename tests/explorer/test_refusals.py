@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from posenc.encodings import catalogue as encodings
+from posenc.encodings.registry import catalogue as encodings
 from posenc.explorer import limits
 from posenc.explorer.parameters import RequestError
 from posenc.explorer.widget import answer

@@ -5,7 +5,7 @@ import tracemalloc
 import pytest
 
 from posenc import read_config
-from posenc.encodings import SwinBias
+from posenc.encodings.swin import SwinBias
 from posenc.interop.fields import MOST_CHANNELS, MOST_DIFFERENT, MOST_ENTRIES, MOST_LAYERS
 from posenc.interop.model import group_layers
 

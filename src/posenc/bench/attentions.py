@@ -10,7 +10,8 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from posenc.bench.timing import compare_times
 from posenc.core import rules
-from posenc.encodings import ALiBi, T5Bias
+from posenc.encodings.alibi import ALiBi
+from posenc.encodings.t5 import T5Bias
 from posenc.torch import BiasLogits, attend
 from posenc.torch.attention.attend import Impl
 

@@ -7,7 +7,7 @@ import torch
 
 from posenc.bench.timing import compare_times
 from posenc.core import rules
-from posenc.encodings import RoPE
+from posenc.encodings.rope import RoPE
 
 SHAPE = (1, 32, 2048, 128)
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from posenc.bench.timing import compare_times
 from posenc.core import rules
-from posenc.encodings import Sinusoidal
+from posenc.encodings.sinusoidal import Sinusoidal
 
 LENGTH, DIM = 65_536, 512
 

@@ -5,7 +5,7 @@ from dataclasses import fields
 from posenc.checks.engine import run
 from posenc.checks.properties import ALL
 from posenc.core.about import Traits
-from posenc.encodings import BUILTIN
+from posenc.encodings.registry import load_builtins
 
 START, END = "<!-- what the checks found: make readme-table -->\n", "<!-- end -->\n"
 
@@ -20,7 +20,7 @@ def build_table() -> str:
         f"| | {' | '.join(name.replace('_', ' ') for name in names)} |",
         "|---" * (len(names) + 1) + "|",
     ]
-    for _, kind in BUILTIN:
+    for kind in load_builtins().values():
         report = run(kind.example(), ALL)
         if not report.ok:
             wrong = ", ".join(report.failed + report.unmeasured)

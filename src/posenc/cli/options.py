@@ -27,7 +27,7 @@ def complete_name(
 ) -> list[CompletionItem]:
     """Complete an ENCODING: with names that match, or else with files (a config.json)."""
     from posenc.core.hints import fold
-    from posenc.encodings import names
+    from posenc.encodings.registry import names
     from posenc.names.resolve import SCALED
 
     start = fold(incomplete)

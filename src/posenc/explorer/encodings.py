@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from posenc.core.encoding import unwrap
 from posenc.core.mechanisms import Additive, Bias, Encoding, Rotary, Scores
-from posenc.encodings import catalogue
+from posenc.encodings.registry import catalogue
 from posenc.explorer import controls, limits
 from posenc.explorer.parameters import RequestError
 from posenc.i18n import translator

@@ -1,7 +1,8 @@
 """Models that add positions to their embeddings: learned and sinusoidal tables."""
 
 from posenc.core.encoding import Encoding
-from posenc.encodings import Learned, Sinusoidal
+from posenc.encodings.learned import Learned
+from posenc.encodings.sinusoidal import Sinusoidal
 from posenc.i18n import said
 from posenc.interop.conventions import AbsoluteConvention
 from posenc.interop.fields import LENGTH, Fields

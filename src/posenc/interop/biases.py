@@ -5,7 +5,9 @@ from typing import Any
 
 from posenc.core import rules
 from posenc.core.encoding import Encoding
-from posenc.encodings import ALiBi, SwinBias, SwinV2Bias, T5Bias
+from posenc.encodings.alibi import ALiBi
+from posenc.encodings.swin import SwinBias, SwinV2Bias
+from posenc.encodings.t5 import T5Bias
 from posenc.i18n import later, said
 from posenc.interop.fields import MOST_LAYERS, Fields
 

@@ -12,7 +12,7 @@ from posenc.core import rules
 from posenc.core.encoding import Encoding
 from posenc.core.hints import hinted
 from posenc.core.rotation import Pairing
-from posenc.encodings import NoPE
+from posenc.encodings.nope import NoPE
 from posenc.encodings.rope import PAIRINGS
 from posenc.i18n import said
 from posenc.interop.absolute import read_absolute, read_whisper

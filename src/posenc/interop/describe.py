@@ -5,17 +5,14 @@ from typing import Any
 import numpy as np
 
 from posenc.core.encoding import Encoding, unwrap
-from posenc.encodings import (
-    ALiBi,
-    AxialRoPE,
-    Learned,
-    NoPE,
-    RoPE,
-    Sinusoidal,
-    SwinBias,
-    SwinV2Bias,
-    T5Bias,
-)
+from posenc.encodings.alibi import ALiBi
+from posenc.encodings.axial import AxialRoPE
+from posenc.encodings.learned import Learned
+from posenc.encodings.nope import NoPE
+from posenc.encodings.rope import RoPE
+from posenc.encodings.sinusoidal import Sinusoidal
+from posenc.encodings.swin import SwinBias, SwinV2Bias
+from posenc.encodings.t5 import T5Bias
 from posenc.interop.model import ModelPositions, format_ranges, group_layers
 from posenc.interop.parameters import Backwards
 from posenc.scalings import (

@@ -8,7 +8,9 @@ from posenc.core import rules
 from posenc.core.encoding import Encoding
 from posenc.core.frequencies import geometric
 from posenc.core.rotation import Pairing
-from posenc.encodings import AxialRoPE, NoPE, RoPE
+from posenc.encodings.axial import AxialRoPE
+from posenc.encodings.nope import NoPE
+from posenc.encodings.rope import RoPE
 from posenc.i18n import either, said
 from posenc.interop.conventions import NO_ATTENTION, ROTARY, RotaryConvention
 from posenc.interop.fields import MOST_ENTRIES, Fields, disagreement

@@ -7,7 +7,9 @@ from typing import Any
 from posenc.core.arrays import Array, is_array
 from posenc.core.encoding import Encoding
 from posenc.core.hints import hinted
-from posenc.encodings import Learned, SwinBias, SwinV2Bias, T5Bias
+from posenc.encodings.learned import Learned
+from posenc.encodings.swin import SwinBias, SwinV2Bias
+from posenc.encodings.t5 import T5Bias
 from posenc.interop.biases import read_swin_stages
 from posenc.interop.config import Config, read_config, read_fields
 from posenc.interop.conventions import SWIN

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from posenc import layouts, scalings, temperatures
 from posenc.core.hints import fold, nearest, unknown_argument
-from posenc.encodings import catalogue
+from posenc.encodings.registry import catalogue
 from posenc.i18n import later, phrase, said
 
 Check = Callable[[str, dict[str, Any]], None]

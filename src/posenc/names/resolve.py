@@ -15,7 +15,9 @@ from typing import Any, cast
 from posenc import scalings
 from posenc.core.encoding import SIZES, Encoding, unwrap
 from posenc.core.hints import did_you_mean, fold, nearest
-from posenc.encodings import BUILTIN, AxialRoPE, RoPE, catalogue
+from posenc.encodings.axial import AxialRoPE
+from posenc.encodings.registry import catalogue, load_builtins
+from posenc.encodings.rope import RoPE
 from posenc.i18n import LANGUAGES, said, translator
 from posenc.names.expressions import Check, evaluate, find_maker, spellings, to_source
 
@@ -94,7 +96,7 @@ def _spellings() -> dict[str, str]:
 
 def _titles() -> dict[str, str]:
     """The titles of our encodings in four languages and the classes of scalings, folded."""
-    kinds: dict[str, Any] = dict(BUILTIN)
+    kinds: dict[str, Any] = dict(load_builtins())
     for name, make in SCALED.items():
         scaling = getattr(make(64), "scaling", None)
         kinds |= {} if scaling is None else {name: type(scaling)}

@@ -3,7 +3,7 @@
 from importlib import import_module
 
 from posenc.core.encoding import Encoding
-from posenc.encodings import BUILTIN
+from posenc.encodings.registry import load_builtins
 from posenc.views.kind import Kind
 
 NAMES = (
@@ -42,7 +42,7 @@ def first_encoding_for(kind: str) -> str:
     >>> first_encoding_for("rotation"), first_encoding_for("maps"), first_encoding_for("attention")
     ('rope', 'axial-sinusoidal', 'sinusoidal')
     """
-    return next(name for name, one in BUILTIN if kind in kinds_for(one.example()))
+    return next(name for name, one in load_builtins().items() if kind in kinds_for(one.example()))
 
 
 def default_kind(*encodings: Encoding) -> str:

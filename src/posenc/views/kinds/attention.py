@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from posenc.core.mechanisms import Bias, Scores
-from posenc.encodings import BUILTIN
+from posenc.encodings.registry import lookup
 from posenc.explanation.cell import Cell
 from posenc.explanation.explanation import Step
 from posenc.explanation.maths import Maths, equation, frac, index, power, row
@@ -123,7 +123,7 @@ def head_logits(
     rows     the queries to return
     causal   whether keys ahead of their query are masked
     """
-    subject = subject or Subject(dict(BUILTIN)["nope"].example())
+    subject = subject or Subject(lookup("nope").example())
     if not subject.encoding.scaled:  # the weights of such models include the division
         q = q / np.sqrt(q.shape[-1])
     at = np.arange(len(k))

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from posenc.core.mechanisms import Additive, Encoding
-from posenc.encodings import BUILTIN
+from posenc.encodings.registry import lookup
 from posenc.i18n import later
 from posenc.views import cost
 from posenc.views.kind import Kind, is_plain
@@ -27,7 +27,7 @@ def build(scene: Scene) -> View:
     t = scene.t
     positions = scene.positions(64, most=2**12)
     panels: list[Panel] = []
-    beside = Subject(dict(BUILTIN)["sinusoidal"].example(dim=scene.subjects[0].dim))
+    beside = Subject(lookup("sinusoidal").example(dim=scene.subjects[0].dim))
     for subject in (*scene.subjects, beside):
         of = None if subject is beside else scene.index(subject)
         values = subject.encode(positions)
