@@ -6,8 +6,8 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 PEERS := .venv-peers/bin
 INSTALL_PEERS := $(PEERS)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-QUICK := src README.md tests/oracles $(patsubst %,tests/test_%.py,axial axial_rope bias bias_formulas find fourier \
-	frequencies learned mechanisms messages positions project rope rotation sinusoidal temperatures)
+QUICK := src README.md tests/oracles tests/core tests/encodings tests/names tests/test_messages.py tests/test_project.py \
+	tests/test_temperatures.py
 
 # Python keeps what it has compiled, and tests start in half the time.
 export PYTHONDONTWRITEBYTECODE =

@@ -9,8 +9,8 @@ import pytest
 import posenc as pe
 
 SOURCE = Path(pe.__file__).parent
-KNOWING = ("bench", "encodings", "explanation/of", "interop", "peers")
-"""Folders that may name a class: encodings, conventions of models, registrations, timed rows."""
+KNOWING = ("bench", "encodings", "explanation/of", "interop", "names/resolve.py", "peers")
+"""Folders that may name a class: encodings, conventions of models, registered names, timed rows."""
 
 KINDS = {kind.__name__: kind for kind in pe.catalogue().values()}
 FACTS = {

@@ -1,6 +1,7 @@
 """Junk for every constructor and builder: a sentence or a right result, never anything else."""
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -74,10 +75,11 @@ def test_constructors_refuse_junk_with_a_sentence(encoding, data):
     count = sum(field.init and not field.kw_only for field in dataclasses.fields(encoding))
     positional = (first, second)[:count]
     made = attempt(lambda: encoding(*positional, **options))
-    if made is None or (made.dim or 0) > 5000 or (made.axes or 0) > 100:
+    if made is None or (made.axes or 0) > 100:
         return
-    if isinstance(made, pe.Learned) and made.length > 5000:
-        return
+    learned = sum(math.prod(each.shape) for each in made.parameters().values())
+    if learned > 2**22 or (made.dim or 4) * (made.heads or 2) > 2**20:
+        return  # a sound value, but too much memory to draw and to multiply
     assert hash(made) == hash(encoding(*positional, **options))
     assert_plain(made)
     params = made.init(np.random.default_rng(0))

@@ -12,7 +12,7 @@ import numpy as np
 from posenc.core import rules
 from posenc.core.frequencies import geometric
 from posenc.core.values import value
-from posenc.i18n import later, said
+from posenc.i18n import N_, translatable
 from posenc.i18n.arguments import sentences
 from posenc.scalings import Plain, Scaling
 
@@ -58,7 +58,7 @@ class Split(AxisLayout):
             object.__setattr__(self, "order", tuple(range(axes)))
         for name, given in (("order", self.order), ("shares", self.shares)):
             if given is not None and (not isinstance(given, tuple) or len(given) != axes):
-                raise said(
+                raise translatable(
                     ValueError,
                     "{name} must be a tuple of {axes}, one for each axis; got {value!r}",
                     name=name,
@@ -78,7 +78,7 @@ class Split(AxisLayout):
         shares = self.shares
         if shares is None:
             if dim % (2 * self.axes):
-                raise said(
+                raise translatable(
                     ValueError,
                     "dim must be a multiple of 2 * axes, or shares must be given; got dim={dim}, "
                     "axes={axes}",
@@ -113,7 +113,7 @@ class Sections(AxisLayout):
         rules.real("base", self.base, least=1)
         scaling, sections = self.scaling, self.sections
         if scaling is not None and not (isinstance(scaling, Scaling) and scaling.fits_any_length):
-            raise said(
+            raise translatable(
                 ValueError,
                 "scaling must be a Scaling that does not depend on the length, or be settled with "
                 "scaling.at(length); got scaling={scaling!r}",
@@ -121,14 +121,14 @@ class Sections(AxisLayout):
             )
         whole = isinstance(sections, tuple) and all(type(n) is int and n > 0 for n in sections)
         if not whole or not sections:
-            raise said(
+            raise translatable(
                 ValueError,
                 "sections must be a tuple of whole numbers, one for each axis; got {sections!r}",
                 sections=sections,
             )
         shares = np.bincount(self._axis_of_pair(), minlength=len(sections))
         if (counts := tuple(shares.tolist())) != sections:
-            raise said(
+            raise translatable(
                 ValueError,
                 "sections must fit when they take turns; {sections} would become {shares}",
                 sections=sections,
@@ -204,13 +204,13 @@ class PairTable(AxisLayout):
     frequencies: tuple[float, ...]
 
     argument_help = sentences(
-        axis_of_pair=later("Which axis each pair follows, counted from 0."),
-        frequencies=later("By how many radians each pair turns per unit of its axis."),
+        axis_of_pair=N_("Which axis each pair follows, counted from 0."),
+        frequencies=N_("By how many radians each pair turns per unit of its axis."),
     )
 
     def __post_init__(self) -> None:
         if not isinstance(self.frequencies, tuple) or not self.frequencies:
-            raise said(
+            raise translatable(
                 TypeError,
                 "frequencies must be a tuple; got frequencies={frequencies!r}",
                 frequencies=self.frequencies,
@@ -219,7 +219,7 @@ class PairTable(AxisLayout):
             rules.real("each of frequencies", w)
         count = len(self.frequencies)
         if not isinstance(self.axis_of_pair, tuple) or len(self.axis_of_pair) != count:
-            raise said(
+            raise translatable(
                 ValueError,
                 "axis_of_pair must name an axis for each of the {count} frequencies; got "
                 "axis_of_pair={axis_of_pair!r}",
@@ -231,7 +231,7 @@ class PairTable(AxisLayout):
 
     def pairs(self, dim: int) -> Pairs:
         if 2 * len(self.axis_of_pair) != dim:
-            raise said(
+            raise translatable(
                 ValueError,
                 "axis_of_pair must have {pairs} entries, one for each pair that turns; got {count}",
                 pairs=dim // 2,
@@ -242,7 +242,7 @@ class PairTable(AxisLayout):
 
 def _check_total(name: str, counts: tuple[int, ...], pairs: int) -> None:
     if sum(counts) != pairs:
-        raise said(
+        raise translatable(
             ValueError,
             "{name} must be a tuple of whole numbers that add up to the {pairs} pairs; got "
             "{counts!r}",
@@ -254,7 +254,7 @@ def _check_total(name: str, counts: tuple[int, ...], pairs: int) -> None:
 
 def _multiple_of_4(dim: int) -> int:
     if dim % 4:
-        raise said(
+        raise translatable(
             ValueError,
             "dim must be a multiple of 4, two channels for each axis; got dim={dim}",
             dim=dim,

@@ -16,7 +16,7 @@ from posenc.core import frequencies as f
 from posenc.core import rules
 from posenc.core.about import About
 from posenc.core.values import UNSTATED, value
-from posenc.i18n import later, said
+from posenc.i18n import N_, translatable
 from posenc.i18n.arguments import sentences
 
 
@@ -72,13 +72,13 @@ class Interpolation(Scaling):
     factor: float
 
     about = About(
-        title=later("position interpolation"),
+        title=N_("position interpolation"),
         paper=(
             "Chen et al., Extending Context Window of Large Language Models via Positional "
             "Interpolation, arXiv:2306.15595"
         ),
         year=2023,
-        weaknesses=(later("neighbours are harder to tell apart"), later("needs some fine-tuning")),
+        weaknesses=(N_("neighbours are harder to tell apart"), N_("needs some fine-tuning")),
     )
 
     def __post_init__(self) -> None:
@@ -98,10 +98,10 @@ class NTK(Scaling):
     factor: float
 
     about = About(
-        title=later("NTK-aware scaling"),
+        title=N_("NTK-aware scaling"),
         paper="bloc97, NTK-Aware Scaled RoPE, reddit.com/r/LocalLLaMA",
         year=2023,
-        strengths=(later("fast waves keep telling neighbours apart"),),
+        strengths=(N_("fast waves keep telling neighbours apart"),),
     )
 
     def __post_init__(self) -> None:
@@ -127,10 +127,10 @@ class DynamicNTK(Scaling):
     fits_any_length: bool = field(default=False, init=False, repr=False)
 
     about = About(
-        title=later("dynamic NTK scaling"),
+        title=N_("dynamic NTK scaling"),
         paper="emozilla, Dynamically Scaled RoPE, reddit.com/r/LocalLLaMA",
         year=2023,
-        strengths=(later("short texts stay as they were"),),
+        strengths=(N_("short texts stay as they were"),),
     )
 
     def __post_init__(self) -> None:
@@ -178,15 +178,15 @@ class YaRN(Scaling):
     attention_factor: float | None = field(default=None, kw_only=True)
 
     about = About(
-        title=later("YaRN scaling"),
+        title=N_("YaRN scaling"),
         paper=(
             "Peng et al., YaRN: Efficient Context Window Extension of Large Language "
             "Models, arXiv:2309.00071"
         ),
         year=2023,
         models=("DeepSeek-V3", "gpt-oss"),
-        strengths=(later("fast waves keep telling neighbours apart"),),
-        weaknesses=(later("implementations and paper differ in the ramp"),),
+        strengths=(N_("fast waves keep telling neighbours apart"),),
+        weaknesses=(N_("implementations and paper differ in the ramp"),),
     )
 
     def __post_init__(self) -> None:
@@ -209,7 +209,7 @@ class YaRN(Scaling):
 
     def frequencies(self, dim: int, *, base: float) -> np.ndarray:
         if base <= 1:
-            raise said(
+            raise translatable(
                 ValueError,
                 "base must be above 1 for YaRN, which needs slow pairs; got base={base}",
                 base=base,
@@ -257,11 +257,11 @@ class Llama3(Scaling):
     high_freq_factor: float = 4.0
 
     about = About(
-        title=later("Llama 3 scaling"),
+        title=N_("Llama 3 scaling"),
         paper="Llama Team, The Llama 3 Herd of Models, arXiv:2407.21783",
         year=2024,
         models=("Llama 3.1", "Llama 3.2"),
-        strengths=(later("fast waves keep telling neighbours apart"),),
+        strengths=(N_("fast waves keep telling neighbours apart"),),
     )
 
     def __post_init__(self) -> None:
@@ -344,14 +344,14 @@ class LongRoPE(Scaling):
 
     searched = True
     about = About(
-        title=later("LongRoPE scaling"),
+        title=N_("LongRoPE scaling"),
         paper=(
             "Ding et al., LongRoPE: Extending LLM Context Window Beyond 2 Million Tokens, "
             "arXiv:2402.13753"
         ),
         year=2024,
         models=("Phi-3",),
-        weaknesses=(later("its factors must be searched for each model"),),
+        weaknesses=(N_("its factors must be searched for each model"),),
     )
 
     def __post_init__(self) -> None:
@@ -363,7 +363,7 @@ class LongRoPE(Scaling):
         if self.attention_factor is not None:
             rules.real("attention_factor", self.attention_factor, least=1e-6)
         if len(self.short_factor) != len(self.long_factor):
-            raise said(
+            raise translatable(
                 ValueError,
                 "short_factor and long_factor must have one factor for each pair; got {short} and "
                 "{long}",
@@ -399,18 +399,18 @@ class Proportional(Scaling):
     factor: float = 1.0
 
     about = About(
-        title=later("proportional RoPE"),
+        title=N_("proportional RoPE"),
         paper=(
             "Barbero et al., Round and Round We Go! What Makes Rotary Positional Encodings "
             "Useful?, arXiv:2410.06205"
         ),
         year=2024,
         models=("Gemma 4",),
-        strengths=(later("channels that do not turn carry content at any distance"),),
+        strengths=(N_("channels that do not turn carry content at any distance"),),
     )
 
     argument_help = sentences(
-        factor=later("What the frequencies of the pairs that turn are divided by."),
+        factor=N_("What the frequencies of the pairs that turn are divided by."),
     )
 
     def __post_init__(self) -> None:

@@ -19,7 +19,7 @@ from posenc.core.encoding import Encoding, Parameter, Params
 from posenc.core.mechanisms import Bias, Rotary, Scores, at_length_of, logits, result_dtype
 from posenc.core.positions import LIMIT, as_arrays, as_positions
 from posenc.core.values import value
-from posenc.i18n import said
+from posenc.i18n import translatable
 
 
 class Temperature(ABC):
@@ -162,11 +162,11 @@ class Tempered(Scores):
 
     def __post_init__(self) -> None:
         if not isinstance(self.encoding, Encoding):
-            raise said(
+            raise translatable(
                 TypeError, "encoding must be an Encoding; got {encoding!r}", encoding=self.encoding
             )
         if not isinstance(self.temperature, Temperature):
-            raise said(
+            raise translatable(
                 TypeError,
                 "temperature must be a Temperature; got {temperature!r}",
                 temperature=self.temperature,

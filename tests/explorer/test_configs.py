@@ -6,7 +6,7 @@ import pytest
 
 import posenc as pe
 from posenc.i18n import LANGUAGES
-from posenc.i18n import told as told_in
+from posenc.i18n import translate as told_in
 from posenc.names.resolve import evaluate_encoding
 
 ROPE = {"hidden_size": 256, "num_attention_heads": 4, "num_hidden_layers": 2}

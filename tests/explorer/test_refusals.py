@@ -9,7 +9,7 @@ from posenc.encodings.registry import catalogue as encodings
 from posenc.explorer import limits
 from posenc.explorer.parameters import RequestError
 from posenc.explorer.widget import answer
-from posenc.i18n import LANGUAGES, catalogue, said, told
+from posenc.i18n import LANGUAGES, catalogue, translatable, translate
 from posenc.views.kinds import kinds_for
 from tests.explorer.asking import HOST, Client, small_crew
 
@@ -109,7 +109,7 @@ def test_an_unknown_language_is_english(client, query):
 def test_a_refusal_says_what_the_library_says(client):
     message = client.get("/api/v1/view/heatmap", e="RoPE(7)", lang="ja").message
     template = "{name} must be a positive even number; got {name}={value}"
-    assert message == told(said(ValueError, template, name="dim", value=7), "ja")
+    assert message == translate(translatable(ValueError, template, name="dim", value=7), "ja")
 
 
 def test_who_must_wait_is_told_in_the_language():
@@ -153,7 +153,7 @@ def test_a_refusal_keeps_its_english():
     assert str(refused) == "dim must be a number; got 'x'"
     assert (refused.argument, refused.status) == ("dim", 413)
     assert str(RequestError(ValueError("as it is {here}"))) == "as it is {here}"
-    assert told(RequestError(ValueError("as it is {here}")), "ja") == "as it is {here}"
+    assert translate(RequestError(ValueError("as it is {here}")), "ja") == "as it is {here}"
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 import posenc as pe
-from posenc.i18n import told as told_in
+from posenc.i18n import translate as told_in
 from posenc.interop.model import label_groups
 from tests.interop.configs import LLAMA, model
 

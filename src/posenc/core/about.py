@@ -8,7 +8,7 @@ class About:
     """Where an encoding comes from, who uses it, and what is said for and against it.
 
     What a check can measure (any length, distances only, nothing to learn) is not said here.
-    Title, strengths and weaknesses are messages, marked by `posenc.i18n.later` to be
+    Title, strengths and weaknesses are messages, marked by `posenc.i18n.N_` to be
     translated.
 
     >>> from posenc import RoPE

@@ -10,7 +10,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 
 from posenc.core import rules
-from posenc.i18n import said
+from posenc.i18n import translatable
 
 
 def geometric(dim: int, /, *, base: float = 10_000.0) -> np.ndarray:
@@ -69,7 +69,7 @@ def ntk(dim: int, /, *, base: float, factor: float) -> np.ndarray:
     array([1.    , 0.7937, 0.63  , 0.5   ])
     """
     if rules.dim("dim", dim) < 4:
-        raise said(
+        raise translatable(
             ValueError,
             "NTK needs two pairs to spread its factor over, dim >= 4; got dim={dim}",
             dim=dim,

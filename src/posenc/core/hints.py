@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar
 
-from posenc.i18n import later, phrase, said
+from posenc.i18n import N_, phrase, translatable
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -53,9 +53,9 @@ SAME = tuple(
 """Names for the same argument, here and in other libraries."""
 
 ABSENT = {
-    "dropout": later("there is no dropout here"),
-    "dropout_p": later("there is no dropout here"),
-    "enable_gqa": later("fewer heads of keys need no flag"),
+    "dropout": N_("there is no dropout here"),
+    "dropout_p": N_("there is no dropout here"),
+    "enable_gqa": N_("fewer heads of keys need no flag"),
 }
 """Arguments of other libraries that posenc does not have."""
 
@@ -117,14 +117,14 @@ def unknown_argument(
     known = [*known]
     hint = argument_for(name, known)
     if name in ABSENT and not _alias(name, known):
-        template, rest = later("{maker} has no argument {name!r}; {why}"), phrase(ABSENT[name])
+        template, rest = N_("{maker} has no argument {name!r}; {why}"), phrase(ABSENT[name])
     elif hint is not None:
-        template, rest = later("{maker} has no argument {name!r}; did you mean {hint}=?"), hint
+        template, rest = N_("{maker} has no argument {name!r}; did you mean {hint}=?"), hint
     else:
-        template, rest = later("{maker} has no argument {name!r}; it takes {known}"), None
+        template, rest = N_("{maker} has no argument {name!r}; it takes {known}"), None
     listed = ", ".join(known) or phrase("none")
     values = {"maker": maker, "name": name, "why": rest, "hint": rest, "known": listed}
-    return said(kind, template, **values)
+    return translatable(kind, template, **values)
 
 
 def hinted(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:

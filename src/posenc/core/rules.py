@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc.i18n import later, phrase, said, unlisted
+from posenc.i18n import N_, phrase, translatable, unlisted
 
 
 def plain_fields(value: Any) -> None:
@@ -74,15 +74,15 @@ def _not_whole(
 ) -> Exception:
     """The error for a value that is not a whole number within the bounds."""
     if least is None:
-        template = later("{name} must be a whole number; got {name}={value!r}")
+        template = N_("{name} must be a whole number; got {name}={value!r}")
     elif most is None:
-        template = later("{name} must be a whole number of at least {least}; got {name}={value!r}")
+        template = N_("{name} must be a whole number of at least {least}; got {name}={value!r}")
     else:
-        template = later(
+        template = N_(
             "{name} must be a whole number of at least {least} and at most {most:,}; "
             "got {name}={value!r}"
         )
-    return said(kind, template, name=_named(name), value=value, least=least, most=most)
+    return translatable(kind, template, name=_named(name), value=value, least=least, most=most)
 
 
 def _named(name: str) -> Any:
@@ -107,8 +107,8 @@ def dim(name: str, value: Any) -> int:
 
 def odd(name: str, value: int) -> Exception:
     """The error for a number that is not even."""
-    template = later("{name} must be an even number; got {name}={value}")
-    return said(ValueError, template, name=name, value=value)
+    template = N_("{name} must be an even number; got {name}={value}")
+    return translatable(ValueError, template, name=name, value=value)
 
 
 def real(name: str, value: Any, *, least: float | None = None, most: float | None = None) -> float:
@@ -134,17 +134,15 @@ def _not_real(
     kind: type[Exception], name: str, value: Any, least: float | None, most: float | None
 ) -> Exception:
     if least is None:
-        template = later("{name} must be a finite number; got {name}={value!r}")
+        template = N_("{name} must be a finite number; got {name}={value!r}")
     elif most is None:
-        template = later(
-            "{name} must be a finite number of at least {least:g}; got {name}={value!r}"
-        )
+        template = N_("{name} must be a finite number of at least {least:g}; got {name}={value!r}")
     else:
-        template = later(
+        template = N_(
             "{name} must be a finite number of at least {least:g} and at most {most:g}; "
             "got {name}={value!r}"
         )
-    return said(kind, template, name=_named(name), value=value, least=least, most=most)
+    return translatable(kind, template, name=_named(name), value=value, least=least, most=most)
 
 
 def ordered(low: float, high: float, *, names: tuple[str, str]) -> None:
@@ -157,7 +155,7 @@ def ordered(low: float, high: float, *, names: tuple[str, str]) -> None:
     for name, value in zip(names, (low, high), strict=True):
         real(name, value, least=1e-6)
     if low > high:
-        raise said(
+        raise translatable(
             ValueError,
             "{low_name} must not be above {high_name}; got {low} and {high}",
             low_name=names[0],
@@ -175,7 +173,7 @@ def factors(name: str, values: Any) -> None:
     TypeError: short_factor must be a tuple with a factor for each pair; got short_factor=()
     """
     if not isinstance(values, tuple) or not values:
-        raise said(
+        raise translatable(
             TypeError,
             "{name} must be a tuple with a factor for each pair; got {name}={factors!r}",
             name=name,
@@ -188,7 +186,7 @@ def factors(name: str, values: Any) -> None:
 def one_each(name: str, factors: tuple[float, ...], dim: int) -> None:
     """Raise an error unless there is a factor for each of the dim / 2 pairs."""
     if len(factors) != dim // 2:
-        raise said(
+        raise translatable(
             ValueError,
             "{name} must have one factor for each of the {pairs} pairs; got {count}",
             name=name,
@@ -199,7 +197,7 @@ def one_each(name: str, factors: tuple[float, ...], dim: int) -> None:
 
 def unsettled(scaling: Any) -> Exception:
     """The error for a scaling whose frequencies depend on a length that was not given."""
-    return said(
+    return translatable(
         ValueError,
         "scaling {name} depends on how long the text is, so rotated keys must not be cached: "
         "keep keys unrotated and rotate with encoding.at(length)",
@@ -250,6 +248,6 @@ def generator(name: str, value: Any) -> None:
 def flag(name: str, value: Any) -> None:
     """Raise an error unless `value` is True or False."""
     if not isinstance(value, bool):
-        raise said(
+        raise translatable(
             TypeError, "{name} must be True or False; got {name}={value!r}", name=name, value=value
         )

@@ -14,7 +14,7 @@ from posenc.core.mechanisms import Bias, result_dtype
 from posenc.core.positions import as_arrays, distances
 from posenc.core.values import value
 from posenc.encodings.tables import MOST_HEADS
-from posenc.i18n import later
+from posenc.i18n import N_
 from posenc.i18n.arguments import sentences
 
 Slopes = Literal["official", "paper"]
@@ -53,28 +53,28 @@ class ALiBi(Bias):
     _slopes: np.ndarray = field(init=False, repr=False, compare=False)
 
     about = About(
-        title=later("attention with linear biases"),
+        title=N_("attention with linear biases"),
         paper=(
             "Press et al., Train Short, Test Long: Attention with Linear Biases Enables "
             "Input Length Extrapolation, arXiv:2108.12409"
         ),
         year=2021,
         models=("BLOOM", "MPT", "Falcon-RW", "Baichuan-13B", "Jina v2"),
-        strengths=(later("perplexity stays low on texts longer than those of training"),),
-        weaknesses=(later("steep heads do not see far"),),
+        strengths=(N_("perplexity stays low on texts longer than those of training"),),
+        weaknesses=(N_("steep heads do not see far"),),
     )
 
     argument_help = sentences(
-        dim=later("How many dimensions a head has: the bias is divided by their square root."),
-        slopes=later(
+        dim=N_("How many dimensions a head has: the bias is divided by their square root."),
+        slopes=N_(
             "Which slopes to take if heads are no power of 2: the authors' code "
             "(official) or the paper."
         ),
-        future=later(
+        future=N_(
             "What keys ahead of the query get: the same as behind (mirrored) or half "
             "a slope less (offset)."
         ),
-        divisor=later("What the whole bias is divided by."),
+        divisor=N_("What the whole bias is divided by."),
     )
 
     def __post_init__(self) -> None:
@@ -167,10 +167,10 @@ class TwoSidedALiBi(Bias):
     heads: int
 
     about = About(
-        title=later("two-sided linear biases"),
+        title=N_("two-sided linear biases"),
         paper="Press, proposal for encoders, github.com/ofirpress/attention_with_linear_biases",
         year=2021,
-        strengths=(later("each side learns its own slope"),),
+        strengths=(N_("each side learns its own slope"),),
     )
 
     def __post_init__(self) -> None:

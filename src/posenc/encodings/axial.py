@@ -14,7 +14,7 @@ from posenc.core.positions import as_positions
 from posenc.core.rotation import Pairing, Rotated, cos_sin
 from posenc.core.values import value
 from posenc.encodings.rope import PAIRINGS, check_rotary_dim, rotation_traits
-from posenc.i18n import later, said
+from posenc.i18n import N_, translatable
 from posenc.i18n.arguments import HEAD_DIM, sentences
 from posenc.layouts import Alternating, AxisLayout, Periods, Sections, Split
 from posenc.scalings import Scaling
@@ -45,22 +45,22 @@ class AxialRoPE(Rotary):
     _order: np.ndarray = field(init=False, repr=False, compare=False)
 
     about = About(
-        title=later("axial rotary position embedding"),
+        title=N_("axial rotary position embedding"),
         paper="Heo et al., Rotary Position Embedding for Vision Transformer, arXiv:2403.13298",
         year=2024,
         models=("EVA-02", "Qwen2-VL", "Pixtral", "SAM 2", "DINOv3"),
-        weaknesses=(later("models disagree about the order of axes and frequencies"),),
+        weaknesses=(N_("models disagree about the order of axes and frequencies"),),
     )
 
     argument_help = sentences(
         dim=HEAD_DIM,
-        layout=later("Which axis each pair follows, and how fast it turns."),
+        layout=N_("Which axis each pair follows, and how fast it turns."),
     )
 
     def __post_init__(self) -> None:
         rules.dim("dim", self.dim)
         if not isinstance(self.layout, AxisLayout):
-            raise said(
+            raise translatable(
                 TypeError,
                 "layout must be an AxisLayout such as Split(); got layout={layout!r}",
                 layout=self.layout,
@@ -207,7 +207,7 @@ def _count_axes(axis: np.ndarray, w: np.ndarray) -> int:
     """How many axes there are, each of which must turn some pair."""
     axes = int(axis.max()) + 1
     if {*axis[w != 0].tolist()} != {*range(axes)}:
-        raise said(
+        raise translatable(
             ValueError,
             "axis_of_pair must give every axis from 0 on a pair that turns; got "
             "axis_of_pair={axis_of_pair!r}",

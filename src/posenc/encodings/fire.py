@@ -12,7 +12,7 @@ from posenc.core.mechanisms import Bias
 from posenc.core.positions import LIMIT, as_arrays, distances
 from posenc.core.values import value
 from posenc.encodings.tables import MOST_HEADS
-from posenc.i18n import later
+from posenc.i18n import N_
 from posenc.i18n.arguments import sentences
 
 
@@ -43,20 +43,18 @@ class FIRE(Bias):
     causal_only = True
 
     about = About(
-        title=later("functional interpolation of relative positions"),
+        title=N_("functional interpolation of relative positions"),
         paper=(
             "Li et al., Functional Interpolation for Relative Positions Improves Long "
             "Context Transformers, arXiv:2310.04418"
         ),
         year=2023,
-        strengths=(later("squeezes longer distances into those seen in training"),),
+        strengths=(N_("squeezes longer distances into those seen in training"),),
     )
 
     argument_help = sentences(
-        length=later(
-            "How long a text may get before distances are scaled down; training adjusts it."
-        ),
-        eps=later("A small number added to the denominator, so that nothing is divided by 0."),
+        length=N_("How long a text may get before distances are scaled down; training adjusts it."),
+        eps=N_("A small number added to the denominator, so that nothing is divided by 0."),
     )
 
     def __post_init__(self) -> None:

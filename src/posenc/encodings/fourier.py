@@ -13,7 +13,7 @@ from posenc.core.encoding import Parameter, Params, params_like
 from posenc.core.mechanisms import Additive, result_dtype
 from posenc.core.positions import as_positions
 from posenc.core.values import value
-from posenc.i18n import later, said
+from posenc.i18n import N_, translatable
 from posenc.i18n.arguments import sentences
 
 Order = Literal["cos-sin", "sin-cos"]
@@ -46,23 +46,23 @@ class FourierFeatures(Additive):
 
     unit_positions = True
     about = About(
-        title=later("random Fourier features"),
+        title=N_("random Fourier features"),
         paper=(
             "Tancik et al., Fourier Features Let Networks Learn High Frequency Functions in "
             "Low Dimensional Domains, arXiv:2006.10739"
         ),
         year=2020,
         models=("Segment Anything",),
-        strengths=(later("all directions alike, not only the axes"),),
-        weaknesses=(later("its random matrix must be kept with the weights"),),
+        strengths=(N_("all directions alike, not only the axes"),),
+        weaknesses=(N_("its random matrix must be kept with the weights"),),
     )
 
     argument_help = sentences(
-        sigma=later(
+        sigma=N_(
             "The larger, the shorter the waves: the standard deviation of the random directions."
         ),
-        order=later("Whether the cosines or the sines come first."),
-        centred=later("Whether coordinates are first moved from 0 .. 1 to −1 .. 1."),
+        order=N_("Whether the cosines or the sines come first."),
+        centred=N_("Whether coordinates are first moved from 0 .. 1 to −1 .. 1."),
     )
 
     def __post_init__(self) -> None:
@@ -130,18 +130,18 @@ class LearnedFourier(Additive):
 
     unit_positions = True
     about = About(
-        title=later("learnable Fourier features"),
+        title=N_("learnable Fourier features"),
         paper=(
             "Li et al., Learnable Fourier Features for Multi-Dimensional Spatial Positional "
             "Encoding, arXiv:2106.02795"
         ),
         year=2021,
-        strengths=(later("learns which directions matter"),),
+        strengths=(N_("learns which directions matter"),),
     )
 
     argument_help = sentences(
-        features=later("How many cosines and sines of the point enter the network."),
-        gamma=later(
+        features=N_("How many cosines and sines of the point enter the network."),
+        gamma=N_(
             "The larger, the longer the waves before training: directions deviate by 1/gamma."
         ),
     )
@@ -214,7 +214,7 @@ def _projected(points: Array, matrix: Array) -> Array:
 def even(name: str, value: Any) -> None:
     """Raise an error unless `value` is a positive even number."""
     if rules.dim(name, value) % 2:
-        raise said(
+        raise translatable(
             ValueError,
             "{name} must be a positive even number; got {name}={value}",
             name=name,

@@ -25,7 +25,7 @@ from posenc.core.positions import as_arrays, as_positions, distances
 from posenc.core.rotation import cos_sin
 from posenc.core.values import value
 from posenc.encodings.tables import MOST_HEADS
-from posenc.i18n import later
+from posenc.i18n import N_
 from posenc.i18n.arguments import sentences
 
 Kernel = Literal["log", "power"]
@@ -55,17 +55,17 @@ class KERPLE(Bias):
     kernel: Kernel = field(default="log", kw_only=True)
 
     about = About(
-        title=later("kernelized relative position embedding"),
+        title=N_("kernelized relative position embedding"),
         paper=(
             "Chi et al., KERPLE: Kernelized Relative Positional Embedding for Length "
             "Extrapolation, arXiv:2205.09921"
         ),
         year=2022,
-        strengths=(later("learns how fast far keys fade"),),
+        strengths=(N_("learns how fast far keys fade"),),
     )
 
     argument_help = sentences(
-        kernel=later("What the bias is of the distance: a logarithm (log) or a power (power)."),
+        kernel=N_("What the bias is of the distance: a logarithm (log) or a power (power)."),
     )
 
     def __post_init__(self) -> None:
@@ -154,17 +154,17 @@ class Sandwich(Bias):
     _frequencies: np.ndarray = field(init=False, repr=False, compare=False)
 
     about = About(
-        title=later("sandwich position bias"),
+        title=N_("sandwich position bias"),
         paper=(
             "Chi et al., Dissecting Transformer Length Extrapolation via the Lens of "
             "Receptive Field Analysis, arXiv:2212.10356"
         ),
         year=2022,
-        weaknesses=(later("no official code"),),
+        weaknesses=(N_("no official code"),),
     )
 
     argument_help = sentences(
-        features=later("Twice the number of cosines that are added up."),
+        features=N_("Twice the number of cosines that are added up."),
     )
 
     def __post_init__(self) -> None:

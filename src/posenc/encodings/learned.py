@@ -23,7 +23,7 @@ from posenc.core.encoding import Parameter, Params, params_like
 from posenc.core.mechanisms import Additive
 from posenc.core.positions import LIMIT, as_positions
 from posenc.core.values import value
-from posenc.i18n import later, said
+from posenc.i18n import N_, translatable
 from posenc.i18n.arguments import sentences
 
 
@@ -52,16 +52,16 @@ class Learned(Additive):
     std: float = field(default=0.02, kw_only=True)
 
     about = About(
-        title=later("learned position embedding"),
+        title=N_("learned position embedding"),
         paper="Gehring et al., Convolutional Sequence to Sequence Learning, arXiv:1705.03122",
         year=2017,
         models=("BERT", "GPT-2", "ViT", "BART", "OPT"),
-        strengths=(later("can learn any pattern of positions"),),
-        weaknesses=(later("rows for positions that training seldom saw stay untrained"),),
+        strengths=(N_("can learn any pattern of positions"),),
+        weaknesses=(N_("rows for positions that training seldom saw stay untrained"),),
     )
 
     argument_help = sentences(
-        length=later("The number of rows in the table, one for each position."),
+        length=N_("The number of rows in the table, one for each position."),
     )
 
     def __post_init__(self) -> None:
@@ -98,7 +98,7 @@ class Learned(Additive):
         values = host(positions)
         if values is not None and values.size and (values.min() < 0 or values.max() >= self.length):
             worst = values.max() if values.max() >= self.length else values.min()
-            raise said(
+            raise translatable(
                 ValueError,
                 "positions must lie in the table, 0 .. {last}; got position {worst}",
                 last=self.length - 1,

@@ -3,7 +3,7 @@
 from posenc.core.about import About, Traits
 from posenc.core.mechanisms import Unbiased
 from posenc.core.values import value
-from posenc.i18n import later
+from posenc.i18n import N_
 
 
 @value
@@ -16,7 +16,7 @@ class NoPE(Unbiased):
     """
 
     about = About(
-        title=later("no position encoding"),
+        title=N_("no position encoding"),
         paper=(
             "Haviv et al., Transformer Language Models without Positional Encodings Still "
             "Learn Positional Information, arXiv:2203.16634"
@@ -24,8 +24,8 @@ class NoPE(Unbiased):
         year=2022,
         models=("Llama 4", "SmolLM3", "Command A"),
         weaknesses=(
-            later("works with a causal mask only"),
-            later("models that have it keep RoPE in other layers"),
+            N_("works with a causal mask only"),
+            N_("models that have it keep RoPE in other layers"),
         ),
     )
 

@@ -14,7 +14,7 @@ from posenc.core.mechanisms import Rotary, result_dtype
 from posenc.core.positions import LIMIT, as_positions
 from posenc.core.rotation import Pairing, Rotated, cos_sin
 from posenc.core.values import value
-from posenc.i18n import later, said
+from posenc.i18n import N_, translatable
 from posenc.i18n.arguments import HEAD_DIM, sentences
 from posenc.scalings import Plain, Scaling
 
@@ -58,7 +58,7 @@ class RoPE(Rotary):
     _frequencies: np.ndarray | None = field(init=False, repr=False, compare=False)
 
     about = About(
-        title=later("rotary position embedding"),
+        title=N_("rotary position embedding"),
         paper=(
             "Su et al., RoFormer: Enhanced Transformer with Rotary Position Embedding, "
             "arXiv:2104.09864"
@@ -66,8 +66,8 @@ class RoPE(Rotary):
         year=2021,
         models=("RoFormer", "GPT-NeoX", "Llama", "Qwen", "Mistral", "ChatGLM"),
         weaknesses=(
-            later("perplexity grows on texts longer than those of training"),
-            later("two layouts of the channels are in use"),
+            N_("perplexity grows on texts longer than those of training"),
+            N_("two layouts of the channels are in use"),
         ),
         axial="axial-rope",
     )
@@ -85,7 +85,7 @@ class RoPE(Rotary):
         rules.one_of("pairing", self.pairing, PAIRINGS)
         rules.one_of("rotated", self.rotated, ("leading", "trailing"))
         if self.scaling is not None and not isinstance(self.scaling, Scaling):
-            raise said(
+            raise translatable(
                 TypeError,
                 "scaling must be a Scaling or None; got scaling={scaling!r}",
                 scaling=self.scaling,
@@ -196,12 +196,12 @@ def check_rotary_dim(rotary_dim: int, dim: int, *, name: str) -> int:
     """Return `rotary_dim` as an int; raise an error unless it is even and at most `dim`."""
     rotary_dim = rules.dim(name, rotary_dim)
     if rotary_dim % 2 or rotary_dim > rules.dim("dim", dim):
-        template = later("{name} must be a positive even number; got {name}={value}")
+        template = N_("{name} must be a positive even number; got {name}={value}")
         if name != "dim":
-            template = later(
+            template = N_(
                 "{name} must be a positive even number of at most dim={dim}; got {name}={value}"
             )
-        raise said(ValueError, template, name=name, dim=dim, value=rotary_dim)
+        raise translatable(ValueError, template, name=name, dim=dim, value=rotary_dim)
     return rotary_dim
 
 
@@ -240,24 +240,20 @@ class XPos(Rotary):
     _reach: float = field(init=False, repr=False, compare=False)
 
     about = About(
-        title=later("extrapolatable position embedding"),
+        title=N_("extrapolatable position embedding"),
         paper="Sun et al., A Length-Extrapolatable Transformer, arXiv:2212.10554",
         year=2022,
         models=("KOSMOS-1", "LongNet"),
-        weaknesses=(later("for causal attention only: logits of keys ahead would grow"),),
+        weaknesses=(N_("for causal attention only: logits of keys ahead would grow"),),
     )
 
     argument_help = sentences(
         dim=HEAD_DIM,
-        gamma=later(
-            "The smaller, the more logits decay with the distance, above all in fast pairs."
-        ),
-        scale_base=later(
+        gamma=N_("The smaller, the more logits decay with the distance, above all in fast pairs."),
+        scale_base=N_(
             "The distance over which each pair decays by its factor; the larger, the slower."
         ),
-        centre=later(
-            "The position without decay: it keeps numbers small and cancels in the logits."
-        ),
+        centre=N_("The position without decay: it keeps numbers small and cancels in the logits."),
     )
 
     def __post_init__(self) -> None:
@@ -311,7 +307,7 @@ class XPos(Rotary):
         """Raise an error if the decay overflows float32 (where the host can read the positions)."""
         values = host(positions)
         if values is not None and values.size and np.abs(values - self.centre).max() > self._reach:
-            raise said(
+            raise translatable(
                 ValueError,
                 "positions must lie within {reach:,.0f} of centre={centre:g}, or the decay leaves "
                 "float32; got positions from {least} to {most}",

@@ -13,7 +13,7 @@ from posenc.core.mechanisms import Scores
 from posenc.core.positions import LIMIT
 from posenc.core.values import value
 from posenc.encodings.tables import whole_distances
-from posenc.i18n import later
+from posenc.i18n import N_
 from posenc.i18n.arguments import HEAD_DIM, sentences
 
 
@@ -41,18 +41,18 @@ class Shaw(Scores):
     values: bool = field(default=True, kw_only=True)
 
     about = About(
-        title=later("relative position representations"),
+        title=N_("relative position representations"),
         paper=(
             "Shaw et al., Self-Attention with Relative Position Representations, arXiv:1803.02155"
         ),
         year=2018,
         models=("Music Transformer",),
-        strengths=(later("what a distance means depends on the query"),),
+        strengths=(N_("what a distance means depends on the query"),),
     )
 
     argument_help = sentences(
         dim=HEAD_DIM,
-        values=later("Whether learned vectors are added to the values too, not to the keys alone."),
+        values=N_("Whether learned vectors are added to the values too, not to the keys alone."),
     )
 
     def __post_init__(self) -> None:

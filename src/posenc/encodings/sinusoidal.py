@@ -16,7 +16,7 @@ from posenc.core.rotation import sin_cos
 from posenc.core.values import value
 from posenc.encodings import phases
 from posenc.encodings.phases import Located
-from posenc.i18n import later, said
+from posenc.i18n import N_, translatable
 from posenc.i18n.arguments import sentences
 
 Layout = Literal["interleaved", "concat"]
@@ -48,16 +48,16 @@ class Sinusoidal(Additive):
     _frequencies: np.ndarray = field(init=False, repr=False, compare=False)
 
     about = About(
-        title=later("sinusoidal position encoding"),
+        title=N_("sinusoidal position encoding"),
         paper="Vaswani et al., Attention Is All You Need, arXiv:1706.03762",
         year=2017,
         models=("Transformer", "MarianMT", "M2M100", "Whisper", "MusicGen"),
-        weaknesses=(later("perplexity grows on texts longer than those of training"),),
+        weaknesses=(N_("perplexity grows on texts longer than those of training"),),
         axial="axial-sinusoidal",
     )
 
     argument_help = sentences(
-        spacing=later(
+        spacing=N_(
             "How frequencies are spaced: as in the paper, or from 1 down to 1/base "
             "as in tensor2tensor (t2t)."
         ),
@@ -277,7 +277,7 @@ class AxialSinusoidal(Additive):
     _blocks: tuple[tuple[int, Sinusoidal], ...] = field(init=False, repr=False, compare=False)
 
     about = About(
-        title=later("axial sinusoidal encoding"),
+        title=N_("axial sinusoidal encoding"),
         paper="Carion et al., End-to-End Object Detection with Transformers, arXiv:2005.12872",
         year=2020,
         models=("DETR", "MoCo v3", "MAE", "SAM 2"),
@@ -287,7 +287,7 @@ class AxialSinusoidal(Additive):
         axes = rules.dim("axes", self.axes)
         dim = rules.dim("dim", self.dim)
         if dim % 2 or dim < 2 * axes:
-            raise said(
+            raise translatable(
                 ValueError,
                 "dim must be even and at least 2 * axes, so that every axis gets a sine and a "
                 "cosine; got dim={dim}, axes={axes}",
@@ -298,7 +298,7 @@ class AxialSinusoidal(Additive):
         if not isinstance(order, tuple) or sorted(map(repr, order)) != sorted(
             map(repr, range(axes))
         ):
-            raise said(
+            raise translatable(
                 ValueError,
                 "order must name each axis 0 .. {last} once; got order={order!r}",
                 last=axes - 1,
@@ -365,7 +365,7 @@ class AxialSinusoidal(Additive):
 def _quartered(dim: int) -> int:
     dim = rules.dim("dim", dim)
     if dim % 4:
-        raise said(
+        raise translatable(
             ValueError,
             "dim must be a multiple of 4, two pairs for each axis; got dim={dim}",
             dim=dim,

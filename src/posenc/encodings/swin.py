@@ -23,7 +23,7 @@ from posenc.core.mechanisms import Bias
 from posenc.core.positions import as_arrays, distances
 from posenc.core.values import value
 from posenc.encodings.tables import MOST_HEADS, look_up
-from posenc.i18n import later, said
+from posenc.i18n import N_, translatable
 from posenc.i18n.arguments import sentences
 
 Window = tuple[int, int]
@@ -54,14 +54,14 @@ class SwinBias(Bias):
     axes = 2
 
     about = About(
-        title=later("Swin relative position bias"),
+        title=N_("Swin relative position bias"),
         paper=(
             "Liu et al., Swin Transformer: Hierarchical Vision Transformer using Shifted "
             "Windows, arXiv:2103.14030"
         ),
         year=2021,
         models=("Swin Transformer", "BEiT", "Donut"),
-        weaknesses=(later("another window needs another table"),),
+        weaknesses=(N_("another window needs another table"),),
     )
 
     def __post_init__(self) -> None:
@@ -132,17 +132,17 @@ class SwinV2Bias(Bias):
     axes = 2
 
     about = About(
-        title=later("Swin V2 continuous position bias"),
+        title=N_("Swin V2 continuous position bias"),
         paper=(
             "Liu et al., Swin Transformer V2: Scaling Up Capacity and Resolution, arXiv:2111.09883"
         ),
         year=2021,
         models=("Swin Transformer V2",),
-        strengths=(later("carries over to larger windows"),),
+        strengths=(N_("carries over to larger windows"),),
     )
 
     argument_help = sentences(
-        pretrained_window=later("The window of training, whose scale a larger window keeps."),
+        pretrained_window=N_("The window of training, whose scale a larger window keeps."),
     )
 
     def __post_init__(self) -> None:
@@ -204,7 +204,7 @@ class SwinV2Bias(Bias):
 
 def _sides(name: str, value: object) -> Window:
     if not isinstance(value, tuple | list) or len(value) != 2:
-        raise said(
+        raise translatable(
             TypeError,
             "{name} must be (height, width); got {name}={value!r}",
             name=name,
@@ -228,7 +228,7 @@ def _within(side: int, away: Array) -> None:
         raise TypeError(f"positions must be whole numbers to look up a bias; got {away.dtype}")
     values = host(away)
     if values is not None and values.size and abs(values).max() >= side:
-        raise said(
+        raise translatable(
             ValueError,
             "q_pos and k_pos must lie in one window, less than {side} apart; got {apart}",
             side=side,

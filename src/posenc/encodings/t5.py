@@ -13,7 +13,7 @@ from posenc.core.mechanisms import Bias
 from posenc.core.positions import LIMIT
 from posenc.core.values import value
 from posenc.encodings.tables import MOST_HEADS, look_up, whole_distances
-from posenc.i18n import later
+from posenc.i18n import N_
 from posenc.i18n.arguments import sentences
 
 
@@ -46,7 +46,7 @@ class T5Bias(Bias):
     two_sided_hint = "bidirectional=True makes one of both ways"
 
     about = About(
-        title=later("T5 relative position bias"),
+        title=N_("T5 relative position bias"),
         paper=(
             "Raffel et al., Exploring the Limits of Transfer Learning with a Unified "
             "Text-to-Text Transformer, arXiv:1910.10683"
@@ -57,10 +57,10 @@ class T5Bias(Bias):
     )
 
     argument_help = sentences(
-        buckets=later("How many ranges distances are sorted into, each with a learned bias."),
-        max_distance=later("From this distance on, all share one bucket."),
-        bidirectional=later("Whether keys ahead of the query get half of the buckets."),
-        scaled=later("Whether products are divided by √dim; T5 itself does not."),
+        buckets=N_("How many ranges distances are sorted into, each with a learned bias."),
+        max_distance=N_("From this distance on, all share one bucket."),
+        bidirectional=N_("Whether keys ahead of the query get half of the buckets."),
+        scaled=N_("Whether products are divided by √dim; T5 itself does not."),
     )
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ from posenc.core.encoding import Parameter, Params, params_like
 from posenc.core.mechanisms import Bias
 from posenc.core.positions import LIMIT, distances
 from posenc.core.values import value
-from posenc.i18n import later
+from posenc.i18n import N_
 
 MOST_HEADS = 4096
 
@@ -56,13 +56,13 @@ class ClippedBias(Bias):
     std: float = field(default=0.02, kw_only=True)
 
     about = About(
-        title=later("clipped relative position bias"),
+        title=N_("clipped relative position bias"),
         paper=(
             "Shaw et al., Self-Attention with Relative Position Representations, "
             "arXiv:1803.02155 (its distances)"
         ),
         year=2018,
-        strengths=(later("the simplest relative bias"),),
+        strengths=(N_("the simplest relative bias"),),
         axial="swin",
     )
 

@@ -15,7 +15,7 @@ from posenc.core.positions import as_arrays
 from posenc.core.rotation import cos_sin
 from posenc.core.values import value
 from posenc.encodings.tables import MOST_HEADS
-from posenc.i18n import later
+from posenc.i18n import N_
 from posenc.i18n.arguments import HEAD_DIM, sentences
 
 
@@ -51,21 +51,19 @@ class TransformerXL(Scores):
     _frequencies: np.ndarray = field(init=False, repr=False, compare=False)
 
     about = About(
-        title=later("Transformer-XL relative position encoding"),
+        title=N_("Transformer-XL relative position encoding"),
         paper=(
             "Dai et al., Transformer-XL: Attentive Language Models Beyond a Fixed-Length "
             "Context, arXiv:1901.02860"
         ),
         year=2019,
         models=("Transformer-XL", "XLNet"),
-        strengths=(later("what a distance means depends on the query"),),
+        strengths=(N_("what a distance means depends on the query"),),
     )
 
     argument_help = sentences(
         dim=HEAD_DIM,
-        features=later(
-            "How many sines and cosines stand for a distance; heads × dim unless given."
-        ),
+        features=N_("How many sines and cosines stand for a distance; heads × dim unless given."),
     )
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ from posenc.explanation.of.scalings import scaling_name
 from posenc.explanation.place import Place, Point
 from posenc.explanation.registry import explain_number
 from posenc.explanation.values import angle_at, value_at
-from posenc.i18n import said, translator
+from posenc.i18n import translatable, translator
 from posenc.scalings import Scaling
 
 
@@ -133,7 +133,7 @@ def _check_place(name: str, place: Any, encoding: Encoding) -> Any:
     if encoding.axes is None:
         return rules.whole(name, place, **RANGE)
     if not isinstance(place, tuple) or len(place) != encoding.axes:
-        raise said(
+        raise translatable(
             TypeError,
             "{name} must be a tuple of {axes} numbers, one for each axis; got {place!r}",
             name=name,

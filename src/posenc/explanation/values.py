@@ -9,7 +9,7 @@ import numpy as np
 
 from posenc.core.mechanisms import Additive, Bias, Encoding, Params, Rotary, logits
 from posenc.core.needs import draw_needs
-from posenc.i18n import said
+from posenc.i18n import translatable
 
 
 def value_at(
@@ -108,7 +108,7 @@ def pair_of_channel(
     dim = encoding.dim or 2 * pairs
     first = dim - 2 * pairs if encoding.rotated == "trailing" else 0
     if not first <= channel < first + 2 * pairs:
-        raise said(
+        raise translatable(
             ValueError,
             "dimension must be {first} .. {last}, those that are rotated; got {channel}",
             first=first,
@@ -130,7 +130,7 @@ def example_query(encoding: Encoding, dtype: Any = np.float64) -> np.ndarray:
 def _check_dimension(encoding: Encoding, dimension: int) -> None:
     dim = encoding.dim or dimension + 1
     if dimension >= dim:
-        raise said(
+        raise translatable(
             ValueError,
             "dimension must be 0 .. {last}; got {dimension}",
             last=dim - 1,

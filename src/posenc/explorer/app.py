@@ -35,7 +35,7 @@ from posenc.explorer.page import MISSING, STATIC, npy
 from posenc.explorer.parameters import Parameter, RequestError
 from posenc.explorer.requests import Tokenizer, ViewRequest
 from posenc.explorer.workers import Workers
-from posenc.i18n import told, translator
+from posenc.i18n import translate, translator
 
 COMMON = (p.TEXT, p.BY, p.ENCODINGS, p.LENGTH, p.SEED, p.LANG)
 SIZE = (p.ROWS, p.COLUMNS, p.CHANNELS, p.HEAD, p.CAUSAL)
@@ -389,7 +389,7 @@ def _query(request: Request) -> dict[str, list[str]]:
 async def handle_request_error(request: Request, error: Exception) -> Response:
     """The refusal as a sentence in the language of the request."""
     assert isinstance(error, RequestError)
-    return _error(told(error, p.language(_query(request))), error.argument, error.status)
+    return _error(translate(error, p.language(_query(request))), error.argument, error.status)
 
 
 async def handle_http_error(request: Request, error: Exception) -> Response:

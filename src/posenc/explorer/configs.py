@@ -7,7 +7,7 @@ from typing import Any, cast
 from posenc.explorer import limits
 from posenc.explorer.answers import LIBRARY_ERRORS
 from posenc.explorer.parameters import RequestError
-from posenc.i18n import phrase, told, translator
+from posenc.i18n import phrase, translate, translator
 from posenc.names.expressions import to_source
 from posenc.names.resolve import evaluate_encoding
 
@@ -32,7 +32,7 @@ def describe_config(body: bytes | str, lang: str) -> dict[str, Any]:
             limits.check_parameters(evaluate_encoding(expression, check=limits.check_arguments))
     except (*LIBRARY_ERRORS, LookupError, AttributeError, RecursionError) as error:
         raise RequestError("the config cannot be read: {error}", "config", error=error) from error
-    shown, notes = expressions[: limits.ENCODINGS], [told(note, lang) for note in model.notes]
+    shown, notes = expressions[: limits.ENCODINGS], [translate(note, lang) for note in model.notes]
     if len(expressions) > len(shown):
         t = translator(lang)
         cut = t(
@@ -44,7 +44,7 @@ def describe_config(body: bytes | str, lang: str) -> dict[str, Any]:
     return {
         "model_type": str(given.get("model_type", ""))[:80],
         "expressions": shown,
-        "parts": [told(part, lang) for _, part in groups[: len(shown)]],
+        "parts": [translate(part, lang) for _, part in groups[: len(shown)]],
         "notes": notes,
     }
 
@@ -52,11 +52,11 @@ def describe_config(body: bytes | str, lang: str) -> dict[str, Any]:
 def describe_json_error(error: Exception) -> Any:
     """Why a text is not JSON and where, for a translated sentence. Python's words are quoted.
 
-    >>> from posenc.i18n import told
+    >>> from posenc.i18n import translate
     >>> try:
     ...     json.loads("[1 2]")
     ... except ValueError as error:
-    ...     told(describe_json_error(error), "zh-Hans")
+    ...     translate(describe_json_error(error), "zh-Hans")
     "Expecting ',' delimiter：第 1 行第 4 列（字符 3）"
     """
     if isinstance(error, UnicodeDecodeError):

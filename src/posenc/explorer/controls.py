@@ -10,7 +10,7 @@ from posenc.core.mechanisms import Encoding
 from posenc.explorer import limits
 from posenc.explorer.answers import LIBRARY_ERRORS
 from posenc.explorer.parameters import RequestError
-from posenc.i18n import later
+from posenc.i18n import N_
 from posenc.i18n.arguments import argument_help
 from posenc.layouts import Alternating, AxisLayout, Periods, Sections, Split
 from posenc.names.expressions import Call, parse_call, presets, to_call, to_source
@@ -198,9 +198,9 @@ def _parse_value(row: dict[str, Any], text: str, hint: Any) -> Any:
     except (ValueError, OverflowError) as error:
         if kind == "part":
             raise RequestError(error, name) from error
-        template = later("{name} must be a number; got {value!r}")
+        template = N_("{name} must be a number; got {value!r}")
         if kind == "numbers":
-            template = later("{name} must be numbers separated by commas; got {value!r}")
+            template = N_("{name} must be numbers separated by commas; got {value!r}")
         raise RequestError(template, name, name=name, value=text[:80]) from error
 
 

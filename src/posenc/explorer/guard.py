@@ -8,7 +8,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from posenc.explorer import replies
 from posenc.explorer.parameters import language
-from posenc.i18n import Phrase, phrase, told
+from posenc.i18n import Phrase, phrase, translate
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -53,7 +53,7 @@ class Guard:
         refusal, answer = self._refusal(scope), self.app
         if refusal is not None:
             query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
-            body = replies.error(told(refusal, language(query)))
+            body = replies.error(translate(refusal, language(query)))
             answer = Response(body, status_code=403, media_type=replies.JSON)
         await answer(scope, receive, send_with_headers)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from posenc.core.encoding import unwrap
 from posenc.core.mechanisms import Additive, Encoding, Rotary, Scores
-from posenc.i18n import phrase, said
+from posenc.i18n import phrase, translatable
 from posenc.views import cost
 from posenc.views.kind import is_plain
 from posenc.views.kinds import KINDS
@@ -54,7 +54,7 @@ def check_arguments(kind: str, arguments: dict[str, Any]) -> None:
         most = SIZES.get(name)
         many = value if isinstance(value, tuple) else (value,)
         if len(many) > 4_096:
-            raise said(
+            raise translatable(
                 ValueError,
                 "{name} of {kind} must have at most 4,096 entries; got {count}",
                 name=name,
@@ -63,7 +63,7 @@ def check_arguments(kind: str, arguments: dict[str, Any]) -> None:
             )
         for entry in many:
             if most is not None and type(entry) in (int, float) and abs(entry) > most:
-                raise said(
+                raise translatable(
                     ValueError,
                     "{name} must be at most {most:,} in the explorer; got {entry}",
                     name=name,
@@ -72,7 +72,7 @@ def check_arguments(kind: str, arguments: dict[str, Any]) -> None:
                 )
     heads, dim = arguments.get("heads"), arguments.get("dim")
     if type(heads) is int and type(dim) is int and heads * dim > WIDTH:
-        raise said(
+        raise translatable(
             ValueError,
             "{name} must be at most {most:,} in the explorer; got {entry}",
             name=join_times(("heads", "dim")),
@@ -85,7 +85,7 @@ def check_parameters(encoding: Encoding) -> None:
     """Raise if a parameter of an encoding has too many numbers, before it is drawn."""
     for parameter in encoding.parameters().values():
         if prod(parameter.shape) > CELLS:
-            raise said(
+            raise translatable(
                 ValueError,
                 "the parameters of {kind} must be at most {most:,} numbers in the explorer; "
                 "got {sizes}",

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from posenc.i18n import later
+from posenc.i18n import N_
 
 STATIC = Path(__file__).parent / "static"
-MISSING = later(
+MISSING = N_(
     "The explorer's page was not built. In a clone, run make page. In an installed package, please "
     "report this: it should contain the page."
 )

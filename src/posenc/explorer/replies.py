@@ -6,12 +6,12 @@ from typing import Any, cast
 
 from posenc.explorer import limits
 from posenc.explorer.parameters import RequestError
-from posenc.i18n import Translate, later
+from posenc.i18n import N_, Translate
 
 JSON = "application/json"
 LONGEST = 1_000
 """Characters of a message at most: some quote the input."""
-FAILED = later("the explorer failed at this; its log has the reason")
+FAILED = N_("the explorer failed at this; its log has the reason")
 
 
 def as_json(data: Any) -> bytes:

@@ -13,7 +13,7 @@ from posenc.explorer.encodings import page_query
 from posenc.explorer.exports import File
 from posenc.explorer.page import MISSING, STATIC
 from posenc.explorer.parameters import RequestError, language
-from posenc.i18n import told, translator
+from posenc.i18n import translate, translator
 
 
 @hinted("explore")
@@ -66,7 +66,7 @@ def answer(path: str, body: str | None, own: dict[str, Encoding]) -> tuple[int, 
     try:
         return _answer(parts.path.removeprefix("/api/v1/"), query, body, own)
     except RequestError as error:
-        return error.status, replies.JSON, replies.error(told(error, lang), error.argument)
+        return error.status, replies.JSON, replies.error(translate(error, lang), error.argument)
     except Exception:  # the page waits for an answer; the notebook shows the kernel's log
         logging.getLogger(__name__).exception("%s failed", path)
         return 500, replies.JSON, replies.error(translator(lang)(replies.FAILED))

@@ -9,10 +9,10 @@ from threading import Lock, Thread
 from typing import Any
 
 from posenc.explorer.parameters import RequestError
-from posenc.i18n import later
+from posenc.i18n import N_
 
-BUSY = later("the explorer is busy; ask again in a moment")
-STOPPING = later("the explorer is stopping")
+BUSY = N_("the explorer is busy; ask again in a moment")
+STOPPING = N_("the explorer is stopping")
 
 
 @dataclass(eq=False)

@@ -45,12 +45,12 @@ def translator(lang: str) -> Translate:
     known = language(lang)
 
     def t(message: str, **values: Any) -> str:
-        return Phrase(message, values).told(known)
+        return Phrase(message, values).translate(known)
 
     return t
 
 
-def later(message: str) -> str:
+def N_(message: str) -> str:  # noqa: N802 (gettext's name)
     """Marks a message that is said later, so that the catalogues must have it."""
     return message
 
@@ -62,14 +62,14 @@ class Phrase:
     template: str
     values: dict[str, Any]
 
-    def told(self, lang: str) -> str:
+    def translate(self, lang: str) -> str:
         """The words in this language; what they quote is in it too, where that can be."""
         text = catalogue(lang).get(self.template, self.template)
-        values = {name: told(value, lang) for name, value in self.values.items()}
+        values = {name: translate(value, lang) for name, value in self.values.items()}
         return text.format(**values) if values else text
 
     def __str__(self) -> str:
-        return self.told("en")
+        return self.translate("en")
 
 
 def phrase(template: str, /, **values: Any) -> Phrase:
@@ -77,10 +77,11 @@ def phrase(template: str, /, **values: Any) -> Phrase:
     return Phrase(template, values)
 
 
-def said(kind: Callable[[str], Exception], template: str, /, **values: Any) -> Exception:
-    """An error of this kind, in English, that `told` can say in another language.
+def translatable(kind: Callable[[str], Exception], template: str, /, **values: Any) -> Exception:
+    """An error of this kind, in English, that `translate` can say in another language.
 
-    >>> said(ValueError, "{name} must be an even number; got {name}={value}", name="dim", value=7)
+    >>> template = "{name} must be an even number; got {name}={value}"
+    >>> translatable(ValueError, template, name="dim", value=7)
     ValueError('dim must be an even number; got dim=7')
     """
     words = Phrase(template, values)
@@ -90,7 +91,7 @@ def said(kind: Callable[[str], Exception], template: str, /, **values: Any) -> E
 
 
 class Note(str):
-    """A sentence in English that `told` can say in another language."""
+    """A sentence in English that `translate` can say in another language."""
 
     words: Phrase
 
@@ -107,21 +108,23 @@ class Note(str):
         return note
 
 
-def told(what: Any, lang: str) -> Any:
+def translate(what: Any, lang: str) -> Any:
     """What an error, a note or a phrase says, in a language as far as it can; else as it is.
 
-    >>> told(phrase("{name} must be an even number; got {name}={value}", name="dim", value=7), "ja")
+    >>> template = "{name} must be an even number; got {name}={value}"
+    >>> translate(phrase(template, name="dim", value=7), "ja")
     'dim は偶数にしてください（指定された値：7）'
     """
     if isinstance(what, BaseException | Note):
-        return told(vars(what).get("words", str(what)), lang)
-    return what.told(lang) if isinstance(what, Phrase) else what
+        return translate(vars(what).get("words", str(what)), lang)
+    return what.translate(lang) if isinstance(what, Phrase) else what
 
 
 def either(choices: Iterable[str]) -> Any:
     """Words to choose from: one or other.
 
-    >>> str(either(["halves", "interleaved"])), told(either(["halves", "interleaved"]), "zh-Hans")
+    >>> both = either(["halves", "interleaved"])
+    >>> str(both), translate(both, "zh-Hans")
     ('halves or interleaved', 'halves 或 interleaved')
     """
     words: Iterable[Any] = choices
@@ -131,8 +134,8 @@ def either(choices: Iterable[str]) -> Any:
 def unlisted(name: str, value: Any, choices: tuple[str, ...]) -> Exception:
     """The error of a value that is none of these words."""
     kind = ValueError if isinstance(value, str) else TypeError
-    template = later("{name} must be {choices}; got {name}={value!r}")
-    return said(kind, template, name=name, choices=either(map(repr, choices)), value=value)
+    template = N_("{name} must be {choices}; got {name}={value!r}")
+    return translatable(kind, template, name=name, choices=either(map(repr, choices)), value=value)
 
 
 @cache

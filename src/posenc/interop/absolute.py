@@ -3,7 +3,7 @@
 from posenc.core.encoding import Encoding
 from posenc.encodings.learned import Learned
 from posenc.encodings.sinusoidal import Sinusoidal
-from posenc.i18n import said
+from posenc.i18n import translatable
 from posenc.interop.conventions import AbsoluteConvention
 from posenc.interop.fields import LENGTH, Fields
 
@@ -14,7 +14,7 @@ def read_absolute(fields: Fields, convention: AbsoluteConvention) -> tuple[Layer
     """The table that a model adds to its embeddings, for each layer, and its length."""
     kind = fields.get("position_embedding_type", default="absolute")
     if kind != "absolute":
-        raise said(
+        raise translatable(
             ValueError,
             "position_embedding_type must be 'absolute'; got position_embedding_type={kind!r}",
             kind=kind,

@@ -8,7 +8,7 @@ from posenc.core.encoding import Encoding
 from posenc.encodings.alibi import ALiBi
 from posenc.encodings.swin import SwinBias, SwinV2Bias
 from posenc.encodings.t5 import T5Bias
-from posenc.i18n import later, said
+from posenc.i18n import N_, translatable
 from posenc.interop.fields import MOST_LAYERS, Fields
 
 Layers = tuple[Encoding, ...]
@@ -19,15 +19,15 @@ def read_alibi(fields: Fields) -> Layers | None:
     options: Any = fields.get("attn_config", default={})
     if fields.model_type == "mpt":
         if not isinstance(options, Mapping):
-            raise said(
+            raise translatable(
                 TypeError,
                 "attn_config must be an object; got attn_config={options!r}",
                 options=options,
             )
         if not options.get("alibi", True):
-            raise said(ValueError, "attn_config.alibi must be true; got alibi=False")
+            raise translatable(ValueError, "attn_config.alibi must be true; got alibi=False")
         if (most := options.get("alibi_bias_max", 8)) != 8:
-            raise said(
+            raise translatable(
                 ValueError,
                 "attn_config.alibi_bias_max must be 8; got alibi_bias_max={most!r}",
                 most=most,
@@ -85,13 +85,13 @@ def read_swin(fields: Fields) -> Layers:
 def read_swin_stages(fields: Fields) -> tuple[tuple[int, Encoding], ...]:
     """The number of layers in each stage of a Swin, and the bias that they share."""
     if fields.flag("use_absolute_embeddings", default=False):
-        raise said(
+        raise translatable(
             ValueError,
             "use_absolute_embeddings must be false; got use_absolute_embeddings=True",
         )
     depths = _read_list(fields, "depths", (2, 2, 6, 2))
     if sum(depths) > MOST_LAYERS:
-        raise said(
+        raise translatable(
             ValueError,
             "depths must add up to at most {most:,} layers; got {count:,}",
             most=MOST_LAYERS,
@@ -119,7 +119,7 @@ def read_swin_stages(fields: Fields) -> tuple[tuple[int, Encoding], ...]:
 def _build_swin_v2(fields: Fields, heads: tuple[int, ...], window: int, rows: int) -> Layers:
     """The bias of each stage of Swin-v2, whose window is at most as high as the feature map."""
     if rows >> (len(heads) - 1) < 1:
-        raise said(
+        raise translatable(
             ValueError,
             "image_size must leave at least one row of patches after {count} stages; got {rows} "
             "rows of patches",
@@ -152,13 +152,13 @@ def _read_list(
     if value is None:
         fields.note_default(name, value := default)
     if not isinstance(value, list | tuple) or not value or len(value) < (count or 1):
-        template = later("{name} must be a list with a number for each stage; got {name}={value!r}")
+        template = N_("{name} must be a list with a number for each stage; got {name}={value!r}")
         if count is not None:
-            template = later(
+            template = N_(
                 "{name} must be a list with a number for each of the {count} stages; "
                 "got {name}={value!r}"
             )
-        raise said(ValueError, template, name=name, count=count, value=value)
+        raise translatable(ValueError, template, name=name, count=count, value=value)
     return tuple(
         rules.whole(f"each of {name}", entry, least=least, most=MOST_LAYERS)
         for entry in value[:count]

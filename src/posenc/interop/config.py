@@ -14,7 +14,7 @@ from posenc.core.hints import hinted
 from posenc.core.rotation import Pairing
 from posenc.encodings.nope import NoPE
 from posenc.encodings.rope import PAIRINGS
-from posenc.i18n import said
+from posenc.i18n import translatable
 from posenc.interop.absolute import read_absolute, read_whisper
 from posenc.interop.biases import read_alibi, read_swin, read_t5
 from posenc.interop.conventions import (
@@ -152,14 +152,16 @@ def _resolve_model_type(values: Mapping[str, Any], pairing: Pairing | None) -> s
     if name is None and pairing is not None:
         return "unknown"
     if not isinstance(name, str):
-        raise said(ValueError, "model_type must be a string; got model_type={name!r}", name=name)
+        raise translatable(
+            ValueError, "model_type must be a string; got model_type={name!r}", name=name
+        )
     known = ROTARY.keys() | ABSOLUTE.keys() | ALIBI | T5 | SWIN | NO_POSITIONS | {"whisper"}
     for candidate in (name, f"{name}_text"):
         if candidate in known:
             return candidate
     if pairing is not None:
         return name
-    raise said(
+    raise translatable(
         ValueError,
         "model_type must be a known one, unless pairing is given (`posenc config --pairing halves`,"
         " in Python read_config(…, pairing='halves')); got model_type={name!r}",
@@ -208,7 +210,7 @@ def _refuse_unread(fields: Fields) -> None:
     """Refuse fields that seem to be about positions and would be ignored."""
     for name, value in fields.values.items():
         if ABOUT_POSITIONS.search(name) and name not in UNDERSTOOD:
-            raise said(
+            raise translatable(
                 ValueError,
                 "{name} must be a field that {model_type!r} has; got {name}={value!r}",
                 name=name,
@@ -218,7 +220,7 @@ def _refuse_unread(fields: Fields) -> None:
     kind = fields.get("position_embedding_type", "position_embeddings_type")
     if kind not in (None, "absolute", "rotary", "rope") or fields.get("alibi"):
         name, value = ("alibi", True) if fields.get("alibi") else ("position_embedding_type", kind)
-        raise said(
+        raise translatable(
             ValueError,
             "{name} must agree with the rotary encoding of {model_type!r}; got {name}={value!r}",
             name=name,
@@ -245,7 +247,7 @@ def _select_text_config(values: Mapping[str, Any]) -> Mapping[str, Any]:
             break
         values = {"model_type": values.get("model_type"), **values[name]}
     if values.get("text_config") is not None:
-        raise said(
+        raise translatable(
             ValueError,
             "text_config must be an object; got text_config={given!r}",
             given=values["text_config"],

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from posenc.core import rules
-from posenc.i18n import Note, said
+from posenc.i18n import Note, translatable
 from posenc.interop.defaults import SIZES
 
 LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
@@ -63,7 +63,7 @@ class Fields:
         if found is not None:
             return rules.whole(found[0], found[1], least=1, most=most)
         if not default:
-            raise said(
+            raise translatable(
                 ValueError,
                 "{name} must be in the config of {model_type!r}; it is missing",
                 name=names[0],
@@ -122,7 +122,7 @@ class Fields:
             return sizes.head_dim
         hidden, heads = widen * self.hidden(), self.heads()
         if hidden % heads:
-            raise said(
+            raise translatable(
                 ValueError,
                 "head_dim must be given if hidden_size is not a multiple of num_attention_heads; "
                 "got hidden_size={hidden_size}, num_attention_heads={heads}",
@@ -136,13 +136,13 @@ class Fields:
         self._different += 1
         self._channels += dim
         if self._different > MOST_DIFFERENT:
-            raise said(
+            raise translatable(
                 ValueError,
                 "the layers of a config must have at most {most:,} different encodings; got more",
                 most=MOST_DIFFERENT,
             )
         if self._channels > MOST_CHANNELS:
-            raise said(
+            raise translatable(
                 ValueError,
                 "the heads of a config's different encodings must have at most {most:,} channels "
                 "in total; got {count:,}",
@@ -175,7 +175,7 @@ class Fields:
         if not value and not isinstance(value, str):
             return None
         if not isinstance(value, list | tuple) or len(value) < layers:
-            raise said(
+            raise translatable(
                 ValueError,
                 "{name} must be a list with an entry for each of the {layers} layers; got "
                 "{name}={value}",
@@ -188,7 +188,7 @@ class Fields:
 
 def disagreement(name: str, value: Any, other: str, other_value: Any) -> Exception:
     """The error for two fields that contradict each other."""
-    return said(
+    return translatable(
         ValueError,
         "{name} and {other} must agree; got {name}={value!r}, {other}={other_value!r}",
         name=name,

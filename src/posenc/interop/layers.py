@@ -1,7 +1,7 @@
 """Which layers of a rotary model are local or global, and which of them rotate."""
 
 from posenc.core import rules
-from posenc.i18n import said
+from posenc.i18n import translatable
 from posenc.interop.conventions import NO_ATTENTION, RotaryConvention
 from posenc.interop.fields import Fields
 
@@ -21,7 +21,7 @@ def read_layer_types(fields: Fields, convention: RotaryConvention) -> list[str]:
     if listed is not None:
         for kind in listed:
             if not isinstance(kind, str):
-                raise said(
+                raise translatable(
                     TypeError, "each of layer_types must be a string; got {kind!r}", kind=kind
                 )
         if convention.global_last == "always" and listed[-1] != "full_attention":
@@ -38,7 +38,7 @@ def read_layer_types(fields: Fields, convention: RotaryConvention) -> list[str]:
 def _repeat_pattern(fields: Fields, name: str, count: int) -> list[str]:
     pattern = fields.values[name]
     if not isinstance(pattern, list):
-        raise said(
+        raise translatable(
             TypeError,
             "{name} must be a list of layer types; got {name}={pattern!r}",
             name=name,
@@ -77,7 +77,7 @@ def choose_rotating(fields: Fields, convention: RotaryConvention, types: list[st
             every = rules.whole("no_rope_layer_interval", every, least=1)
             return [(i + 1) % every != 0 for i in range(len(types))]
         if any(flag not in (0, 1) for flag in flags):
-            raise said(
+            raise translatable(
                 ValueError,
                 "each of no_rope_layers must be 0 or 1; got no_rope_layers={flags!r}",
                 flags=flags,

@@ -8,7 +8,7 @@ import numpy as np
 
 from posenc.core import rules
 from posenc.core.frequencies import geometric
-from posenc.i18n import phrase, said
+from posenc.i18n import phrase, translatable
 from posenc.interop.fields import MOST_LENGTH, Fields, disagreement
 from posenc.scalings import (
     NTK,
@@ -87,7 +87,7 @@ class Parameters:
         known, names = (*KEYS, *ALIASES), list[str]()
         for key, value in types:
             if not isinstance(value, str) or value not in known:
-                raise said(
+                raise translatable(
                     ValueError,
                     "{name}.{key} must be one of {known}; got {key}={value!r}",
                     name=self.name,
@@ -108,7 +108,7 @@ class Parameters:
             name, value = f"{self.name}.{_ORIGINAL}", self.values[_ORIGINAL]
             raise disagreement(_ORIGINAL, outer, name, value)
         for key in sorted(needed - self.values.keys()):
-            raise said(
+            raise translatable(
                 ValueError,
                 "{name} of type {type!r} must have {key!r}",
                 name=self.name,
@@ -118,7 +118,7 @@ class Parameters:
         if self.get("alpha"):  # Hunyuan's checkpoints have YaRN's keys without using them
             optional = optional | {"beta_fast", "beta_slow", "mscale", "mscale_all_dim"}
         for key in sorted(self.values.keys() - needed - optional - EVERYWHERE):
-            raise said(
+            raise translatable(
                 ValueError,
                 "{name} of type {type!r} must have no unknown keys; got {key!r}={value!r}",
                 name=self.name,
@@ -184,7 +184,7 @@ class Parameters:
     def _require_original_length(self) -> int:
         length = self.original_length()
         if length is None:
-            raise said(
+            raise translatable(
                 ValueError,
                 "max_position_embeddings must be given for the type {type!r}",
                 type=self.type,
@@ -220,7 +220,7 @@ class Parameters:
         mscales = [self.number(key) for key in ("short_mscale", "long_mscale")]
         if mscales != [None, None]:
             if mscales[0] != mscales[1]:
-                raise said(
+                raise translatable(
                     ValueError,
                     "{name}.short_mscale and long_mscale must be equal, since one attention "
                     "factor serves all lengths; got {short} and {long}",
@@ -236,7 +236,7 @@ class Parameters:
         if not isinstance(values, list | tuple) or len(values) != pairs:
             listed = isinstance(values, list | tuple)
             got = phrase("{count} entries", count=len(values)) if listed else repr(values)
-            raise said(
+            raise translatable(
                 ValueError,
                 "{name}.{key} must be a list with a factor for each of the {pairs} pairs; "
                 "got {got}",

@@ -11,7 +11,7 @@ from posenc.core.rotation import Pairing
 from posenc.encodings.axial import AxialRoPE
 from posenc.encodings.nope import NoPE
 from posenc.encodings.rope import RoPE
-from posenc.i18n import either, said
+from posenc.i18n import either, translatable
 from posenc.interop.conventions import NO_ATTENTION, ROTARY, RotaryConvention
 from posenc.interop.fields import MOST_ENTRIES, Fields, disagreement
 from posenc.interop.layers import choose_rotating, read_layer_types
@@ -36,7 +36,7 @@ def read_rotary(fields: Fields, convention: RotaryConvention) -> tuple[Encoding,
             )
             return (NoPE(),) * fields.layers()
     if convention.required and not any(fields.values.get(name) for name in convention.required):
-        raise said(
+        raise translatable(
             ValueError,
             "{name} must be in the config of {model_type!r}; it is missing",
             name=either(convention.required),
@@ -130,7 +130,7 @@ def _read_parameters(
     found = fields.first("rope_parameters", "rope_scaling")
     name, values = found if found is not None else ("rope_parameters", None)
     if values is not None and not isinstance(values, Mapping):
-        raise said(
+        raise translatable(
             TypeError,
             "{name} must be an object or null; got {name}={values!r}",
             name=name,
@@ -138,7 +138,7 @@ def _read_parameters(
         )
     values = values or {}
     if len(values) > MOST_ENTRIES:
-        raise said(
+        raise translatable(
             ValueError,
             "{name} must have at most {most:,} entries; got {count:,}",
             name=name,
@@ -150,7 +150,7 @@ def _read_parameters(
         if kind not in values and {"main", "compress"} <= values.keys():  # DeepSeek-V4
             label = "main" if "sliding" in kind else "compress"
         if label not in values:
-            raise said(
+            raise translatable(
                 ValueError,
                 "{name} must have parameters for the layer type {kind!r}",
                 name=name,
@@ -158,7 +158,7 @@ def _read_parameters(
             )
         for key, value in values.items():
             if value is not None and not isinstance(value, Mapping):
-                raise said(
+                raise translatable(
                     ValueError,
                     "{name} must be flat or have an object for each layer type; "
                     "got {key}={value!r}",
@@ -194,7 +194,7 @@ def _read_base(
     if outer is not None:
         return outer[1]
     if fields.model_type not in ROTARY:
-        raise said(
+        raise translatable(
             ValueError,
             "{name} must be in the config of {model_type!r}; it is missing",
             name="rope_theta",
@@ -284,7 +284,7 @@ def _build_mrope(
     """RoPE over several axes; for text alone they are equal, which makes it plain RoPE."""
     pairs = rotary_dim // 2
     if not isinstance(sections, list | tuple):
-        raise said(
+        raise translatable(
             TypeError,
             "mrope_section must be a list of whole numbers; got {sections!r}",
             sections=sections,
@@ -298,7 +298,7 @@ def _build_mrope(
     if parameters.get("mrope_interleaved") or parameters.get("interleaved"):
         order = "interleaved"
     if sum(share) != pairs:
-        raise said(
+        raise translatable(
             ValueError,
             "mrope_section must add up to the {pairs} pairs; got mrope_section={sections}",
             pairs=pairs,
@@ -323,7 +323,7 @@ def _build_ernie(
 ) -> Encoding:
     """ERNIE 4.5 VL: height and width alternate over the fast pairs, time has the slow ones."""
     if len(share) != 3 or share[0] != share[1]:
-        raise said(
+        raise translatable(
             ValueError,
             "mrope_section must be [n, n, m] for 'ernie4_5_vl_moe'; got {sections}",
             sections=list(share),

@@ -12,7 +12,7 @@ from typing import Any, cast
 from posenc import layouts, scalings, temperatures
 from posenc.core.hints import fold, nearest, unknown_argument
 from posenc.encodings.registry import catalogue
-from posenc.i18n import later, phrase, said
+from posenc.i18n import N_, phrase, translatable
 
 Check = Callable[[str, dict[str, Any]], None]
 """Raises if the arguments (by name) of something that an expression makes are not accepted."""
@@ -92,7 +92,9 @@ def parse_call(expression: str) -> Call:
     """
     read = _parse(expression)
     if not isinstance(read, Call):
-        raise said(TypeError, "what is named must be an Encoding; got {given!r}", given=read)
+        raise translatable(
+            TypeError, "what is named must be an Encoding; got {given!r}", given=read
+        )
     return read
 
 
@@ -107,11 +109,11 @@ def evaluate(expression: str, *, check: Check | None = None) -> Any:
     try:
         return _evaluate(_parse(expression), check)
     except TypeError as error:
-        raise said(
+        raise translatable(
             ValueError, "expression must be one that can be made; got {error}", error=error
         ) from error
     except (RecursionError, MemoryError) as error:
-        raise said(ValueError, "expression must not be nested so deeply") from error
+        raise translatable(ValueError, "expression must not be nested so deeply") from error
 
 
 def to_source(value: Any, *, plain: Callable[[Any], str] = repr) -> str:
@@ -212,20 +214,20 @@ def _own(kind: Any, module: Any) -> bool:
 
 def _parse(expression: str) -> Any:
     if "\0" in expression:  # which Python says in its own words, not always the same
-        raise said(ValueError, "expression must not have null characters in it")
+        raise translatable(ValueError, "expression must not have null characters in it")
     try:
         with PARSING:
             tree = ast.parse(_join_first_name(expression.strip()), mode="eval")
         return _read(tree.body)
     except SyntaxError as error:
-        raise said(
+        raise translatable(
             ValueError,
             "expression must be Python; got {expression!r}: {why}",
             expression=expression,
             why=error.msg,
         ) from error
     except (RecursionError, MemoryError) as error:
-        raise said(ValueError, "expression must not be nested so deeply") from error
+        raise translatable(ValueError, "expression must not be nested so deeply") from error
 
 
 def _join_first_name(expression: str) -> str:
@@ -266,15 +268,13 @@ def _part_error(node: ast.AST) -> Exception:
     """The error of a part that is no value and no call of ours, with what was probably meant."""
     name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
     hint = nearest(name, makers())
-    template = later(
-        "expression must be made of encodings, scalings and plain values; got {part!r}"
-    )
+    template = N_("expression must be made of encodings, scalings and plain values; got {part!r}")
     if hint is not None:
-        template = later(
+        template = N_(
             "expression must be made of encodings, scalings and plain values; got {part!r}; "
             "did you mean {hint}?"
         )
-    return said(ValueError, template, part=ast.unparse(node), hint=hint)
+    return translatable(ValueError, template, part=ast.unparse(node), hint=hint)
 
 
 def _bind(node: ast.Call, call: Call) -> Call:
@@ -291,14 +291,14 @@ def _bind(node: ast.Call, call: Call) -> Call:
             raise unknown_argument(
                 call.maker, unknown[0], signature.parameters, kind=ValueError
             ) from error
-        template = later("expression must be one that can be made; got {maker}: {error}")
+        template = N_("expression must be one that can be made; got {maker}: {error}")
         if hints:
-            template = later(
+            template = N_(
                 "expression must be one that can be made; got {maker}: {error}; "
                 "did you mean {hint}?"
             )
         given = {"maker": call.maker, "error": error, "hint": (*hints, None)[0]}
-        raise said(ValueError, template, **given) from error
+        raise translatable(ValueError, template, **given) from error
     return call.with_arguments(**bound.arguments)
 
 
@@ -307,13 +307,13 @@ def _read_keywords(node: ast.Call, maker: str) -> dict[str, Any]:
     named: dict[str, Any] = {}
     for word in node.keywords:
         if word.arg is None:
-            raise said(
+            raise translatable(
                 ValueError,
                 "expression must name each argument; got {part!r}",
                 part=f"**{ast.unparse(word.value)}",
             )
         if word.arg in named:
-            raise said(
+            raise translatable(
                 ValueError,
                 "expression must be one that can be made; got {maker}: {error}",
                 maker=maker,

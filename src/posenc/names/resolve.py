@@ -18,7 +18,7 @@ from posenc.core.hints import did_you_mean, fold, nearest
 from posenc.encodings.axial import AxialRoPE
 from posenc.encodings.registry import catalogue, load_builtins
 from posenc.encodings.rope import RoPE
-from posenc.i18n import LANGUAGES, said, translator
+from posenc.i18n import LANGUAGES, translatable, translator
 from posenc.names.expressions import Check, evaluate, find_maker, spellings, to_source
 
 
@@ -98,8 +98,9 @@ def _titles() -> dict[str, str]:
     """The titles of our encodings in four languages and the classes of scalings, folded."""
     kinds: dict[str, Any] = dict(load_builtins())
     for name, make in SCALED.items():
-        scaling = getattr(make(64), "scaling", None)
-        kinds |= {} if scaling is None else {name: type(scaling)}
+        encoding = make(64)
+        if isinstance(encoding, RoPE):
+            kinds[name] = type(encoding.scaling)
     titles = {fold(kind.__name__): name for name, kind in kinds.items()}
     for lang in LANGUAGES:
         t = translator(lang)
@@ -324,12 +325,14 @@ def as_encoding(given: Any) -> Encoding:
     if isinstance(given, type) and issubclass(given, Encoding):
         return given.example()
     if isinstance(given, scalings.Scaling):
-        raise said(
+        raise translatable(
             TypeError,
             "what is named must be an Encoding; got {given!r}; did you mean "
             "RoPE(64, scaling={given!r})?",
             given=given,
         )
     if not isinstance(given, Encoding):
-        raise said(TypeError, "what is named must be an Encoding; got {given!r}", given=given)
+        raise translatable(
+            TypeError, "what is named must be an Encoding; got {given!r}", given=given
+        )
     return given

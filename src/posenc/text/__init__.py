@@ -6,7 +6,7 @@ are imported when they are used.
 
 from collections.abc import Callable, Iterable
 
-from posenc.i18n import said
+from posenc.i18n import translatable
 from posenc.text import bpe
 from posenc.text.file import from_file, from_json
 from posenc.text.graphemes import split_graphemes
@@ -57,7 +57,7 @@ def tokenise(sentence: str, by: str | Tokeniser = "spaces") -> tuple[Token, ...]
         sentence.encode()
     except UnicodeEncodeError as error:
         code = ord(sentence[error.start])
-        raise said(
+        raise translatable(
             ValueError,
             "sentence must be valid Unicode; character {start} is an unpaired surrogate, "
             "U+{code:04X}",

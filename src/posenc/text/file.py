@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from posenc.i18n import later, said
+from posenc.i18n import N_, translatable
 from posenc.text.bpe import BYTES
 from posenc.text.token import Token, build_tokens, group_overlapping, locate_bytes
 
@@ -28,7 +28,7 @@ class FileTokeniser:
 
     def __call__(self, sentence: str) -> Iterator[Token]:
         """The tokens of a sentence; those that the tokenizer adds, such as [CLS], cover nothing."""
-        with _convert_errors(later("sentence must be text that this tokenizer accepts: {error}")):
+        with _convert_errors(N_("sentence must be text that this tokenizer accepts: {error}")):
             encoding = self.tokenizer.encode(sentence)
         names = [*self._decode(encoding)]
         added = encoding.special_tokens_mask
@@ -67,7 +67,7 @@ def _convert_errors(template: str, **values: Any) -> Generator[None]:
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a Rust panic is not an Exception
-        raise said(ValueError, template, error=error, **values) from error
+        raise translatable(ValueError, template, error=error, **values) from error
 
 
 def _order_offsets(encoding: Encoding) -> Iterator[tuple[int, int]]:

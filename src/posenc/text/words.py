@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
-from posenc.i18n import said
+from posenc.i18n import translatable
 
 
 def split_words(sentence: str) -> Iterator[str]:
@@ -17,7 +17,7 @@ def split_words(sentence: str) -> Iterator[str]:
     try:
         from icu4py.breakers import WordBreaker
     except ModuleNotFoundError as error:
-        raise said(
+        raise translatable(
             partial(ModuleNotFoundError, name="icu4py"),
             "icu4py is not installed; splitting into words needs it: pip install icu4py (spaces, "
             "characters, bytes and bpe do not)",

@@ -3,12 +3,12 @@
 from typing import Protocol, runtime_checkable
 
 from posenc.core.mechanisms import Bias, Encoding, Scores
-from posenc.i18n import later
+from posenc.i18n import N_
 from posenc.views.subject import WIDTH
 
-POSITIONS, POSITIONS_AGAIN = later("positions"), later("positions again")
-DIMENSIONS, HEADS, IMAGES = later("dimensions"), later("heads"), later("images")
-POSITIONS_OR_DIMENSIONS, THE_SAME_AGAIN = later("positions or dimensions"), later("the same again")
+POSITIONS, POSITIONS_AGAIN = N_("positions"), N_("positions again")
+DIMENSIONS, HEADS, IMAGES = N_("dimensions"), N_("heads"), N_("images")
+POSITIONS_OR_DIMENSIONS, THE_SAME_AGAIN = N_("positions or dimensions"), N_("the same again")
 
 
 @runtime_checkable

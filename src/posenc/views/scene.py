@@ -8,7 +8,7 @@ import numpy as np
 
 from posenc.core import rules
 from posenc.core.positions import consecutive, grid
-from posenc.i18n import Note, Translate, said
+from posenc.i18n import Note, Translate, translatable
 from posenc.text import split_at_spaces
 from posenc.views.panels import Axis, colour_limits
 from posenc.views.subject import Subject
@@ -144,7 +144,7 @@ class Scene:
         """Whether queries see no keys ahead of them: as given, or as an encoding is meant."""
         looking_back = [s.name for s in self.subjects if s.encoding.causal_only]
         if self.causal is False and looking_back:
-            raise said(
+            raise translatable(
                 ValueError,
                 "{argument} must not be False for {names}, meant for keys behind their query only",
                 argument="causal",

@@ -10,7 +10,7 @@ from posenc.explanation.cell import Cell
 from posenc.explanation.explanation import Step
 from posenc.explanation.maths import Maths, equation, frac, index, power, row
 from posenc.explanation.question import table
-from posenc.i18n import later
+from posenc.i18n import N_
 from posenc.views import cost
 from posenc.views.embedding import embeddings
 from posenc.views.kind import Kind, is_plain
@@ -233,8 +233,8 @@ def _keys_step(scene: Scene, plain: np.ndarray, logits: np.ndarray) -> Step:
 
 KIND = Kind(
     name="attention",
-    title=later("attention"),
-    summary=later("Attention without and with positions, and with the words shuffled."),
+    title=N_("attention"),
+    summary=N_("Attention without and with positions, and with the words shuffled."),
     build=build,
     suits=is_plain,
     provides=frozenset({"features", "mask"}),

@@ -7,7 +7,7 @@ import numpy as np
 
 from posenc.core.mechanisms import Bias, Encoding
 from posenc.core.positions import grid
-from posenc.i18n import later
+from posenc.i18n import N_
 from posenc.views import cost
 from posenc.views.kind import Kind, is_plain
 from posenc.views.panels import (
@@ -194,8 +194,8 @@ def _sizes(encoding: Encoding, length: int) -> dict[str, int]:
 
 KIND = Kind(
     name="bias",
-    title=later("bias"),
-    summary=later("The bias that is added to a logit, by the distance between query and key."),
+    title=N_("bias"),
+    summary=N_("The bias that is added to a logit, by the distance between query and key."),
     build=build,
     suits=is_bias,
     columns=_columns,

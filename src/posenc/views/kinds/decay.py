@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from posenc.i18n import later
+from posenc.i18n import N_
 from posenc.views.colours import SHADES
 from posenc.views.kind import Kind, rotates_text
 from posenc.views.panels import Axis, Line, Lines, Mark, View
@@ -108,8 +108,8 @@ def _sentence_marks(scene: Scene) -> tuple[Mark, ...]:
 
 KIND = Kind(
     name="decay",
-    title=later("decay"),
-    summary=later("How the product of query and key decays with their distance."),
+    title=N_("decay"),
+    summary=N_("How the product of query and key decays with their distance."),
     build=build,
     suits=rotates_text,
     derived=True,

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from posenc.core.mechanisms import Additive
-from posenc.i18n import later
+from posenc.i18n import N_
 from posenc.views.kind import Kind, has_text_rows, is_plain
 from posenc.views.panels import Axis, Image, View, colour_limits, max_abs
 from posenc.views.scene import Scene
@@ -70,8 +70,8 @@ def angle_image(scene: Scene, subject: Subject, positions: np.ndarray) -> Image:
 
 KIND = Kind(
     name="heatmap",
-    title=later("heatmap"),
-    summary=later("The value of each position, dimension by dimension."),
+    title=N_("heatmap"),
+    summary=N_("The value of each position, dimension by dimension."),
     build=build,
     suits=has_text_rows,
     columns=lambda plain, _: min(2, plain),

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from posenc.core.mechanisms import Additive, Encoding
 from posenc.encodings.registry import lookup
-from posenc.i18n import later
+from posenc.i18n import N_
 from posenc.views import cost
 from posenc.views.kind import Kind, is_plain
 from posenc.views.kinds.similarity import matrix, square_image
@@ -48,8 +48,8 @@ def _sizes(encoding: Encoding, length: int) -> dict[str, int]:
 
 KIND = Kind(
     name="learned",
-    title=later("learned"),
-    summary=later("A learned table beside the sinusoidal one."),
+    title=N_("learned"),
+    summary=N_("A learned table beside the sinusoidal one."),
     build=build,
     suits=lambda e: is_learned(e) and is_plain(e),
     columns=lambda _, __: 2,

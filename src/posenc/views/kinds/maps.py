@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from posenc.core.mechanisms import Additive, Encoding
-from posenc.i18n import later
+from posenc.i18n import N_
 from posenc.views.kind import Kind, has_rows, is_plain
 from posenc.views.panels import Axis, Image, View, colour_limits, common_limit, max_abs
 from posenc.views.scene import Scene
@@ -164,8 +164,8 @@ def has_maps(encoding: Encoding) -> bool:
 
 KIND = Kind(
     name="maps",
-    title=later("maps"),
-    summary=later("Single dimensions over the rows and columns of a picture."),
+    title=N_("maps"),
+    summary=N_("Single dimensions over the rows and columns of a picture."),
     build=build,
     suits=has_maps,
     columns=lambda _, __: 4,

@@ -6,7 +6,7 @@ from posenc.core.mechanisms import Additive
 from posenc.explanation.cell import Cell
 from posenc.explanation.explanation import Step
 from posenc.explanation.maths import equation, index, row
-from posenc.i18n import later
+from posenc.i18n import N_
 from posenc.views import cost
 from posenc.views.kind import Kind, has_text_rows
 from posenc.views.panels import Axis, Image, Line, Lines, View, colour_limits, max_abs
@@ -158,8 +158,8 @@ def work_out(scene: Scene, m: int, n: int) -> Cell:
 
 KIND = Kind(
     name="products",
-    title=later("products"),
-    summary=later(
+    title=N_("products"),
+    summary=N_(
         "The product of a query and a key at every pair of positions: does only their distance "
         "count?"
     ),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from posenc.i18n import later
+from posenc.i18n import N_
 from posenc.views.colours import tokens
 from posenc.views.kind import Kind, rotates_text
 from posenc.views.kinds.wavelengths import find_wavelengths
@@ -93,8 +93,8 @@ def _pick_positions(count: int, some: int) -> np.ndarray:
 
 KIND = Kind(
     name="rotation",
-    title=later("rotation"),
-    summary=later("Pairs of dimensions as hands: each position turns them further."),
+    title=N_("rotation"),
+    summary=N_("Pairs of dimensions as hands: each position turns them further."),
     build=build,
     suits=rotates_text,
     columns=lambda _, __: 1,

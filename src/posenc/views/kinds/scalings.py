@@ -7,7 +7,7 @@ import numpy as np
 
 from posenc import scalings as methods
 from posenc.core.mechanisms import Encoding
-from posenc.i18n import later
+from posenc.i18n import N_
 from posenc.views.kind import Kind
 from posenc.views.kinds.wavelengths import find_wavelengths, lines_over_index
 from posenc.views.naming import short_name
@@ -85,8 +85,8 @@ def takes_scaling(encoding: Encoding) -> bool:
 
 KIND = Kind(
     name="scalings",
-    title=later("scalings"),
-    summary=later("Which wavelengths a scaling stretches, and by how much."),
+    title=N_("scalings"),
+    summary=N_("Which wavelengths a scaling stretches, and by how much."),
     build=build,
     suits=takes_scaling,
     derived=True,

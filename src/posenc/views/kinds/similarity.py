@@ -8,7 +8,7 @@ from posenc.core.mechanisms import Additive
 from posenc.explanation.cell import Cell
 from posenc.explanation.explanation import Step
 from posenc.explanation.maths import equation, frac, index, row
-from posenc.i18n import later
+from posenc.i18n import N_
 from posenc.views import cost
 from posenc.views.kind import Kind, has_rows, is_plain
 from posenc.views.panels import Axis, Image, Line, Lines, Panel, View, common_limit
@@ -127,8 +127,8 @@ def work_out(scene: Scene, m: int, n: int) -> Cell:
 
 KIND = Kind(
     name="similarity",
-    title=later("similarity"),
-    summary=later("How alike the encodings of two positions are."),
+    title=N_("similarity"),
+    summary=N_("How alike the encodings of two positions are."),
     build=build,
     suits=has_rows,
     derived=True,

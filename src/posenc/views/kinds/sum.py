@@ -8,7 +8,7 @@ from posenc.explanation.explanation import Step
 from posenc.explanation.maths import equation, index, row
 from posenc.explanation.place import Place, bracket
 from posenc.explanation.registry import explain_number
-from posenc.i18n import later
+from posenc.i18n import N_
 from posenc.views import cost
 from posenc.views.embedding import embeddings
 from posenc.views.kind import Kind, is_plain
@@ -82,8 +82,8 @@ def work_out(scene: Scene, p: int, d: int) -> Cell:
 
 KIND = Kind(
     name="sum",
-    title=later("sum"),
-    summary=later("The embedding plus the encoding is the input of the first layer."),
+    title=N_("sum"),
+    summary=N_("The embedding plus the encoding is the input of the first layer."),
     build=build,
     suits=lambda e: isinstance(e, Additive) and is_plain(e),
     derived=True,

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from posenc.core.mechanisms import Additive, Encoding, Rotary
-from posenc.i18n import later
+from posenc.i18n import N_
 from posenc.views.kind import Kind
 from posenc.views.panels import Axis, Line, Lines, Mark, View
 from posenc.views.scene import Scene
@@ -106,8 +106,8 @@ def _length_marks(scene: Scene) -> tuple[Mark, ...]:
 
 KIND = Kind(
     name="wavelengths",
-    title=later("wavelengths"),
-    summary=later("How many positions a full turn takes, in each dimension."),
+    title=N_("wavelengths"),
+    summary=N_("How many positions a full turn takes, in each dimension."),
     build=build,
     suits=has_waves,
     derived=True,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from posenc.core.mechanisms import Additive
-from posenc.i18n import later
+from posenc.i18n import N_
 from posenc.views.kind import Kind, has_text_rows
 from posenc.views.panels import Axis, Line, Lines, View, max_abs
 from posenc.views.scene import Scene
@@ -95,8 +95,8 @@ def _values(subject: Subject, positions: np.ndarray) -> np.ndarray:
 
 KIND = Kind(
     name="waves",
-    title=later("waves"),
-    summary=later("A few dimensions over the positions: each is a wave of its own."),
+    title=N_("waves"),
+    summary=N_("A few dimensions over the positions: each is a wave of its own."),
     build=build,
     suits=has_text_rows,
     columns=lambda plain, _: min(2, plain),

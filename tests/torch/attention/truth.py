@@ -8,8 +8,8 @@ With w = softmax(l), o = sum_j w_j v_j, and u the unit roundoff:
    approach to probabilistic rounding error analysis", with lambda = 6), and kernels sum n terms
    in blocks, whose roundings are far fewer than n. Sizes of products are |q| |k| at most, which a
    rotation does not change. It adds at most 3 sqrt(2) u of each vector: tables, products and a sum.
-2. A bias is right to what bias_roundings tells, to which tests/test_bias_formulas.py holds each of
-   them, or to 2 u |b| where it is EXACT.
+2. A bias is right to what bias_roundings tells, to which tests/encodings/test_formulas.py holds
+   each of them, or to 2 u |b| where it is EXACT.
 3. exp(l - max) adds u |l - max| for the difference, as much for a change of base, and 20 units in
    the last place, 40 u, for the least exact exponential that PyTorch has.
 

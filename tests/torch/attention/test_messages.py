@@ -9,7 +9,7 @@ import torch
 
 import posenc as pe
 from posenc.torch import AddPositions, BiasLogits, RotateQK, ScoreQK, attend
-from tests.own_encodings import Forgetting, Turning
+from tests.torch.own_encodings import Forgetting, Turning
 
 Q = torch.zeros(2, 4, 5, 8)
 K = torch.zeros(2, 2, 7, 8)

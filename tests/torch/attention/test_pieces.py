@@ -11,7 +11,7 @@ from posenc.torch.attention import blocked, flex, toeplitz
 from posenc.torch.attention.call import called
 from posenc.torch.attention.pieces import Piece, in_pieces
 from tests.slow import in_turn
-from tests.test_attend import CALLS, DIM, HEADS, check, encodings, of, qkv
+from tests.torch.attention.test_attend import CALLS, DIM, HEADS, check, encodings, of, qkv
 
 EVERY = slice(None)
 

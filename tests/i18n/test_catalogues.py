@@ -13,12 +13,20 @@ from babel.messages.pofile import read_po
 from posenc.checks.properties import ALL
 from posenc.i18n import CATALOGUES, LANGUAGES, catalogue, translator
 
-SOURCE = Path(__file__).parent.parent / "src" / "posenc"
+SOURCE = Path(__file__).parent.parent.parent / "src" / "posenc"
 WEB = SOURCE.parent.parent / "web" / "src"
 TRANSLATED = LANGUAGES[1:]
 
 
-TAKING = {"t": 0, "later": 0, "phrase": 0, "add_note": 0, "of": 0, "RequestError": 0, "said": 1}
+TAKING = {
+    "t": 0,
+    "N_": 0,
+    "phrase": 0,
+    "add_note": 0,
+    "of": 0,
+    "RequestError": 0,
+    "translatable": 1,
+}
 """Functions that take a message, and which of their arguments it is."""
 
 
@@ -31,19 +39,19 @@ def taken(path):
             yield node.args[TAKING[name]]
 
 
-def said(path):
+def messages_in(path):
     """The messages in a file."""
     given = (node.value for node in taken(path) if isinstance(node, ast.Constant))
     return (value for value in given if isinstance(value, str))
 
 
-def said_on_the_page(path):
+def messages_of_the_page(path):
     """The messages in a file of the explorer's page, where `t` is called with a literal too."""
     calls = re.findall(r'\bt\(\s*("(?:[^"\\]|\\.)*")', path.read_text(encoding="utf-8"))
     return map(json.loads, calls)
 
 
-def said_of_checks():
+def messages_of_checks():
     """What the checks are called and what they say of themselves: the explorer translates it."""
     for each in ALL:
         yield from (each.name.replace("_", " "), each.what, each.why)
@@ -52,10 +60,10 @@ def said_of_checks():
 @cache  # not while tests are collected: every worker would wait for it
 def messages():
     return {
-        *(message for path in SOURCE.rglob("*.py") for message in said(path)),
-        *(message for path in WEB.rglob("*.ts") for message in said_on_the_page(path)),
-        *(message for path in WEB.rglob("*.svelte") for message in said_on_the_page(path)),
-        *said_of_checks(),
+        *(message for path in SOURCE.rglob("*.py") for message in messages_in(path)),
+        *(message for path in WEB.rglob("*.ts") for message in messages_of_the_page(path)),
+        *(message for path in WEB.rglob("*.svelte") for message in messages_of_the_page(path)),
+        *messages_of_checks(),
     }
 
 

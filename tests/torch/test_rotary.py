@@ -9,8 +9,8 @@ from posenc.core.rotation import _turned
 from posenc.torch import RotateQK
 from tests.bounds import UNIT, gamma
 from tests.oracles import rotary as oracle
-from tests.own_encodings import A, Turning, turn
 from tests.slow import slow
+from tests.torch.own_encodings import A, Turning, turn
 
 ROPES = [
     pe.RoPE(16),

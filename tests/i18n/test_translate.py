@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import posenc as pe
-from posenc.i18n import LANGUAGES, either, phrase, said, told, translator
+from posenc.i18n import LANGUAGES, either, phrase, translatable, translate, translator
 from posenc.interop import read_config
 from posenc.names.resolve import evaluate_encoding
 from posenc.text import tokenise
@@ -78,33 +78,41 @@ def error_of(call):
 @pytest.mark.parametrize("call", REFUSED)
 def test_a_refusal_is_said_in_the_readers_language(call, lang):
     error = error_of(call)
-    words = told(error, lang)
+    words = translate(error, lang)
     assert HAN.search(words)
     assert not re.search("must|argument|missing|syntax|closed", PYTHONS.sub("", words))
-    assert told(error, "en") == str(error)
+    assert translate(error, "en") == str(error)
 
 
 def test_an_error_keeps_its_kind_and_its_english():
-    error = said(TypeError, "{name} must be True or False; got {name}={value!r}", name="a", value=2)
+    error = translatable(
+        TypeError, "{name} must be True or False; got {name}={value!r}", name="a", value=2
+    )
     assert type(error) is TypeError
     assert str(error) == "a must be True or False; got a=2"
-    assert told(pickle.loads(pickle.dumps(error)), "ja") == told(error, "ja") != str(error)
+    assert (
+        translate(pickle.loads(pickle.dumps(error)), "ja") == translate(error, "ja") != str(error)
+    )
 
 
 def test_an_error_within_an_error_is_told_too():
-    inner = said(TypeError, "multiple values for argument {name}", name="'dim'")
-    outer = said(ValueError, "expression must be one that can be made; got {error}", error=inner)
+    inner = translatable(TypeError, "multiple values for argument {name}", name="'dim'")
+    outer = translatable(
+        ValueError, "expression must be one that can be made; got {error}", error=inner
+    )
     assert str(outer).endswith("can be made; got multiple values for argument 'dim'")
-    assert told(outer, "zh-Hans") == "无法按这个表达式生成：参数 'dim' 给了多个值"
+    assert translate(outer, "zh-Hans") == "无法按这个表达式生成：参数 'dim' 给了多个值"
 
 
 def test_an_error_of_someone_else_is_said_as_it_is():
-    assert told(ValueError("math domain error"), "ja") == "math domain error"
+    assert translate(ValueError("math domain error"), "ja") == "math domain error"
 
 
 def test_braces_that_were_given_are_left_alone():
     template = "{name} must be True or False; got {name}={value!r}"
-    assert "'{name}'" in told(said(TypeError, template, name="a", value="{name}"), "ja")
+    assert "'{name}'" in translate(
+        translatable(TypeError, template, name="a", value="{name}"), "ja"
+    )
 
 
 def test_parts_of_a_sentence():

@@ -15,13 +15,13 @@ from posenc.torch import BiasLogits, RotateQK, ScoreQK, attend
 from posenc.torch.attention import flex
 from posenc.torch.attention.blocked import FEW_PAIRS
 from posenc.torch.attention.call import FEW
-from tests import attention
 from tests.bounds import UNIT, gamma
 from tests.oracles import bias as oracle
 from tests.oracles import scores
-from tests.own_encodings import A, Forgetting, Turning, turn
 from tests.slow import in_turn, seldom, slow
 from tests.test_project import ROOT
+from tests.torch.attention import truth as attention
+from tests.torch.own_encodings import A, Forgetting, Turning, turn
 
 HEADS, DIM = 4, 16
 
