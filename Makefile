@@ -6,7 +6,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 PEERS := .venv-peers/bin
 INSTALL_PEERS := $(PEERS)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-QUICK := src README.md tests/oracles $(patsubst %,tests/test_%.py,axial axial_rope bias bias_formulas find fourier \
+QUICK := src README.md tests/oracles tests/names $(patsubst %,tests/test_%.py,axial axial_rope bias bias_formulas fourier \
 	frequencies learned mechanisms messages positions project rope rotation sinusoidal temperatures)
 
 # Python keeps what it has compiled, and tests start in half the time.
