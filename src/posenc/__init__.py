@@ -25,6 +25,7 @@ _NAMES = {
     "scalings": "DynamicNTK Interpolation Llama3 LongRoPE NTK Proportional Scaling YaRN",
     "temperatures": "Llama4Temperature LogN MinistralTemperature SSMax Temperature Tempered",
     "explanation": "Explanation demonstrate explain",
+    "names.make": "make",
 }
 """The public names of each module, beside the built-in encodings."""
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()} | {

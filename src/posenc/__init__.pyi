@@ -64,6 +64,7 @@ from posenc.layouts import PairTable as PairTable
 from posenc.layouts import Periods as Periods
 from posenc.layouts import Sections as Sections
 from posenc.layouts import Split as Split
+from posenc.names.make import make as make
 from posenc.plot import show as show
 from posenc.scalings import NTK as NTK
 from posenc.scalings import DynamicNTK as DynamicNTK
@@ -151,6 +152,7 @@ __all__ = [
     "left_padded",
     "logits",
     "lookup",
+    "make",
     "mrope_positions",
     "packed",
     "randomised",

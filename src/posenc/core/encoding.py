@@ -161,7 +161,7 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
         (8, 4)
         """
         wanted = SIZES | sizes
-        given = {name: wanted[name] for name in _required_fields(cls) if name in wanted}
+        given = {name: wanted[name] for name in required_fields(cls) if name in wanted}
         try:
             return cls(**given)
         except TypeError as error:
@@ -219,7 +219,7 @@ def _read_param(params: Any, name: str, shape: tuple[int, ...]) -> Array:
     return value
 
 
-def _required_fields(kind: type) -> list[str]:
+def required_fields(kind: type) -> list[str]:
     """The names of the fields without a default."""
     missing = dataclasses.MISSING
     fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()

@@ -88,7 +88,7 @@ class AxialRoPE(Rotary):
     @classmethod
     def example(cls, **sizes: Any) -> "AxialRoPE":
         """An image's rows and columns."""
-        return cls(int(sizes.get("dim", SIZES["dim"])), Split())
+        return cls(sizes.get("dim", SIZES["dim"]), sizes.get("layout", Split()))
 
     @classmethod
     def split(

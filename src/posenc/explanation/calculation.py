@@ -13,7 +13,13 @@ from posenc.explanation.question import Question
 from posenc.explanation.registry import explain_steps
 from posenc.i18n import language, translator
 from posenc.names.expressions import to_source
-from posenc.names.resolve import canonical_name, hint_tokens, refuse_unused, resolve_one
+from posenc.names.resolve import (
+    canonical_name,
+    hint_tokens,
+    make_example,
+    refuse_unused,
+    resolve_one,
+)
 from posenc.text import split_at_spaces
 
 MOST = 512
@@ -73,10 +79,8 @@ def explain(
 def _resolve(encoding: Any, *, length: int, dim: int | None, heads: int | None) -> Encoding:
     """The encoding itself, or the one of this name, small enough to be worked by hand."""
     given = {name: size for name, size in (("dim", dim), ("heads", heads)) if size is not None}
-    if isinstance(encoding, str) and canonical_name(encoding):
-        value = resolve_one(
-            encoding, **{"dim": 8, "heads": 4, "length": length, "reach": 2} | given
-        )
+    if isinstance(encoding, str) and (name := canonical_name(encoding)):
+        value = make_example(name, **{"dim": 8, "heads": 4, "length": length, "reach": 2} | given)
         refuse_unused(given, value)
         return value
     if given:

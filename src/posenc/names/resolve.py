@@ -16,7 +16,7 @@ from posenc import scalings
 from posenc.core.encoding import SIZES, Encoding, unwrap
 from posenc.core.hints import did_you_mean, fold, nearest
 from posenc.encodings.axial import AxialRoPE
-from posenc.encodings.registry import catalogue, load_builtins
+from posenc.encodings.registry import catalogue, load_builtins, lookup
 from posenc.encodings.rope import RoPE
 from posenc.i18n import LANGUAGES, translatable, translator
 from posenc.names.expressions import Check, evaluate, find_maker, spellings, to_source
@@ -123,16 +123,14 @@ def resolve(what: str, **sizes: int) -> dict[str, Encoding]:
     {'ALiBi(4)': ALiBi(4)}
     """
     name = canonical_name(what)
-    if name in SCALED:
-        return {name: SCALED[name]((SIZES | sizes)["dim"])}
     if name is not None:
-        return {name: catalogue()[name].example(**sizes)}
+        return {name: make_example(name, **sizes)}
     text = is_config_text(what)
     expression, imported = "(" in what and not text, IMPORT.fullmatch(what) is not None
     if not (expression or text):
         _check_file(what)
     if not (expression or imported or text or what.endswith(".json")):
-        raise _uncanonical_name(what)
+        raise unknown_name(what)
     if sizes:
         raise ValueError(
             f"{', '.join(sizes)} must be left out for what has its own size; got {what!r}"
@@ -140,6 +138,17 @@ def resolve(what: str, **sizes: int) -> dict[str, Encoding]:
     if expression:
         return {what: evaluate_encoding(what)}
     return _import(what) if imported else _read_model_config(what)
+
+
+def make_example(name: str, **sizes: Any) -> Encoding:
+    """The encoding of one of our names, of typical size where `sizes` does not say.
+
+    >>> make_example("yarn", dim=8), make_example("t5", dim=8)
+    (RoPE(8, scaling=YaRN(4.0, 4096)), T5Bias(8))
+    """
+    if name in SCALED:
+        return SCALED[name]((SIZES | sizes)["dim"])
+    return lookup(name).example(**sizes)
 
 
 def _import(what: str) -> dict[str, Encoding]:
@@ -201,7 +210,8 @@ def _nearest_name(what: str) -> str | None:
     return None if near is None else _spellings()[near]
 
 
-def _uncanonical_name(what: str) -> ValueError:
+def unknown_name(what: str) -> ValueError:
+    """The error of a name that no encoding has, with the nearest one."""
     near = _nearest_name(what)
     if near is not None:
         return ValueError(
