@@ -63,7 +63,7 @@ conformance: venv  ## every rotary module of Hugging Face's transformers against
 conformance-page: venv  ## docs/conformance.md, out of the same walk
 	$(BIN)/python -W ignore -m tests.conformance.page
 
-readme-table: venv  ## the table of properties in the READMEs, out of checks that passed
+readme-table: venv  ## the READMEs' tables: the list of encodings, and properties out of checks that passed
 	$(BIN)/python -m posenc.checks.table
 
 cli-page: venv  ## docs/cli.md, out of the help of every command

@@ -8,7 +8,7 @@ class About:
     """Where an encoding comes from, who uses it, and what is said for and against it.
 
     What a check can measure (any length, distances only, nothing to learn) is not said here.
-    Title, strengths and weaknesses are messages, marked by `posenc.i18n.N_` to be
+    Title, summary, strengths and weaknesses are messages, marked by `posenc.i18n.N_` to be
     translated.
 
     >>> from posenc import RoPE
@@ -18,6 +18,8 @@ class About:
 
     title: str = ""
     """What it is called in full, as one would look it up: a message, to be translated."""
+    summary: str = ""
+    """What it is, a line of the README's table in Markdown: a message, to be translated."""
     paper: str = ""
     """Authors, title and where it is."""
     year: int | None = None

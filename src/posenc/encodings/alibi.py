@@ -54,6 +54,10 @@ class ALiBi(Bias):
 
     about = About(
         title=N_("attention with linear biases"),
+        summary=N_(
+            "a penalty proportional to the distance, Press et al. (2021); `future=` for both "
+            "directions, `.falcon(heads, dim)`"
+        ),
         paper=(
             "Press et al., Train Short, Test Long: Attention with Linear Biases Enables "
             "Input Length Extrapolation, arXiv:2108.12409"
@@ -168,6 +172,7 @@ class TwoSidedALiBi(Bias):
 
     about = About(
         title=N_("two-sided linear biases"),
+        summary=N_("ALiBi with a learned slope for each direction"),
         paper="Press, proposal for encoders, github.com/ofirpress/attention_with_linear_biases",
         year=2021,
         strengths=(N_("each side learns its own slope"),),

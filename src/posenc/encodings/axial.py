@@ -46,6 +46,7 @@ class AxialRoPE(Rotary):
 
     about = About(
         title=N_("axial rotary position embedding"),
+        summary=N_("RoPE of positions with several axes: images, video, M-RoPE"),
         paper="Heo et al., Rotary Position Embedding for Vision Transformer, arXiv:2403.13298",
         year=2024,
         models=("EVA-02", "Qwen2-VL", "Pixtral", "SAM 2", "DINOv3"),

@@ -44,6 +44,9 @@ class FIRE(Bias):
 
     about = About(
         title=N_("functional interpolation of relative positions"),
+        summary=N_(
+            "a small network of the distance relative to the length so far, Li et al. (2023)"
+        ),
         paper=(
             "Li et al., Functional Interpolation for Relative Positions Improves Long "
             "Context Transformers, arXiv:2310.04418"

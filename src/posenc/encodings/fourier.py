@@ -47,6 +47,10 @@ class FourierFeatures(Additive):
     unit_positions = True
     about = About(
         title=N_("random Fourier features"),
+        summary=N_(
+            "sinusoids along random directions, Tancik et al. (2020); `.sam(dim)` as in "
+            "Segment Anything"
+        ),
         paper=(
             "Tancik et al., Fourier Features Let Networks Learn High Frequency Functions in "
             "Low Dimensional Domains, arXiv:2006.10739"
@@ -131,6 +135,7 @@ class LearnedFourier(Additive):
     unit_positions = True
     about = About(
         title=N_("learnable Fourier features"),
+        summary=N_("sinusoids along learned directions, then a small network, Li et al. (2021)"),
         paper=(
             "Li et al., Learnable Fourier Features for Multi-Dimensional Spatial Positional "
             "Encoding, arXiv:2106.02795"

@@ -56,6 +56,7 @@ class KERPLE(Bias):
 
     about = About(
         title=N_("kernelized relative position embedding"),
+        summary=N_("a learned kernel of the distance, logarithmic or power, Chi et al. (2022)"),
         paper=(
             "Chi et al., KERPLE: Kernelized Relative Positional Embedding for Length "
             "Extrapolation, arXiv:2205.09921"
@@ -155,6 +156,7 @@ class Sandwich(Bias):
 
     about = About(
         title=N_("sandwich position bias"),
+        summary=N_("inner products of sinusoids, Chi et al. (2022)"),
         paper=(
             "Chi et al., Dissecting Transformer Length Extrapolation via the Lens of "
             "Receptive Field Analysis, arXiv:2212.10356"

@@ -53,6 +53,7 @@ class Learned(Additive):
 
     about = About(
         title=N_("learned position embedding"),
+        summary=N_("a learned vector for each position; `resize`, and `resize_grid` for images"),
         paper="Gehring et al., Convolutional Sequence to Sequence Learning, arXiv:1705.03122",
         year=2017,
         models=("BERT", "GPT-2", "ViT", "BART", "OPT"),

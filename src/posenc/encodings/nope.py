@@ -17,6 +17,7 @@ class NoPE(Unbiased):
 
     about = About(
         title=N_("no position encoding"),
+        summary=N_("no encoding: the causal mask alone gives the order"),
         paper=(
             "Haviv et al., Transformer Language Models without Positional Encodings Still "
             "Learn Positional Information, arXiv:2203.16634"

@@ -59,6 +59,10 @@ class RoPE(Rotary):
 
     about = About(
         title=N_("rotary position embedding"),
+        summary=N_(
+            "rotates pairs of channels in proportion to the position, Su et al. (2021); "
+            "`scaling=` position interpolation, NTK, YaRN, Llama 3, LongRoPE, p-RoPE"
+        ),
         paper=(
             "Su et al., RoFormer: Enhanced Transformer with Rotary Position Embedding, "
             "arXiv:2104.09864"
@@ -241,6 +245,7 @@ class XPos(Rotary):
 
     about = About(
         title=N_("extrapolatable position embedding"),
+        summary=N_("RoPE with exponential decay, Sun et al. (2022)"),
         paper="Sun et al., A Length-Extrapolatable Transformer, arXiv:2212.10554",
         year=2022,
         models=("KOSMOS-1", "LongNet"),

@@ -42,6 +42,7 @@ class Shaw(Scores):
 
     about = About(
         title=N_("relative position representations"),
+        summary=N_("a learned vector for each distance, in keys and values, Shaw et al. (2018)"),
         paper=(
             "Shaw et al., Self-Attention with Relative Position Representations, arXiv:1803.02155"
         ),

@@ -49,6 +49,10 @@ class Sinusoidal(Additive):
 
     about = About(
         title=N_("sinusoidal position encoding"),
+        summary=N_(
+            'sines and cosines, Vaswani et al. (2017); `layout="concat"` and `spacing="t2t"` '
+            "as in tensor2tensor"
+        ),
         paper="Vaswani et al., Attention Is All You Need, arXiv:1706.03762",
         year=2017,
         models=("Transformer", "MarianMT", "M2M100", "Whisper", "MusicGen"),
@@ -278,6 +282,10 @@ class AxialSinusoidal(Additive):
 
     about = About(
         title=N_("axial sinusoidal encoding"),
+        summary=N_(
+            "a sinusoidal encoding of each axis; `.mae(dim)` for `grid(h, w)`, `.detr(dim)` "
+            "for `detr_grid(h, w)`"
+        ),
         paper="Carion et al., End-to-End Object Detection with Transformers, arXiv:2005.12872",
         year=2020,
         models=("DETR", "MoCo v3", "MAE", "SAM 2"),

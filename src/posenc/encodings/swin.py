@@ -55,6 +55,7 @@ class SwinBias(Bias):
 
     about = About(
         title=N_("Swin relative position bias"),
+        summary=N_("a learned bias for each displacement in an image window, Liu et al. (2021)"),
         paper=(
             "Liu et al., Swin Transformer: Hierarchical Vision Transformer using Shifted "
             "Windows, arXiv:2103.14030"
@@ -133,6 +134,7 @@ class SwinV2Bias(Bias):
 
     about = About(
         title=N_("Swin V2 continuous position bias"),
+        summary=N_("a small network of the logarithm of the displacement, Liu et al. (2021)"),
         paper=(
             "Liu et al., Swin Transformer V2: Scaling Up Capacity and Resolution, arXiv:2111.09883"
         ),

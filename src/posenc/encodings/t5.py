@@ -47,6 +47,10 @@ class T5Bias(Bias):
 
     about = About(
         title=N_("T5 relative position bias"),
+        summary=N_(
+            "a learned bias for each bucket of distances, Raffel et al. (2019); "
+            "`scaled=False` for T5 checkpoints, whose logits are not divided by √dim"
+        ),
         paper=(
             "Raffel et al., Exploring the Limits of Transfer Learning with a Unified "
             "Text-to-Text Transformer, arXiv:1910.10683"

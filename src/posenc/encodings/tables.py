@@ -57,6 +57,7 @@ class ClippedBias(Bias):
 
     about = About(
         title=N_("clipped relative position bias"),
+        summary=N_("a learned bias for each distance, clipped at `reach`"),
         paper=(
             "Shaw et al., Self-Attention with Relative Position Representations, "
             "arXiv:1803.02155 (its distances)"

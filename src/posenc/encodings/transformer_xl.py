@@ -52,6 +52,10 @@ class TransformerXL(Scores):
 
     about = About(
         title=N_("Transformer-XL relative position encoding"),
+        summary=N_(
+            "sinusoids of the distance, scored against the query, Dai et al. (2019); keys on "
+            "both sides"
+        ),
         paper=(
             "Dai et al., Transformer-XL: Attentive Language Models Beyond a Fixed-Length "
             "Context, arXiv:1901.02860"
