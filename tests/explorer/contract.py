@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from posenc.explorer.app import ENDPOINTS
+from posenc.explorer.endpoints import ENDPOINTS
 from posenc.explorer.openapi import describe_api
 
 FILE = Path(__file__).parents[2] / "web" / "src" / "contract.ts"

@@ -10,11 +10,13 @@ from posenc.core.encoding import unwrap
 from posenc.core.mechanisms import Encoding
 from posenc.explorer import limits
 from posenc.explorer.cache import SharedCache
+from posenc.explorer.page import ARRAY, to_npy
 from posenc.explorer.parameters import RequestError
-from posenc.explorer.requests import ViewRequest, check_size
-from posenc.i18n import Phrase, catalogue, translator
-from posenc.views import Dials, Image, Lines, View, colours, view
-from posenc.views.kinds import KINDS, default_kind, kinds_for
+from posenc.explorer.replies import Reply
+from posenc.explorer.requests import LIBRARY_ERRORS, ViewRequest, check_size
+from posenc.i18n import Phrase, catalogue
+from posenc.views import Dials, Image, Lines, Panel, View, colours, view
+from posenc.views.kinds import KINDS, kinds_for
 from posenc.views.subject import count_channels
 
 UNLIMITED = 2**24
@@ -25,9 +27,6 @@ STEPS = 300
 
 INLINE = 4_096
 """Cells of an image that come within the JSON; more come as an array of their own."""
-
-LIBRARY_ERRORS = (ValueError, TypeError, IndexError, ArithmeticError)
-"""What the library raises, with a sentence, for a request that it cannot fulfil."""
 
 
 def _count_bytes(shown: View) -> int:
@@ -54,53 +53,41 @@ def tokens(request: ViewRequest) -> dict[str, Any]:
     return {"tokens": rows}
 
 
-def choose_kind(request: ViewRequest) -> str:
-    """The kind of view that is shown unless another is requested."""
-    kind = default_kind(*map(unwrap, request.encodings))
-    suitable = kinds_for(*request.encodings)
-    return kind if kind in suitable or not suitable else suitable[0]
+def requested_view(request: ViewRequest) -> View:
+    """The view of the kind and of the channels that are requested."""
+    return make_view(request, request.kind, request.values["channels"])
 
 
 def make_view(
     request: ViewRequest, kind: str, channels: str | None = None, *, keep: bool = True
 ) -> View:
-    """The requested view.
+    """A view of the requested encodings.
 
     channels  numbers separated by commas, for waves
     keep      whether to cache it
     """
     chosen, beyond = split_channels(request, kind, channels)
     check_view(request, kind)
-    gridded = any(encoding.axes not in (None, 1) for encoding in request.encodings)
-    labels = None if gridded else request.labels
-    length = None if labels or gridded else request.length
-    keys = tuple(map(cache_key, request.encodings))
-    head = request.head if KINDS[kind].head else None
-    causal = request.causal if KINDS[kind].causal else None
-    looks = (kind, labels and tuple(labels), length, chosen, head, causal)
-    key = (keys, *looks, request.seed, request.lang)
-
-    def compute() -> View:
-        return view(
-            list(request.encodings),
-            kind,
-            tokens=labels,
-            length=length,
-            channels=chosen,
-            head=head,
-            causal=causal,
-            seed=request.seed,
-            lang=request.lang,
-        )
-
+    labels = None if request.gridded else request.labels
+    options: dict[str, Any] = {
+        "tokens": labels,
+        "length": None if labels or request.gridded else request.length,
+        "channels": chosen,
+        "head": request.head if KINDS[kind].head else None,
+        "causal": request.causal if KINDS[kind].causal else None,
+        "seed": request.seed,
+        "lang": request.lang,
+    }
+    key = (*map(cache_key, request.encodings), kind, *options.values())
     try:
-        shown: View = VIEWS.get(key, compute, keep=keep)
+        shown: View = VIEWS.get(
+            key, lambda: view(list(request.encodings), kind, **options), keep=keep
+        )
     except LIBRARY_ERRORS as error:
         raise RequestError(error, _argument(error)) from error
     if not beyond:
         return shown
-    t = translator(request.lang)
-    note = t(
+    note = request.t(
         "not shown, as some encodings lack them: {channels}", channels=", ".join(map(str, beyond))
     )
     return dataclasses.replace(shown, notes=(*shown.notes, note))
@@ -202,6 +189,11 @@ def cache_key(encoding: Encoding) -> Hashable:
         return ByIdentity(encoding)
 
 
+def requested_view_json(request: ViewRequest) -> dict[str, Any]:
+    """The requested view as plain data."""
+    return view_json(requested_view(request), request.values["rows"], request.values["columns"])
+
+
 def view_json(shown: View, rows: int, columns: int) -> dict[str, Any]:
     """The view as plain data, averaged to so many cells; large images come without values."""
     panels: list[dict[str, Any]] = []
@@ -212,13 +204,7 @@ def view_json(shown: View, rows: int, columns: int) -> dict[str, Any]:
             panels.append(panel.average(max(columns, STEPS) if columns else UNLIMITED).to_json())
         else:
             panels.append(panel.to_json())
-    return {
-        "kind": shown.kind,
-        "title": shown.title,
-        "notes": list(shown.notes),
-        "panels": panels,
-        "columns": shown.columns,
-    }
+    return dataclasses.replace(shown, panels=()).to_json() | {"panels": panels}
 
 
 def _image_json(image: Image, rows: int, columns: int) -> dict[str, Any]:
@@ -231,28 +217,35 @@ def _image_json(image: Image, rows: int, columns: int) -> dict[str, Any]:
     return empty.to_json() | sizes | {"values": None}
 
 
-def panel_values(shown: View, values: dict[str, Any]) -> np.ndarray:
-    """The values of one panel of the view, averaged or cut out as requested."""
-    panel = _panel(shown, values["panel"])
-    if isinstance(panel, Lines):  # x, then each line
-        return np.stack([panel.x, *(line.y for line in panel.lines)])
-    if isinstance(panel, Dials):
-        return panel.hands
-    if values["height"] and values["width"]:
+def panel_array(request: ViewRequest) -> Reply:
+    """The values of a panel in float32, averaged or cut out as requested."""
+    values = request.values
+    panel = get_panel(requested_view(request), values["panel"])
+    numbers = panel_values(panel)
+    if isinstance(panel, Image) and values["height"] and values["width"]:
         top, left = values["top"], values["left"]
-        return panel.values[top : top + values["height"], left : left + values["width"]]
-    return panel.average(values["rows"] or UNLIMITED, values["columns"] or UNLIMITED).values
+        numbers = numbers[top : top + values["height"], left : left + values["width"]]
+    elif isinstance(panel, Image):
+        rows, columns = (values[name] or UNLIMITED for name in ("rows", "columns"))
+        numbers = panel.average(rows, columns).values
+    return Reply(to_npy(numbers.astype(np.float32)), ARRAY)
 
 
-def _panel(shown: View, number: int) -> Any:
+def get_panel(shown: View, number: int) -> Panel:
+    """The panel of this number, which may be too large."""
     if number >= len(shown.panels):
+        last = len(shown.panels) - 1
         raise RequestError(
-            "panel must be 0 .. {last}; got {number}",
-            "panel",
-            last=len(shown.panels) - 1,
-            number=number,
+            "panel must be 0 .. {last}; got {number}", "panel", last=last, number=number
         )
     return shown.panels[number]
+
+
+def panel_values(panel: Panel) -> np.ndarray:
+    """The numbers of a panel: of an image its cells, of lines x and then each line."""
+    if isinstance(panel, Lines):
+        return np.stack([panel.x, *(line.y for line in panel.lines)])
+    return panel.hands if isinstance(panel, Dials) else panel.values
 
 
 def messages(lang: str) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from typing import Any
 from posenc.core.encoding import SIZES
 from posenc.core.mechanisms import Encoding
 from posenc.explorer import limits
-from posenc.explorer.answers import LIBRARY_ERRORS
-from posenc.explorer.parameters import RequestError
+from posenc.explorer.parameters import RequestError, refuse_choice
+from posenc.explorer.requests import LIBRARY_ERRORS
 from posenc.i18n import N_
 from posenc.i18n.arguments import argument_help
 from posenc.layouts import Alternating, AxisLayout, Periods, Sections, Split
@@ -193,7 +193,7 @@ def _parse_value(row: dict[str, Any], text: str, hint: Any) -> Any:
         return int(text) if kind == "int" else float(text)
     except TypeError as error:
         raise RequestError(
-            "{name} must be an expression; got {value!r}", name, name=name, value=text[:80]
+            "{name} must be an expression; got {value!r}", name, value=text[:80]
         ) from error
     except (ValueError, OverflowError) as error:
         if kind == "part":
@@ -201,18 +201,12 @@ def _parse_value(row: dict[str, Any], text: str, hint: Any) -> Any:
         template = N_("{name} must be a number; got {value!r}")
         if kind == "numbers":
             template = N_("{name} must be numbers separated by commas; got {value!r}")
-        raise RequestError(template, name, name=name, value=text[:80]) from error
+        raise RequestError(template, name, value=text[:80]) from error
 
 
 def _parse_flag(name: str, text: str) -> bool:
     if text not in ("true", "false"):
-        raise RequestError(
-            "{name} must be one of {choices}; got {value!r}",
-            name,
-            name=name,
-            choices="true, false",
-            value=text[:80],
-        )
+        raise refuse_choice(name, ("true", "false"), text)
     return text == "true"
 
 
@@ -273,13 +267,7 @@ def makers(call: Call) -> list[str]:
 def rebuild(call: Call, value: Encoding, maker: str) -> tuple[Call, Encoding]:
     """The encoding made by another of its makers: the class, or a preset with shared arguments."""
     if maker not in makers(call):
-        raise RequestError(
-            "{name} must be one of {choices}; got {value!r}",
-            "as",
-            name="as",
-            choices=", ".join(makers(call)),
-            value=maker[:80],
-        )
+        raise refuse_choice("as", makers(call), maker)
     preset = maker.partition(".")[2]
     if not preset:
         return to_call(value), value

@@ -10,6 +10,7 @@ from posenc.core.mechanisms import Additive, Bias, Encoding, Rotary, Scores
 from posenc.encodings.registry import catalogue
 from posenc.explorer import controls, limits
 from posenc.explorer.parameters import RequestError
+from posenc.explorer.requests import Request
 from posenc.i18n import translator
 from posenc.layouts import AxisLayout
 from posenc.names.expressions import to_source
@@ -23,11 +24,9 @@ from posenc.views.subject import count_channels
 MECHANISMS = {"additive": Additive, "rotary": Rotary, "bias": Bias, "scores": Scores}
 
 
-def list_encodings(
-    lang: str, loaded: dict[str, Encoding], *, tokenizer: bool = False
-) -> dict[str, Any]:
+def list_encodings(request: Request) -> dict[str, Any]:
     """Every encoding with its parameters, by where it acts; the kinds of view; the limits."""
-    t = translator(lang)
+    t, loaded = request.t, request.loaded
     titles = {
         "additive": t("added to the embeddings"),
         "rotary": t("rotates queries and keys"),
@@ -51,7 +50,7 @@ def list_encodings(
             "positions": limits.POSITIONS,
             "cells": limits.CELLS,
             "encodings": limits.ENCODINGS,
-            "tokenizer": tokenizer,
+            "tokenizer": request.tokenizer is not None,
         },
     }
 
@@ -71,6 +70,12 @@ def _builtin() -> tuple[dict[str, Any], ...]:
         describe_encoding(to_source(value), {}) | {"name": name, "title": title}
         for name, (title, value) in examples.items()
     )
+
+
+def describe_requested(request: Request) -> dict[str, Any]:
+    """The facts about the encoding of a request, with the changes that it asks for."""
+    values = request.values
+    return describe_encoding(values["e"][0], request.loaded, values["changes"], values["as"])
 
 
 def describe_encoding(

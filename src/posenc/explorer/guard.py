@@ -6,9 +6,8 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from posenc.explorer import replies
-from posenc.explorer.parameters import language
-from posenc.i18n import Phrase, phrase, translate
+from posenc.explorer.parameters import RequestError, language
+from posenc.explorer.replies import JSON, describe_error
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -53,31 +52,34 @@ class Guard:
         refusal, answer = self._refusal(scope), self.app
         if refusal is not None:
             query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
-            body = replies.error(translate(refusal, language(query)))
-            answer = Response(body, status_code=403, media_type=replies.JSON)
+            status, body = describe_error(refusal, language(query))
+            answer = Response(body, status, media_type=JSON)
         await answer(scope, receive, send_with_headers)
 
-    def _refusal(self, scope: Scope) -> Phrase | None:
+    def _refusal(self, scope: Scope) -> RequestError | None:
         headers = Headers(scope=scope)
         for name in ("host", "origin", "sec-fetch-site"):
             if len(headers.getlist(name)) > 1:
-                return phrase("the header {name} must be given once", name=name)
-        host = headers.get("host", "")
+                return RequestError("the header {name} must be given once", status=403, name=name)
+        host, origin = headers.get("host", ""), headers.get("origin")
         if not self._is_allowed(_host_name(host), scope):
-            return phrase(
+            return RequestError(
                 "the explorer answers to {hosts}; got host {host!r}",
+                status=403,
                 hosts=", ".join(self.hosts),
                 host=host[:80],
             )
-        origin = headers.get("origin")
         if origin is not None and origin.lower() != f"{scope['scheme']}://{host}".lower():
-            return phrase(
-                "the explorer answers its own page only; got origin {origin!r}", origin=origin[:80]
+            return RequestError(
+                "the explorer answers its own page only; got origin {origin!r}",
+                status=403,
+                origin=origin[:80],
             )
         elsewhere = headers.get("sec-fetch-site", "none").lower() in ("cross-site", "same-site")
         if elsewhere and scope["path"] != "/":  # any site may link to the page
-            return phrase(
-                "the explorer answers its own page only; this request came from another site"
+            return RequestError(
+                "the explorer answers its own page only; this request came from another site",
+                status=403,
             )
         return None
 

@@ -8,13 +8,14 @@ import numpy as np
 from posenc.i18n import N_
 
 STATIC = Path(__file__).parent / "static"
+ARRAY = "application/octet-stream"
 MISSING = N_(
     "The explorer's page was not built. In a clone, run make page. In an installed package, please "
     "report this: it should contain the page."
 )
 
 
-def npy(array: np.ndarray) -> memoryview:
+def to_npy(array: np.ndarray) -> memoryview:
     """The array as the bytes of a .npy file, without a copy of them."""
     buffer = io.BytesIO()
     np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)

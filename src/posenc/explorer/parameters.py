@@ -1,18 +1,19 @@
 """Query parameters of the explorer's endpoints: declared once, for parsing and for OpenAPI."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from posenc.explorer import limits
 from posenc.i18n import LANGUAGES, Phrase
+from posenc.views.kinds import KINDS
 
 
 class RequestError(Exception):
     """A request is refused: a message, the argument that it is about, and the HTTP status.
 
-    The message is a template with its values, or an error of the library; `posenc.i18n.told`
-    translates it.
+    The message is a template with its values, in which {name} is the argument, or an error of the
+    library; `posenc.i18n.translate` translates it.
     """
 
     def __init__(
@@ -22,21 +23,21 @@ class RequestError(Exception):
         status: int = 400,
         **values: Any,
     ) -> None:
-        whole = isinstance(message, str)
-        self.words = Phrase(message, values) if whole else Phrase("{error}", {"error": message})
+        template = message if isinstance(message, str) else "{error}"
+        self.words = Phrase(template, {"name": argument, "error": message} | values)
         super().__init__(str(self.words))
         self.argument, self.status = argument, status
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A query parameter: an integer with bounds, one of some choices, or text."""
+    """A query parameter: an integer if it has a least value, one of some choices, or text."""
 
     name: str
     about: str
     default: Any = None
     least: int | None = None
-    most: int | None = None
+    most: int = 2**24
     choices: tuple[str, ...] = ()
     repeated: bool = False
     longest: int = limits.EXPRESSION
@@ -50,10 +51,7 @@ class Parameter:
             return tuple(self._read_one(value) for value in given)
         if len(given) > 1:
             raise RequestError(
-                "{name} must be given once; got it {count} times",
-                self.name,
-                name=self.name,
-                count=len(given),
+                "{name} must be given once; got it {count} times", self.name, count=len(given)
             )
         return self._read_one(given[0])
 
@@ -63,92 +61,79 @@ class Parameter:
                 "{name} must have at most {most:,} characters; got {count:,}",
                 self.name,
                 413,
-                name=self.name,
                 most=self.longest,
                 count=len(value),
             )
         if self.choices and value not in self.choices:
-            raise RequestError(
-                "{name} must be one of {choices}; got {value!r}",
-                self.name,
-                name=self.name,
-                choices=", ".join(self.choices),
-                value=value[:80],
-            )
-        return value if self.least is None else self._read_integer(value)
+            raise refuse_choice(self.name, self.choices, value)
+        return value if self.least is None else self._read_integer(value, self.least)
 
-    def _read_integer(self, value: str) -> int:
-        assert self.least is not None
-        most = 2**24 if self.most is None else self.most
+    def _read_integer(self, value: str, least: int) -> int:
         digits = value.removeprefix("-")
         if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
             raise RequestError(
-                "{name} must be a whole number; got {value!r}",
-                self.name,
-                name=self.name,
-                value=value[:80],
+                "{name} must be a whole number; got {value!r}", self.name, value=value[:80]
             )
-        if not self.least <= int(value) <= most:
+        number, bounds = int(value), {"least": least, "most": self.most}
+        if not least <= number <= self.most:
             raise RequestError(
                 "{name} must be {least:,} .. {most:,}; got {value:,}",
                 self.name,
-                name=self.name,
-                least=self.least,
-                most=most,
-                value=int(value),
+                value=number,
+                **bounds,
             )
-        return int(value)
+        return number
 
     def schema(self) -> dict[str, Any]:
         """The parameter as OpenAPI describes it."""
-        if self.least is None:
-            one: dict[str, Any] = {"type": "string", "maxLength": self.longest}
-        else:
-            most = 2**24 if self.most is None else self.most
-            one = {"type": "integer", "minimum": self.least, "maximum": most}
+        one: dict[str, Any] = {"type": "string", "maxLength": self.longest}
+        if self.least is not None:
+            one = {"type": "integer", "minimum": self.least, "maximum": self.most}
         if self.choices:
             one = {"type": "string", "enum": list(self.choices)}
         if self.default is not None and not self.repeated:
             one["default"] = self.default
-        kind = {"type": "array", "items": one, "maxItems": limits.ENCODINGS}
-        described = {
-            "name": self.name,
-            "in": "query",
-            "description": self.about,
-            "schema": kind if self.repeated else one,
-        }
+        if self.repeated:
+            one = {"type": "array", "items": one, "maxItems": limits.ENCODINGS}
+        described = {"name": self.name, "in": "query", "description": self.about, "schema": one}
         return described | ({"example": self.example} if self.example is not None else {})
+
+
+def refuse_choice(name: str, choices: Iterable[str], value: str) -> RequestError:
+    """The refusal of a value that is none of the choices."""
+    return RequestError(
+        "{name} must be one of {choices}; got {value!r}",
+        name,
+        choices=", ".join(choices),
+        value=value[:80],
+    )
 
 
 def read(
     parameters: tuple[Parameter, ...], query: Mapping[str, list[str]], *, changes: bool = False
 ) -> dict[str, Any]:
-    """The values of all parameters. An invalid or unknown one is refused."""
+    """The values of all parameters. An invalid or unknown one is refused.
+
+    changes  whether set.NAME=VALUE is taken too: each VALUE by its NAME under "changes"
+    """
     known = {each.name: each for each in parameters}
-    for name in query:
-        if name not in known and not (changes and name.startswith("set.")):
+    others = [name for name in query if name not in known]
+    for name in others:
+        if not (changes and name.startswith("set.")):
             raise RequestError(
                 "there is no parameter {name!r}; there are: {names}",
                 name[:80],
-                name=name[:80],
                 names=", ".join([*known, *(["set.PARAMETER"] if changes else [])]),
             )
-    return {name: each.read(query.get(name, [])) for name, each in known.items()}
+    values = {name: each.read(query.get(name, [])) for name, each in known.items()}
+    changed = {name[4:]: Parameter(name[:80], "").read(query[name]) for name in others}
+    return values | {"changes": changed}
 
 
 def language(query: Mapping[str, list[str]]) -> str:
     """The language of the answer, also of an error: English if the one given is unknown."""
     lang = next(iter(query.get("lang", [])), "en")
     return lang if lang in LANGUAGES else "en"
-
-
-def read_changes(query: Mapping[str, list[str]]) -> dict[str, str]:
-    """The fields of an encoding to change: VALUE by NAME for each set.NAME=VALUE."""
-    return {
-        name.removeprefix("set."): str(Parameter(name[:80], "").read(given))
-        for name, given in query.items()
-        if name.startswith("set.")
-    }
 
 
 TEXT = Parameter("text", "The sentence.", "", longest=limits.TEXT, example="狗咬了人")
@@ -185,6 +170,7 @@ CAUSAL = Parameter(
 ACTIVE = Parameter(
     "a", "Which of the encodings is active, from 0.", 0, least=0, most=limits.ENCODINGS - 1
 )
+VIEW = Parameter("view", "The kind of view.", choices=tuple(KINDS))
 HIDE = Parameter("hide", "Parts of the page to hide, separated by commas.", longest=120)
 THEME = Parameter("theme", "Light or dark.", "light", choices=("light", "dark"))
 ROWS = Parameter("rows", "Most rows of cells to average to; 0 for all.", 600, least=0, most=8_192)

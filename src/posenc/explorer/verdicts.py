@@ -13,7 +13,7 @@ from posenc.explorer.answers import cache_key
 from posenc.explorer.cache import SharedCache
 from posenc.explorer.parameters import RequestError
 from posenc.explorer.requests import ViewRequest
-from posenc.i18n import Translate, translator
+from posenc.i18n import Translate
 
 CHECK_SECONDS = 55.0
 
@@ -21,19 +21,17 @@ REPORTS = SharedCache(128, seconds=CHECK_SECONDS)
 """The last reports: an encoding and a seed determine one."""
 
 
-def check_encoding(
-    request: ViewRequest, loaded: dict[str, Encoding], *, seconds: float = CHECK_SECONDS
-) -> dict[str, Any]:
+def check_encoding(request: ViewRequest, *, seconds: float = CHECK_SECONDS) -> dict[str, Any]:
     """The report on the first encoding, translated."""
-    t, name, encoding = translator(request.lang), request.names[0], request.encodings[0]
+    name, encoding = request.names[0], request.encodings[0]
 
     def compute() -> dict[str, Any]:
-        if name in loaded:  # the user's own encoding is known in this process only
+        if name in request.loaded:  # the user's own encoding is known in this process only
             return _check_here(encoding, request.seed)
         return _check_in_process(name, request.seed, seconds)
 
     report = REPORTS.get((cache_key(encoding), request.seed), compute, seconds=seconds)
-    return report | {"rows": [row | _translate_row(row, t) for row in report["rows"]]}
+    return report | {"rows": [row | _translate_row(row, request.t) for row in report["rows"]]}
 
 
 def _translate_row(row: dict[str, Any], t: Translate) -> dict[str, Any]:
