@@ -11,10 +11,10 @@ from posenc.core.mechanisms import Encoding
 from posenc.explorer import limits
 from posenc.explorer.cache import SharedCache
 from posenc.explorer.page import ARRAY, to_npy
-from posenc.explorer.parameters import RequestError
+from posenc.explorer.parameters import RequestError, check_most
 from posenc.explorer.replies import Reply
 from posenc.explorer.requests import LIBRARY_ERRORS, ViewRequest, check_size
-from posenc.i18n import Phrase, catalogue
+from posenc.i18n import N_, Phrase, catalogue
 from posenc.views import Dials, Image, Lines, Panel, View, colours, view
 from posenc.views.kinds import KINDS, kinds_for
 from posenc.views.subject import count_channels
@@ -131,15 +131,8 @@ def check_view(request: ViewRequest, kind: str) -> None:
             suitable=", ".join(suitable),
             kind=kind[:80],
         )
-    most = KINDS[kind].max_tokens
-    if most is not None and request.length > most:
-        raise RequestError(
-            "n must be at most {most} here; got {count:,}",
-            "n",
-            413,
-            most=most,
-            count=request.length,
-        )
+    most = KINDS[kind].max_tokens or limits.POSITIONS
+    check_most(N_("n must be at most {most} here; got {count:,}"), "n", request.length, most)
     if KINDS[kind].head:
         check_head(request)
     check_size(kind, request.encodings, request.length)

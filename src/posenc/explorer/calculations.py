@@ -11,9 +11,9 @@ from posenc.explanation.cell import DualPrecisionParams, convention
 from posenc.explanation.cell import cell as explain_number
 from posenc.explorer import limits
 from posenc.explorer.answers import check_head, check_view
-from posenc.explorer.parameters import RequestError
+from posenc.explorer.parameters import RequestError, check_most
 from posenc.explorer.requests import LIBRARY_ERRORS, ViewRequest, check_size
-from posenc.i18n import Translate
+from posenc.i18n import N_, Translate
 from posenc.names.expressions import to_source
 from posenc.temperatures import Tempered
 from posenc.views.kind import Kind, is_plain
@@ -140,15 +140,9 @@ def explain_encoding(request: ViewRequest) -> dict[str, Any]:
     """The worked calculation of the whole first encoding."""
     encoding, shown = request.encodings[0], min(request.length, limits.EXPLAINED)
     tokens = list(request.labels[:shown]) if request.labels else None
-    dim = limits.width(encoding)
-    if dim > limits.EXPLAINED and not isinstance(encoding, Rotary):  # which shows no matrices
-        raise RequestError(
-            "dim of a worked calculation must be at most {most}; got {dim}",
-            "e",
-            413,
-            most=limits.EXPLAINED,
-            dim=dim,
-        )
+    if not isinstance(encoding, Rotary):  # which shows no matrices
+        too_wide = N_("dim of a worked calculation must be at most {most}; got {count}")
+        check_most(too_wide, "e", limits.width(encoding), limits.EXPLAINED)
     check_size("explain", (encoding,), shown)
     try:
         explained = explain(

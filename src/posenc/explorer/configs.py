@@ -5,19 +5,17 @@ from json import JSONDecodeError
 from typing import Any, cast
 
 from posenc.explorer import limits
-from posenc.explorer.parameters import RequestError
+from posenc.explorer.parameters import RequestError, check_most
 from posenc.explorer.requests import LIBRARY_ERRORS, Request
-from posenc.i18n import phrase, translate
+from posenc.i18n import N_, phrase, translate
 from posenc.names.expressions import to_source
 from posenc.names.resolve import evaluate_encoding
 
 
 def check_length(length: int) -> None:
     """Refuse a config of so many bytes if that is too many."""
-    if length > limits.CONFIG:
-        raise RequestError(
-            "a config must have at most {most:,} bytes", "config", 413, most=limits.CONFIG
-        )
+    too_long = N_("a config must have at most {most:,} bytes")
+    check_most(too_long, "config", length, limits.CONFIG)
 
 
 def describe_config(request: Request) -> dict[str, Any]:

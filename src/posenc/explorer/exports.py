@@ -11,9 +11,10 @@ import numpy as np
 from posenc.core.encoding import unwrap
 from posenc.explorer import answers, limits
 from posenc.explorer.page import ARRAY, to_npy
-from posenc.explorer.parameters import RequestError
+from posenc.explorer.parameters import RequestError, check_most
 from posenc.explorer.replies import Reply
 from posenc.explorer.requests import ViewRequest
+from posenc.i18n import N_
 from posenc.names.expressions import parse_call
 from posenc.views import Image, Panel
 from posenc.views.kind import is_plain
@@ -62,14 +63,10 @@ def csv(request: ViewRequest) -> Reply:
 
 
 def _check_table(cells: int) -> None:
-    if cells > limits.TABLE:
-        raise RequestError(
-            "a table must have at most {most:,} cells; got {cells:,} (an .npy file can hold them)",
-            "n",
-            413,
-            most=limits.TABLE,
-            cells=cells,
-        )
+    too_large = N_(
+        "a table must have at most {most:,} cells; got {count:,} (an .npy file can hold them)"
+    )
+    check_most(too_large, "n", cells, limits.TABLE)
 
 
 def plain_label(cell: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from posenc.explorer import limits
-from posenc.i18n import LANGUAGES, Phrase
+from posenc.i18n import LANGUAGES, N_, Phrase
 from posenc.views.kinds import KINDS
 
 
@@ -56,14 +56,8 @@ class Parameter:
         return self._read_one(given[0])
 
     def _read_one(self, value: str) -> Any:
-        if len(value) > self.longest:
-            raise RequestError(
-                "{name} must have at most {most:,} characters; got {count:,}",
-                self.name,
-                413,
-                most=self.longest,
-                count=len(value),
-            )
+        too_long = N_("{name} must have at most {most:,} characters; got {count:,}")
+        check_most(too_long, self.name, len(value), self.longest)
         if self.choices and value not in self.choices:
             raise refuse_choice(self.name, self.choices, value)
         return value if self.least is None else self._read_integer(value, self.least)
@@ -97,6 +91,18 @@ class Parameter:
             one = {"type": "array", "items": one, "maxItems": limits.ENCODINGS}
         described = {"name": self.name, "in": "query", "description": self.about, "schema": one}
         return described | ({"example": self.example} if self.example is not None else {})
+
+
+def refuse_slow(seconds: float) -> RequestError:
+    """The refusal of what has taken so many seconds."""
+    template = N_("this takes longer than {seconds:g} seconds; ask for less")
+    return RequestError(template, status=503, seconds=seconds)
+
+
+def check_most(message: str, argument: str, count: int, most: int, status: int = 413) -> None:
+    """Refuse a request for more than `most`, by a message about {count} and {most}."""
+    if count > most:
+        raise RequestError(message, argument, status, count=count, most=most)
 
 
 def refuse_choice(name: str, choices: Iterable[str], value: str) -> RequestError:

@@ -8,8 +8,8 @@ from typing import Any, Self
 from posenc.core.encoding import unwrap
 from posenc.core.mechanisms import Encoding
 from posenc.explorer import limits
-from posenc.explorer.parameters import RequestError
-from posenc.i18n import Translate, phrase, translator
+from posenc.explorer.parameters import RequestError, check_most
+from posenc.i18n import N_, Translate, phrase, translator
 from posenc.names.resolve import evaluate_encoding
 from posenc.views.kind import is_plain
 from posenc.views.kinds import default_kind
@@ -61,23 +61,11 @@ class ViewRequest(Request):
         """Split the sentence and make the encodings; what exceeds the limits is refused."""
         values = request.values
         tokens, names = _tokenize(request), values["e"]
-        if len(names) > limits.ENCODINGS:
-            raise RequestError(
-                "e must be given at most {most} times; got {count}",
-                "e",
-                most=limits.ENCODINGS,
-                count=len(names),
-            )
+        too_many = N_("e must be given at most {most} times; got {count}")
+        check_most(too_many, "e", len(names), limits.ENCODINGS, 400)
         encodings = tuple(_make_encoding(name, request.loaded) for name in names)
         length = max(len(tokens), values["n"]) or 64
-        if length > limits.POSITIONS:
-            raise RequestError(
-                "n must be at most {most:,}; got {count:,}",
-                "n",
-                413,
-                most=limits.POSITIONS,
-                count=length,
-            )
+        check_most(N_("n must be at most {most:,}; got {count:,}"), "n", length, limits.POSITIONS)
         check_size("heatmap", encodings, length)
         head, causal = values.get("h"), values.get("causal")
         return cls(

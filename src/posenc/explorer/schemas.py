@@ -4,22 +4,42 @@ A schema lists every field of an answer. Numbers that are not finite come as nul
 web/src/contract.ts, are generated from these by `make contract`.
 """
 
+import re
 from typing import Any, get_args
 
 from posenc.views.kind import Along
 from posenc.views.kinds import KINDS
 
 Schema = dict[str, Any]
+Type = str | Schema
+"""A schema, or a type in the notation of `read_type`."""
+
+PLAIN = ("string", "number", "integer", "boolean", "null")
 
 
-def object_of(optional: Schema | None = None, /, **fields: Schema) -> Schema:
-    """An object with exactly these fields; those in `optional` may be missing."""
-    return {
-        "type": "object",
-        "required": list(fields),
-        "properties": fields | (optional or {}),
-        "additionalProperties": False,
-    }
+def read_type(text: Type) -> Schema:
+    """The schema of a type as TypeScript would write it, with a description behind a colon.
+
+    Its words are the plain types of JSON and the names of other schemas.
+
+    >>> read_type("integer: How many there are.")
+    {'type': 'integer', 'description': 'How many there are.'}
+    >>> read_type("(number|null)[]")
+    {'type': 'array', 'items': {'anyOf': [{'type': 'number'}, {'type': 'null'}]}}
+    """
+    if not isinstance(text, str):
+        return text
+    text, colon, description = text.partition(": ")
+    if colon:
+        return read_type(text) | {"description": description}
+    choices = re.split(r"\|(?![^(]*\))", text)  # not within brackets
+    if len(choices) > 1:
+        return {"anyOf": [read_type(choice) for choice in choices]}
+    if text.endswith("[]"):
+        return {"type": "array", "items": read_type(text[:-2])}
+    if text.startswith("("):
+        return read_type(text[1:-1])
+    return {"type": text} if text in PLAIN else ref(text)
 
 
 def ref(name: str) -> Schema:
@@ -27,19 +47,21 @@ def ref(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def array_of(items: Schema) -> Schema:
-    """An array of any length."""
-    return {"type": "array", "items": items}
+def object_of(optional: dict[str, Type] | None = None, /, **fields: Type) -> Schema:
+    """An object with exactly these fields; those in `optional` may be missing."""
+    properties = {name: read_type(each) for name, each in (fields | (optional or {})).items()}
+    return {
+        "type": "object",
+        "required": list(fields),
+        "properties": properties,
+        "additionalProperties": False,
+    }
 
 
-def tuple_of(*items: Schema) -> Schema:
+def tuple_of(*items: Type) -> Schema:
     """An array of exactly these items."""
-    return {"type": "array", "prefixItems": list(items), "items": False, "minItems": len(items)}
-
-
-def any_of(*schemas: Schema) -> Schema:
-    """One of these schemas."""
-    return {"anyOf": list(schemas)}
+    types = [read_type(item) for item in items]
+    return {"type": "array", "prefixItems": types, "items": False, "minItems": len(items)}
 
 
 def one_of(*choices: str) -> Schema:
@@ -47,24 +69,13 @@ def one_of(*choices: str) -> Schema:
     return {"type": "string", "enum": list(choices)}
 
 
-def optional(schema: Schema) -> Schema:
-    """The schema, or null."""
-    return any_of(schema, NOTHING)
-
-
 def about(description: str, schema: Schema) -> Schema:
     """The schema with a description, which the page's types have as a comment."""
     return schema | {"description": description}
 
 
-TEXT: Schema = {"type": "string"}
-NUMBER: Schema = {"type": "number"}
-WHOLE: Schema = {"type": "integer"}
-BOOLEAN: Schema = {"type": "boolean"}
-NOTHING: Schema = {"type": "null"}
-PAIR = tuple_of(WHOLE, WHOLE)
-OF = about("The number of the encoding that it is of, if it is of one.", optional(WHOLE))
-
+PAIR = tuple_of("integer", "integer")
+OF = "integer|null: The number of the encoding that it is of, if it is of one."
 VERDICTS = (  # as posenc.checks has them, which takes long to import
     "holds",
     "fails",
@@ -73,227 +84,192 @@ VERDICTS = (  # as posenc.checks has them, which takes long to import
     "not applicable",
     "not measured",
 )
-FIELD = {
-    "name": TEXT,
-    "optional": about("Whether it may be empty.", BOOLEAN),
-    "help": about("What it does: an English message.", TEXT),
+FIELD: dict[str, Type] = {
+    "name": "string",
+    "optional": "boolean: Whether it may be empty.",
+    "help": "string: What it does: an English message.",
 }
+NUMBER_FIELD: dict[str, Type] = {"value": "number|null", "least": "number", "most": "number"}
 SCHEMAS: dict[str, Schema] = {
     "ViewKind": one_of(*KINDS),
     "Acts": one_of("additive", "rotary", "bias", "scores"),
     "NumberField": object_of(
-        {"step": WHOLE},
-        **FIELD,
-        type=one_of("int", "float"),
-        value=optional(NUMBER),
-        least=NUMBER,
-        most=NUMBER,
+        {"step": "integer"}, **FIELD, type=one_of("int", "float"), **NUMBER_FIELD
     ),
-    "Flag": object_of(**FIELD, type=one_of("bool"), value=BOOLEAN),
-    "Choice": object_of(**FIELD, type=one_of("choice"), value=TEXT, choices=array_of(TEXT)),
+    "Flag": object_of(**FIELD, type=one_of("bool"), value="boolean"),
+    "Choice": object_of(**FIELD, type=one_of("choice"), value="string", choices="string[]"),
     "Numbers": about(
-        "Numbers separated by commas.", object_of(**FIELD, type=one_of("numbers"), value=TEXT)
+        "Numbers separated by commas.", object_of(**FIELD, type=one_of("numbers"), value="string")
     ),
-    "PartChoice": object_of(name=TEXT, expression=TEXT),
+    "PartChoice": object_of(name="string", expression="string"),
     "Part": about(
         "An argument that is itself a call, such as a scaling.",
         object_of(
             **FIELD,
             type=one_of("part"),
-            value=optional(TEXT),
-            maker=TEXT,
-            choices=about(
-                "What it could be; none where only an expression says it.",
-                array_of(ref("PartChoice")),
-            ),
-            fields=array_of(ref("Field")),
+            value="string|null",
+            maker="string",
+            choices="PartChoice[]: What it could be; none where only an expression says it.",
+            fields="Field[]",
         ),
     ),
-    "Field": any_of(*map(ref, ("NumberField", "Flag", "Choice", "Numbers", "Part"))),
+    "Field": read_type("NumberField|Flag|Choice|Numbers|Part"),
     "EncodingFacts": about(
         "What the page needs to know of an encoding; the catalogue adds a title.",
         object_of(
-            {"title": TEXT},
-            expression=TEXT,
-            name=about("Its name in the catalogue, if any.", optional(TEXT)),
-            acts=ref("Acts"),
-            maker=about("What is called: RoPE, or AxialRoPE.split.", TEXT),
-            makers=about("What could be called instead.", array_of(TEXT)),
-            fields=array_of(ref("Field")),
-            loaded=about("Whether it is the user's own.", BOOLEAN),
-            views=about("The kinds of view that suit it.", array_of(ref("ViewKind"))),
-            default_view=ref("ViewKind"),
-            columns=about(
-                "Columns of its picture: dimensions, or pairs; null: keys.", optional(WHOLE)
-            ),
-            first=about("The channel of the first column.", WHOLE),
-            stride=about("The distance from the channel of a column to that of the next.", WHOLE),
-            heads=WHOLE,
-            side=about(
-                "Rows and columns of its maps, where positions are places in a picture.",
-                optional(WHOLE),
-            ),
-            costly=about(
-                "Whether its checks take so long that the page waits to be asked for them.", BOOLEAN
-            ),
-            causal_only=about("Whether it is meant for keys behind their query only.", BOOLEAN),
+            {"title": "string"},
+            expression="string",
+            name="string|null: Its name in the catalogue, if any.",
+            acts="Acts",
+            maker="string: What is called: RoPE, or AxialRoPE.split.",
+            makers="string[]: What could be called instead.",
+            fields="Field[]",
+            loaded="boolean: Whether it is the user's own.",
+            views="ViewKind[]: The kinds of view that suit it.",
+            default_view="ViewKind",
+            columns="integer|null: Columns of its picture: dimensions, or pairs; null: keys.",
+            first="integer: The channel of the first column.",
+            stride="integer: The distance from the channel of a column to that of the next.",
+            heads="integer",
+            side="integer|null: Rows and columns of its maps, where positions are places in a "
+            "picture.",
+            costly="boolean: Whether its checks take so long that the page waits to be asked for "
+            "them.",
+            causal_only="boolean: Whether it is meant for keys behind their query only.",
         ),
     ),
-    "Group": object_of(acts=ref("Acts"), title=TEXT, encodings=array_of(ref("EncodingFacts"))),
+    "Group": object_of(acts="Acts", title="string", encodings="EncodingFacts[]"),
     "Limits": object_of(
-        text=WHOLE, positions=WHOLE, cells=WHOLE, encodings=WHOLE, tokenizer=BOOLEAN
+        **dict.fromkeys(("text", "positions", "cells", "encodings"), "integer"),
+        tokenizer="boolean",
     ),
     "Kind": about(
         "A kind of view; its title and summary are English messages.",
         object_of(
-            name=ref("ViewKind"),
-            title=TEXT,
-            summary=TEXT,
-            channels=about("Whether dimensions, pairs or heads can be chosen.", BOOLEAN),
-            head=about("Whether the head to look at can be chosen.", BOOLEAN),
-            causal=about("Whether the mask can be chosen.", BOOLEAN),
-            max_tokens=optional(WHOLE),
-            pairwise=about("Whether it has a cell for each pair of positions.", BOOLEAN),
-            angles=about("Whether a cell of a rotation is its angle, not the cosine.", BOOLEAN),
-            derived=about("Whether its numbers are its own, not those of the encoding.", BOOLEAN),
-            worked=about("Whether its own numbers of a text are worked out.", BOOLEAN),
+            name="ViewKind",
+            title="string",
+            summary="string",
+            channels="boolean: Whether dimensions, pairs or heads can be chosen.",
+            head="boolean: Whether the head to look at can be chosen.",
+            causal="boolean: Whether the mask can be chosen.",
+            max_tokens="integer|null",
+            pairwise="boolean: Whether it has a cell for each pair of positions.",
+            angles="boolean: Whether a cell of a rotation is its angle, not the cosine.",
+            derived="boolean: Whether its numbers are its own, not those of the encoding.",
+            worked="boolean: Whether its own numbers of a text are worked out.",
             along=about(
                 "What x is in its lines, where they follow the cursor.",
-                optional(one_of(*get_args(Along))),
+                {"anyOf": [one_of(*get_args(Along)), read_type("null")]},
             ),
-            compact=about("Whether it can be drawn small.", BOOLEAN),
-            columns=about(
-                "Columns of panels for 1, 2, … encodings: of text, and on a grid.",
-                ref("KindColumns"),
-            ),
+            compact="boolean: Whether it can be drawn small.",
+            columns="KindColumns: Columns of panels for 1, 2, … encodings: of text, and on a grid.",
         ),
     ),
-    "KindColumns": object_of(text=array_of(WHOLE), grid=array_of(WHOLE)),
-    "Catalogue": object_of(
-        groups=array_of(ref("Group")), kinds=array_of(ref("Kind")), limits=ref("Limits")
-    ),
+    "KindColumns": object_of(text="integer[]", grid="integer[]"),
+    "Catalogue": object_of(groups="Group[]", kinds="Kind[]", limits="Limits"),
     "Token": object_of(
-        label=TEXT, text=TEXT, start=WHOLE, end=WHOLE, bytes=TEXT, part=optional(PAIR)
+        label="string",
+        text="string",
+        start="integer",
+        end="integer",
+        bytes="string",
+        part={"anyOf": [PAIR, read_type("null")]},
     ),
-    "Tokens": object_of(tokens=array_of(ref("Token"))),
-    "Axis": object_of(name=TEXT, labels=optional(array_of(TEXT)), log=BOOLEAN),
+    "Tokens": object_of(tokens="Token[]"),
+    "Axis": object_of(name="string", labels="string[]|null", log="boolean"),
     "Image": object_of(
         panel=one_of("image"),
-        title=TEXT,
-        values=optional(array_of(array_of(optional(NUMBER)))),
+        title="string",
+        values="(number|null)[][]|null",
         shape=PAIR,
         whole=about("The shape before averaging: a last box may be smaller than the others.", PAIR),
-        rows=ref("Axis"),
-        columns=ref("Axis"),
-        limit=NUMBER,
+        rows="Axis",
+        columns="Axis",
+        limit="number",
         colours=one_of("diverging", "cyclic", "sequential"),
-        unit=TEXT,
-        square=BOOLEAN,
+        unit="string",
+        square="boolean",
         ratio=PAIR,
-        channel=about("The dimension, pair or head that it is of, if any.", optional(WHOLE)),
+        channel="integer|null: The dimension, pair or head that it is of, if any.",
         of=OF,
     ),
     "Line": object_of(
-        name=TEXT,
-        y=array_of(optional(NUMBER)),
-        colour=WHOLE,
-        low=about(
-            "The smallest of the values that each y is the mean of.",
-            optional(array_of(optional(NUMBER))),
-        ),
-        high=about("The largest of them.", optional(array_of(optional(NUMBER)))),
+        name="string",
+        y="(number|null)[]",
+        colour="integer",
+        low="(number|null)[]|null: The smallest of the values that each y is the mean of.",
+        high="(number|null)[]|null: The largest of them.",
     ),
-    "Mark": object_of(name=TEXT, x=optional(NUMBER), y=optional(NUMBER)),
+    "Mark": object_of(name="string", x="number|null", y="number|null"),
     "Lines": object_of(
         panel=one_of("lines"),
-        title=TEXT,
-        x=array_of(NUMBER),
-        lines=array_of(ref("Line")),
-        x_axis=ref("Axis"),
-        y_axis=ref("Axis"),
-        marks=array_of(ref("Mark")),
-        steps=BOOLEAN,
-        ratio=about("How many whole steps of x one y is the mean of.", WHOLE),
+        title="string",
+        x="number[]",
+        lines="Line[]",
+        x_axis="Axis",
+        y_axis="Axis",
+        marks="Mark[]",
+        steps="boolean",
+        ratio="integer: How many whole steps of x one y is the mean of.",
         of=OF,
     ),
     "Dials": object_of(
         panel=one_of("dials"),
-        title=TEXT,
-        hands=array_of(array_of(tuple_of(NUMBER, NUMBER))),
-        names=array_of(TEXT),
-        labels=array_of(TEXT),
+        title="string",
+        hands={"type": "array", "items": {"type": "array", "items": tuple_of("number", "number")}},
+        names="string[]",
+        labels="string[]",
         of=OF,
     ),
-    "Panel": any_of(ref("Image"), ref("Lines"), ref("Dials")),
+    "Panel": read_type("Image|Lines|Dials"),
     "View": object_of(
-        kind=ref("ViewKind"),
-        title=TEXT,
-        columns=WHOLE,
-        notes=array_of(TEXT),
-        panels=array_of(ref("Panel")),
+        kind="ViewKind", title="string", columns="integer", notes="string[]", panels="Panel[]"
     ),
     "Formula": about(
         "A symbol, a number, or the kind of a formula with its parts.",
-        any_of(
-            TEXT,
-            NUMBER,
-            NOTHING,
-            {"type": "array", "prefixItems": [TEXT], "items": ref("Formula"), "minItems": 1},
-        ),
+        {
+            "anyOf": [
+                *map(read_type, ("string", "number", "null")),
+                tuple_of("string") | {"items": ref("Formula")},
+            ]
+        },
     ),
-    "Table": object_of(
-        columns=array_of(TEXT), rows=array_of(array_of(any_of(TEXT, NUMBER, NOTHING)))
-    ),
-    "Step": object_of(
-        name=TEXT,
-        words=TEXT,
-        formulas=array_of(ref("Formula")),
-        table=optional(ref("Table")),
-    ),
-    "Convention": object_of(name=TEXT, value=any_of(TEXT, NUMBER, BOOLEAN)),
+    "Table": object_of(columns="string[]", rows="(string|number|null)[][]"),
+    "Step": object_of(name="string", words="string", formulas="Formula[]", table="Table|null"),
+    "Convention": object_of(name="string", value="string|number|boolean"),
     "CellAnswer": object_of(
-        steps=array_of(ref("Step")),
-        value=optional(NUMBER),
-        truth=optional(NUMBER),
-        ulps=optional(NUMBER),
-        convention=array_of(ref("Convention")),
+        steps="Step[]",
+        **dict.fromkeys(("value", "truth", "ulps"), "number|null"),
+        convention="Convention[]",
     ),
-    "Explanation": object_of(title=TEXT, lang=TEXT, steps=array_of(ref("Step"))),
+    "Explanation": object_of(title="string", lang="string", steps="Step[]"),
     "Property": object_of(
-        name=TEXT,
-        title=TEXT,
-        what=TEXT,
-        why=TEXT,
+        **dict.fromkeys(("name", "title", "what", "why"), "string"),
         verdict=one_of(*VERDICTS),
-        measured=optional(NUMBER),
-        bound=optional(TEXT),
-        detail=TEXT,
-        seconds=NUMBER,
+        measured="number|null",
+        bound="string|null",
+        detail="string",
+        seconds="number",
     ),
-    "Report": object_of(subject=TEXT, ok=BOOLEAN, rows=array_of(ref("Property"))),
-    "Messages": object_of(lang=TEXT, messages={"type": "object", "additionalProperties": TEXT}),
-    "RGB": tuple_of(WHOLE, WHOLE, WHOLE),
+    "Report": object_of(subject="string", ok="boolean", rows="Property[]"),
+    "Messages": object_of(
+        lang="string", messages={"type": "object", "additionalProperties": {"type": "string"}}
+    ),
+    "RGB": tuple_of("integer", "integer", "integer"),
     "Colours": object_of(
-        diverging=array_of(ref("RGB")),
-        cyclic=array_of(ref("RGB")),
-        sequential=array_of(ref("RGB")),
-        lines=array_of(TEXT),
-        tokens=array_of(TEXT),
+        **dict.fromkeys(("diverging", "cyclic", "sequential"), "RGB[]"),
+        **dict.fromkeys(("lines", "tokens"), "string[]"),
     ),
     "Config": about(
         "The encodings of a model's config.json.",
         object_of(
-            model_type=TEXT,
-            expressions=array_of(TEXT),
-            parts=about(
-                "The part of the model that has each, such as the encoder; null: all of it.",
-                array_of(optional(TEXT)),
-            ),
-            notes=about(
-                "What an expression cannot say, such as the first position.", array_of(TEXT)
-            ),
+            model_type="string",
+            expressions="string[]",
+            parts="(string|null)[]: The part of the model that has each, such as the encoder; "
+            "null: all of it.",
+            notes="string[]: What an expression cannot say, such as the first position.",
         ),
     ),
-    "Failure": object_of(message=TEXT, argument=optional(TEXT)),
-    "Refusal": object_of(error=ref("Failure")),
+    "Failure": object_of(message="string", argument="string|null"),
+    "Refusal": object_of(error="Failure"),
 }

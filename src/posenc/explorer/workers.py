@@ -8,7 +8,7 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any
 
-from posenc.explorer.parameters import RequestError
+from posenc.explorer.parameters import RequestError, refuse_slow
 from posenc.i18n import N_
 
 BUSY = N_("the explorer is busy; ask again in a moment")
@@ -127,13 +127,7 @@ class Workers:
                 self._abandoned += 1
                 self._running -= 1
                 self._start_thread()
-        job.settle(
-            error=RequestError(
-                "this takes longer than {seconds:g} seconds; ask for less",
-                status=503,
-                seconds=self._seconds,
-            )
-        )
+        job.settle(error=refuse_slow(self._seconds))
 
     def _refuse_if_waiting(self, job: Job) -> None:
         if not job.started:
