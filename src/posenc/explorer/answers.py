@@ -38,7 +38,7 @@ VIEWS = SharedCache(32, size=_count_bytes, room=2**27)
 
 
 def tokens(request: ViewRequest) -> dict[str, Any]:
-    """The tokens of the sentence, each with the text that it covers."""
+    """The tokens of the sentence."""
     rows = [
         {
             "label": token.label,
@@ -182,8 +182,8 @@ def cache_key(encoding: Encoding) -> Hashable:
         return ByIdentity(encoding)
 
 
-def requested_view_json(request: ViewRequest) -> dict[str, Any]:
-    """The requested view as plain data."""
+def show_view(request: ViewRequest) -> dict[str, Any]:
+    """A view of the encodings."""
     return view_json(requested_view(request), request.values["rows"], request.values["columns"])
 
 
@@ -210,8 +210,11 @@ def _image_json(image: Image, rows: int, columns: int) -> dict[str, Any]:
     return empty.to_json() | sizes | {"values": None}
 
 
-def panel_array(request: ViewRequest) -> Reply:
-    """The values of a panel in float32, averaged or cut out as requested."""
+def show_panel(request: ViewRequest) -> Reply:
+    """The values of a panel.
+
+    They are in float32, averaged or cut out as requested.
+    """
     values = request.values
     panel = get_panel(requested_view(request), values["panel"])
     numbers = panel_values(panel)

@@ -7,12 +7,11 @@ import numpy as np
 from posenc.core.encoding import unwrap
 from posenc.core.mechanisms import Bias, Encoding, Rotary
 from posenc.explanation import Step, explain
-from posenc.explanation.cell import DualPrecisionParams, convention
-from posenc.explanation.cell import cell as explain_number
+from posenc.explanation.cell import DualPrecisionParams, cell, convention
 from posenc.explorer import limits
 from posenc.explorer.answers import check_head, check_view
-from posenc.explorer.parameters import RequestError, check_most
-from posenc.explorer.requests import LIBRARY_ERRORS, ViewRequest, check_size
+from posenc.explorer.parameters import check_most
+from posenc.explorer.requests import ViewRequest, check_size, refuse_errors
 from posenc.i18n import N_, Translate
 from posenc.names.expressions import to_source
 from posenc.temperatures import Tempered
@@ -34,17 +33,15 @@ class Prepared(NamedTuple):
 def prepare(request: ViewRequest) -> Prepared:
     """The first encoding of a request at its length, with parameters drawn by its seed."""
     encoding = unwrap(request.encodings[0])
-    try:
+    with refuse_errors("e"):
         if isinstance(encoding, Rotary) and not encoding.fits_any_length:
             encoding = encoding.at(request.length)
         params = encoding.init(np.random.default_rng(request.seed))
         return Prepared(encoding, DualPrecisionParams(params))
-    except LIBRARY_ERRORS as error:
-        raise RequestError(error, "e") from error
 
 
-def explain_requested_cell(request: ViewRequest) -> dict[str, Any]:
-    """The worked calculation of the number that is requested."""
+def explain_number(request: ViewRequest) -> dict[str, Any]:
+    """The worked calculation of one number."""
     place, other, beside, view = (request.values[name] for name in ("p", "d", "k", "view"))
     return explain_cell(request, place, other, beside, view)
 
@@ -69,17 +66,15 @@ def explain_cell(
     """
     encoding, params = prepared or prepare(request)
     kind = None if view is None else KINDS[view]
-    try:
+    with refuse_errors("p"):
         if kind is not None and kind.working is not None and is_plain(encoding):
             answer = _explain_in_view(request, kind, encoding, params.given, place, other)
         else:
             position = _place_of(encoding, place, other, beside)
             angle = isinstance(encoding, Rotary) and kind is not None and kind.angles
-            answer = explain_number(
+            answer = cell(
                 encoding, *position, params, head=_head(request), angle=angle, lang=request.lang
             ).to_json()
-    except LIBRARY_ERRORS as error:
-        raise RequestError(error, "p") from error
     answer["steps"] += _explain_temperatures(request.encodings[0], request.t)
     facts = convention(unwrap(request.encodings[0]))
     facts |= {request.t("first position"): 0, "dtype": "float32"}
@@ -137,14 +132,14 @@ def _place_of(encoding: Encoding, place: int, other: int, beside: int) -> tuple[
 
 
 def explain_encoding(request: ViewRequest) -> dict[str, Any]:
-    """The worked calculation of the whole first encoding."""
+    """The worked calculation of the first encoding."""
     encoding, shown = request.encodings[0], min(request.length, limits.EXPLAINED)
     tokens = list(request.labels[:shown]) if request.labels else None
     if not isinstance(encoding, Rotary):  # which shows no matrices
         too_wide = N_("dim of a worked calculation must be at most {most}; got {count}")
         check_most(too_wide, "e", limits.width(encoding), limits.EXPLAINED)
     check_size("explain", (encoding,), shown)
-    try:
+    with refuse_errors("p"):
         explained = explain(
             encoding,
             position=request.values["p"],
@@ -153,8 +148,6 @@ def explain_encoding(request: ViewRequest) -> dict[str, Any]:
             lang=request.lang,
             seed=request.seed,
         ).to_json()
-    except LIBRARY_ERRORS as error:
-        raise RequestError(error, "p") from error
     if shown < request.length:
         words = request.t(
             "Only the first {shown:,} of {count:,} positions are worked out here.",

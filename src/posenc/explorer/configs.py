@@ -19,7 +19,10 @@ def check_length(length: int) -> None:
 
 
 def describe_config(request: Request) -> dict[str, Any]:
-    """The encodings of a config as expressions, with the part of the model that has each."""
+    """The encodings of a model's config.json.
+
+    They are expressions, with the part of the model that has each.
+    """
     from posenc.interop.config import read_config
     from posenc.interop.model import label_groups
 

@@ -29,8 +29,7 @@ class ByteBudget:
     """Bytes that answers may hold together."""
 
     def __init__(self, size: int) -> None:
-        self.free = size
-        self._waiters: list[asyncio.Future[None]] = []
+        self.free, self.released = size, asyncio.Event()
 
     @contextmanager
     def reservation(self) -> Generator["Reservation"]:
@@ -42,19 +41,9 @@ class ByteBudget:
             reservation.resize(0)
 
     async def wait(self) -> None:
-        """Wait until bytes are released."""
-        waiter = asyncio.get_running_loop().create_future()
-        self._waiters.append(waiter)
-        try:
-            await waiter
-        finally:
-            self._waiters.remove(waiter)
-
-    def notify(self) -> None:
-        """Wake all waiters, first come first."""
-        for waiter in self._waiters:
-            if not waiter.done():
-                waiter.set_result(None)
+        """Wait until bytes are released; who came first is woken first."""
+        self.released.clear()
+        await self.released.wait()
 
 
 class Reservation:
@@ -79,7 +68,7 @@ class Reservation:
             raise RequestError(BUSY, status=503)
         self.budget.free += self.size - size
         self.size = size
-        self.budget.notify()
+        self.budget.released.set()
 
 
 async def run_unless_disconnected(receive: Receive, work: Coroutine[Any, Any, Any]) -> Any:

@@ -10,11 +10,11 @@ from posenc.core.mechanisms import Additive, Bias, Encoding, Rotary, Scores
 from posenc.encodings.registry import catalogue
 from posenc.explorer import controls, limits
 from posenc.explorer.parameters import RequestError
-from posenc.explorer.requests import Request
+from posenc.explorer.requests import Request, refuse_errors
 from posenc.i18n import translator
 from posenc.layouts import AxisLayout
-from posenc.names.expressions import to_source
-from posenc.names.resolve import VARIANTS, evaluate_encoding, resolve
+from posenc.names.expressions import parse_call, to_source
+from posenc.names.resolve import VARIANTS, as_encoding, evaluate_encoding, resolve
 from posenc.scalings import Scaling
 from posenc.views.kinds import KINDS, default_kind, kinds_for
 from posenc.views.kinds.bias import reach
@@ -25,7 +25,7 @@ MECHANISMS = {"additive": Additive, "rotary": Rotary, "bias": Bias, "scores": Sc
 
 
 def list_encodings(request: Request) -> dict[str, Any]:
-    """Every encoding with its parameters, by where it acts; the kinds of view; the limits."""
+    """Every encoding with its parameters, the kinds of view, and the limits."""
     t, loaded = request.t, request.loaded
     titles = {
         "additive": t("added to the embeddings"),
@@ -72,8 +72,8 @@ def _builtin() -> tuple[dict[str, Any], ...]:
     )
 
 
-def describe_requested(request: Request) -> dict[str, Any]:
-    """The facts about the encoding of a request, with the changes that it asks for."""
+def spell(request: Request) -> dict[str, Any]:
+    """The facts about an encoding, with arguments changed by set.PARAMETER=VALUE."""
     values = request.values
     return describe_encoding(values["e"][0], request.loaded, values["changes"], values["as"])
 
@@ -94,8 +94,9 @@ def describe_encoding(
             raise RequestError("{name!r} was loaded and cannot be changed", "e", name=expression)
         own = {"expression": expression, "name": expression, "maker": expression, "makers": []}
         return own | {"fields": [], "loaded": True} | _facts(loaded[expression])
-    call = controls.parse(expression)
-    value = controls.evaluate_encoding(call)
+    with refuse_errors("e"):
+        call = parse_call(expression)
+        value = as_encoding(controls.evaluate(call))
     if maker is not None:
         call, value = controls.rebuild(call, value, maker)
     for name, text in (changes or {}).items():

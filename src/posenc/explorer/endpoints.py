@@ -17,6 +17,7 @@ from posenc.explorer import (
     verdicts,
 )
 from posenc.explorer import parameters as p
+from posenc.explorer.page import ARRAY
 from posenc.explorer.parameters import Parameter, RequestError
 from posenc.explorer.replies import JSON, Reply, as_json
 from posenc.explorer.requests import Request, ViewRequest
@@ -27,22 +28,31 @@ CrewName = Literal["usual", "large", "checks", "pages"]
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An address: its parameters, and the function that answers a request."""
+    """An address under /api/v1: its parameters, and the function that answers a request."""
 
-    path: str
-    about: str
+    name: str
     parameters: tuple[Parameter, ...]
     answer: Callable[[Any], Any]
     """Plain data or a `Reply`, of a `ViewRequest` where the parameters include a sentence."""
-    media: str = JSON
     schema: str | None = None
     """The name of a JSON answer's schema in `posenc.explorer.schemas`."""
+    media: str = JSON
     crew: CrewName = "usual"
     kind: Callable[[ViewRequest], str | None] | None = None
     """The kind of view that it computes, if any, where that decides how large the answer is."""
     changes: bool = False
     """Whether it also takes set.PARAMETER=VALUE."""
     method: Literal["GET", "POST"] = "GET"
+
+    @property
+    def path(self) -> str:
+        """Its address."""
+        return f"/api/v1/{self.name}"
+
+    @property
+    def about(self) -> str:
+        """What it answers: the first line of the function's docstring."""
+        return (self.answer.__doc__ or "").partition("\n")[0]
 
     def match(self, path: str) -> dict[str, str] | None:
         """The parameters in a path, or None if it is another address."""
@@ -95,7 +105,10 @@ LOOKS = (p.CHANNELS, p.HEAD, p.CAUSAL)
 SHOWN = (*COMMON, p.ROWS, p.COLUMNS, *LOOKS)
 EXPORTED = (*COMMON, p.VIEW, p.THEME, *LOOKS)
 PLACE = (p.POSITION, p.DIMENSION, p.COLUMN)
-PAGE = tuple(replace(each, default=None) for each in (*PLACE, p.ACTIVE, p.THEME))
+SAVED = (
+    *(*COMMON, p.VIEW, *LOOKS, p.HIDE),
+    *(replace(each, default=None) for each in (*PLACE, p.ACTIVE, p.THEME)),
+)
 PANEL = replace(p.PANEL, about="Which panel of the view, from 0; by default all.", default=None)
 
 
@@ -103,127 +116,51 @@ def _kind(request: ViewRequest) -> str:
     return request.kind
 
 
+def messages(request: Request) -> dict[str, Any]:
+    """The page's messages in a language."""
+    return answers.messages(request.lang)
+
+
+def colours(request: Request) -> dict[str, Any]:
+    """Colour maps, and the colours of lines and tokens."""
+    return answers.colour_maps(request.values["theme"])
+
+
 ENDPOINTS = (
+    Endpoint("encodings", (p.LANG,), encodings.list_encodings, "Catalogue"),
+    Endpoint("tokens", COMMON, answers.tokens, "Tokens"),
     Endpoint(
-        "/api/v1/encodings",
-        "Every encoding with its parameters, the kinds of view, and the limits.",
-        (p.LANG,),
-        encodings.list_encodings,
-        schema="Catalogue",
-    ),
-    Endpoint(
-        "/api/v1/tokens",
-        "The tokens of the sentence.",
-        COMMON,
-        answers.tokens,
-        schema="Tokens",
-    ),
-    Endpoint(
-        "/api/v1/view/{kind}.npy",
-        "The values of a panel.",
+        "view/{kind}.npy",
         (*SHOWN, p.PANEL, *p.WINDOW),
-        answers.panel_array,
-        exports.ARRAY,
+        answers.show_panel,
+        media=ARRAY,
         kind=_kind,
     ),
+    Endpoint("view/{kind}", SHOWN, answers.show_view, "View", kind=_kind),
     Endpoint(
-        "/api/v1/view/{kind}",
-        "A view of the encodings.",
-        SHOWN,
-        answers.requested_view_json,
-        schema="View",
-        kind=_kind,
-    ),
-    Endpoint(
-        "/api/v1/cell",
-        "The worked calculation of one number.",
+        "cell",
         (*COMMON, *PLACE, p.HEAD, p.CAUSAL, p.VIEW),
-        calculations.explain_requested_cell,
-        schema="CellAnswer",
+        calculations.explain_number,
+        "CellAnswer",
         kind=lambda request: request.values["view"],
     ),
     Endpoint(
-        "/api/v1/explain",
-        "The worked calculation of the first encoding.",
+        "explain",
         (*COMMON, p.POSITION),
         calculations.explain_encoding,
-        schema="Explanation",
+        "Explanation",
         kind=lambda _: "explain",
     ),
-    Endpoint(
-        "/api/v1/check",
-        "The check report of the first encoding.",
-        COMMON,
-        verdicts.check_encoding,
-        schema="Report",
-        crew="checks",
-    ),
-    Endpoint(
-        "/api/v1/messages",
-        "The page's messages in a language.",
-        (p.LANG,),
-        lambda request: answers.messages(request.lang),
-        schema="Messages",
-    ),
-    Endpoint(
-        "/api/v1/colours",
-        "Colour maps, and the colours of lines and tokens.",
-        (p.THEME, p.LANG),
-        lambda request: answers.colour_maps(request.values["theme"]),
-        schema="Colours",
-    ),
-    *(
-        Endpoint(
-            f"/api/v1/export/{form}",
-            "A picture.",
-            EXPORTED,
-            exports.picture(form, media),
-            media,
-            crew="large",  # one at a time, a second each
-        )
-        for form, media in (("png", "image/png"), ("svg", "image/svg+xml"))
-    ),
-    Endpoint(
-        "/api/v1/export/csv",
-        "The numbers of the view as a table.",
-        EXPORTED,
-        exports.csv,
-        "text/csv",
-        kind=_kind,
-    ),
-    Endpoint(
-        "/api/v1/export/npy",
-        "Values in float64: an .npy of one panel, an .npz of several.",
-        (*EXPORTED, PANEL),
-        exports.npy,
-        exports.ARRAY,
-        kind=_kind,
-    ),
-    Endpoint(
-        "/api/v1/export/py", "Python that draws the view.", EXPORTED, exports.code, "text/x-python"
-    ),
-    Endpoint(
-        "/api/v1/export/html",
-        "The page as a single file that works from disk.",
-        (*COMMON, p.VIEW, *LOOKS, p.HIDE, *PAGE),
-        saved_page.save_page,
-        "text/html",
-        crew="pages",
-    ),
-    Endpoint(
-        "/api/v1/spell",
-        "The facts about an encoding, with arguments changed by set.PARAMETER=VALUE.",
-        (p.ENCODINGS, p.AS, p.LANG),
-        encodings.describe_requested,
-        schema="EncodingFacts",
-        changes=True,
-    ),
-    Endpoint(
-        "/api/v1/config",
-        "The encodings of a model's config.json.",
-        (p.LANG,),
-        configs.describe_config,
-        schema="Config",
-        method="POST",
-    ),
+    Endpoint("check", COMMON, verdicts.check_encoding, "Report", crew="checks"),
+    Endpoint("messages", (p.LANG,), messages, "Messages"),
+    Endpoint("colours", (p.THEME, p.LANG), colours, "Colours"),
+    # pictures are drawn one at a time, a second each
+    Endpoint("export/png", EXPORTED, exports.png, media="image/png", crew="large"),
+    Endpoint("export/svg", EXPORTED, exports.svg, media="image/svg+xml", crew="large"),
+    Endpoint("export/csv", EXPORTED, exports.csv, media="text/csv", kind=_kind),
+    Endpoint("export/npy", (*EXPORTED, PANEL), exports.npy, media=ARRAY, kind=_kind),
+    Endpoint("export/py", EXPORTED, exports.code, media="text/x-python"),
+    Endpoint("export/html", SAVED, saved_page.save_page, media="text/html", crew="pages"),
+    Endpoint("spell", (p.ENCODINGS, p.AS, p.LANG), encodings.spell, "EncodingFacts", changes=True),
+    Endpoint("config", (p.LANG,), configs.describe_config, "Config", method="POST"),
 )

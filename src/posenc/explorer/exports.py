@@ -2,7 +2,6 @@
 
 import io
 import re
-from collections.abc import Callable
 from itertools import chain
 from threading import Lock
 
@@ -13,7 +12,7 @@ from posenc.explorer import answers, limits
 from posenc.explorer.page import ARRAY, to_npy
 from posenc.explorer.parameters import RequestError, check_most
 from posenc.explorer.replies import Reply
-from posenc.explorer.requests import ViewRequest
+from posenc.explorer.requests import ViewRequest, refuse_errors
 from posenc.i18n import N_
 from posenc.names.expressions import parse_call
 from posenc.views import Image, Panel
@@ -25,39 +24,41 @@ DRAWING = Lock()
 """matplotlib's settings are global: one picture at a time."""
 
 
-def picture(form: str, media: str) -> Callable[[ViewRequest], Reply]:
-    """An export of the view as a picture, as `pe.show` draws it."""
+def png(request: ViewRequest) -> Reply:
+    """A picture."""
+    return _draw(request, "png", "image/png")
 
-    def export(request: ViewRequest) -> Reply:
-        try:
-            from posenc.plot import draw
-        except ModuleNotFoundError as error:
-            raise RequestError(
-                "{name} is not installed; pictures need: pip install '.[plot]' "
-                "in a clone of posenc",
-                status=503,
-                name=error.name,
-            ) from error
-        shown, buffer = answers.requested_view(request), io.BytesIO()
-        dark = request.values["theme"] == "dark"
-        try:
-            with DRAWING:
-                draw(shown, dark=dark, lang=request.lang).savefig(buffer, format=form)
-        except ValueError as error:
-            raise RequestError(error, "view") from error
-        return Reply(buffer.getvalue(), media, f"posenc-{request.kind}.{form}")
 
-    return export
+def svg(request: ViewRequest) -> Reply:
+    """A picture."""
+    return _draw(request, "svg", "image/svg+xml")
+
+
+def _draw(request: ViewRequest, form: str, media: str) -> Reply:
+    """The view as `pe.show` draws it."""
+    try:
+        from posenc.plot import draw
+    except ModuleNotFoundError as error:
+        raise RequestError(
+            "{name} is not installed; pictures need: pip install '.[plot]' in a clone of posenc",
+            status=503,
+            name=error.name,
+        ) from error
+    shown, buffer = answers.requested_view(request), io.BytesIO()
+    dark = request.values["theme"] == "dark"
+    with DRAWING, refuse_errors("view"):
+        draw(shown, dark=dark, lang=request.lang).savefig(buffer, format=form)
+    return Reply(buffer.getvalue(), media, f"posenc-{request.kind}.{form}")
 
 
 def csv(request: ViewRequest) -> Reply:
-    """The numbers of the view as a table, with the byte order mark that spreadsheets expect."""
+    """The numbers of the view as a table."""
     answers.check_view(request, request.kind)
     kind, plain = KINDS[request.kind], filter(is_plain, map(unwrap, request.encodings))
     _check_table(sum(kind.cells(encoding, request.length) for encoding in plain))
     shown = answers.requested_view(request)
     _check_table(sum(panel.values.size for panel in shown.panels if isinstance(panel, Image)))
-    pieces = chain(["\ufeff"], csv_pieces(shown, text=plain_label))
+    pieces = chain(["\ufeff"], csv_pieces(shown, text=plain_label))  # a spreadsheet needs the mark
     data = (piece.encode() for piece in pieces)
     return Reply(data, "text/csv; charset=utf-8", f"posenc-{kind.name}.csv")
 
@@ -89,7 +90,7 @@ def _is_formula(cell: str) -> bool:
 
 
 def npy(request: ViewRequest) -> Reply:
-    """The values of one panel in float64; of a view of several, all of them as an .npz."""
+    """Values in float64: an .npy of one panel, an .npz of several."""
     shown, number = answers.requested_view(request), request.values["panel"]
     if number is None and len(shown.panels) > 1:
         buffer = io.BytesIO()

@@ -1,6 +1,6 @@
 """Query parameters of the explorer's endpoints: declared once, for parsing and for OpenAPI."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,13 +31,13 @@ class RequestError(Exception):
 
 @dataclass(frozen=True)
 class Parameter:
-    """A query parameter: an integer if it has a least value, one of some choices, or text."""
+    """A query parameter: an integer if it has a largest value, one of some choices, or text."""
 
     name: str
     about: str
     default: Any = None
-    least: int | None = None
-    most: int = 2**24
+    least: int = 0
+    most: int | None = None
     choices: tuple[str, ...] = ()
     repeated: bool = False
     longest: int = limits.EXPRESSION
@@ -59,29 +59,30 @@ class Parameter:
         too_long = N_("{name} must have at most {most:,} characters; got {count:,}")
         check_most(too_long, self.name, len(value), self.longest)
         if self.choices and value not in self.choices:
-            raise refuse_choice(self.name, self.choices, value)
-        return value if self.least is None else self._read_integer(value, self.least)
+            raise RequestError(
+                "{name} must be one of {choices}; got {value!r}",
+                self.name,
+                choices=", ".join(self.choices),
+                value=value[:80],
+            )
+        return value if self.most is None else self._read_integer(value, self.most)
 
-    def _read_integer(self, value: str, least: int) -> int:
+    def _read_integer(self, value: str, most: int) -> int:
         digits = value.removeprefix("-")
         if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
             raise RequestError(
                 "{name} must be a whole number; got {value!r}", self.name, value=value[:80]
             )
-        number, bounds = int(value), {"least": least, "most": self.most}
-        if not least <= number <= self.most:
-            raise RequestError(
-                "{name} must be {least:,} .. {most:,}; got {value:,}",
-                self.name,
-                value=number,
-                **bounds,
-            )
+        number, bounds = int(value), {"least": self.least, "most": most}
+        if not self.least <= number <= most:
+            template = N_("{name} must be {least:,} .. {most:,}; got {value:,}")
+            raise RequestError(template, self.name, value=number, **bounds)
         return number
 
     def schema(self) -> dict[str, Any]:
         """The parameter as OpenAPI describes it."""
         one: dict[str, Any] = {"type": "string", "maxLength": self.longest}
-        if self.least is not None:
+        if self.most is not None:
             one = {"type": "integer", "minimum": self.least, "maximum": self.most}
         if self.choices:
             one = {"type": "string", "enum": list(self.choices)}
@@ -103,16 +104,6 @@ def check_most(message: str, argument: str, count: int, most: int, status: int =
     """Refuse a request for more than `most`, by a message about {count} and {most}."""
     if count > most:
         raise RequestError(message, argument, status, count=count, most=most)
-
-
-def refuse_choice(name: str, choices: Iterable[str], value: str) -> RequestError:
-    """The refusal of a value that is none of the choices."""
-    return RequestError(
-        "{name} must be one of {choices}; got {value!r}",
-        name,
-        choices=", ".join(choices),
-        value=value[:80],
-    )
 
 
 def read(
@@ -157,37 +148,29 @@ ENCODINGS = Parameter(
     example=["RoPE(64, scaling=YaRN(4.0, 4096))"],
 )
 AS = Parameter("as", "A preset of its class to make it with instead.", example="AxialRoPE.split")
-LENGTH = Parameter(
-    "n", "How many positions, if more than tokens.", 0, least=0, most=limits.POSITIONS
-)
-SEED = Parameter("seed", "Seed of randomly drawn parameters.", 0, least=0)
+LENGTH = Parameter("n", "How many positions, if more than tokens.", 0, most=limits.POSITIONS)
+SEED = Parameter("seed", "Seed of randomly drawn parameters.", 0, most=2**24)
 LANG = Parameter("lang", "The language of messages.", "en", choices=LANGUAGES)
-POSITION = Parameter("p", "A position.", 0, least=0, most=2**24 - 64)
-DIMENSION = Parameter("d", "A dimension.", 0, least=0, most=limits.SIZES["dim"] - 1)
-COLUMN = Parameter(
-    "k", "A column, where positions are places in a picture.", 0, least=0, most=8_192
-)
+POSITION = Parameter("p", "A position.", 0, most=2**24 - 64)
+DIMENSION = Parameter("d", "A dimension.", 0, most=limits.SIZES["dim"] - 1)
+COLUMN = Parameter("k", "A column, where positions are places in a picture.", 0, most=8_192)
 HEAD = Parameter("h", "The head to look at, from 1.", None, least=1, most=limits.SIZES["heads"])
 CAUSAL = Parameter(
     "causal",
     "Whether attention masks the keys ahead; by default as the encodings are meant.",
     choices=("yes", "no"),
 )
-ACTIVE = Parameter(
-    "a", "Which of the encodings is active, from 0.", 0, least=0, most=limits.ENCODINGS - 1
-)
+ACTIVE = Parameter("a", "Which of the encodings is active, from 0.", 0, most=limits.ENCODINGS - 1)
 VIEW = Parameter("view", "The kind of view.", choices=tuple(KINDS))
 HIDE = Parameter("hide", "Parts of the page to hide, separated by commas.", longest=120)
 THEME = Parameter("theme", "Light or dark.", "light", choices=("light", "dark"))
-ROWS = Parameter("rows", "Most rows of cells to average to; 0 for all.", 600, least=0, most=8_192)
-COLUMNS = Parameter(
-    "columns", "Most columns of cells to average to; 0 for all.", 1_024, least=0, most=8_192
-)
+ROWS = Parameter("rows", "Most rows of cells to average to; 0 for all.", 600, most=8_192)
+COLUMNS = Parameter("columns", "Most columns of cells to average to; 0 for all.", 1_024, most=8_192)
 CHANNELS = Parameter(
     "channels", "Dimensions or pairs whose waves are shown, separated by commas.", longest=64
 )
-PANEL = Parameter("panel", "Which panel of the view, from 0.", 0, least=0, most=64)
+PANEL = Parameter("panel", "Which panel of the view, from 0.", 0, most=64)
 WINDOW = tuple(
-    Parameter(name, f"The {name} of the window to cut out, in cells.", 0, least=0, most=8_192)
+    Parameter(name, f"The {name} of the window to cut out, in cells.", 0, most=8_192)
     for name in ("top", "left", "height", "width")
 )

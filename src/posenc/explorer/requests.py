@@ -1,6 +1,7 @@
 """Requests: checked values of parameters, and the sentence and encodings that they mean."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, Self
@@ -19,6 +20,15 @@ Tokenizer = Callable[[str], Iterable[Any]]
 
 LIBRARY_ERRORS = (ValueError, TypeError, IndexError, ArithmeticError)
 """What the library raises, with a sentence, for a request that it cannot fulfil."""
+
+
+@contextmanager
+def refuse_errors(argument: str) -> Generator[None]:
+    """Refuse the request with what the library says of this argument."""
+    try:
+        yield
+    except LIBRARY_ERRORS as error:
+        raise RequestError(error, argument) from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,12 +137,10 @@ def _make_encoding(expression: str, loaded: dict[str, Encoding]) -> Encoding:
     """The encoding of an expression, or the one that was loaded under this name."""
     if expression in loaded:
         return loaded[expression]
-    try:
+    with refuse_errors("e"):
         encoding = evaluate_encoding(expression, check=limits.check_arguments)
         limits.check_parameters(encoding)
-    except LIBRARY_ERRORS as error:
-        raise RequestError(error, "e") from error
-    return encoding
+        return encoding
 
 
 def _tokenize(request: Request) -> tuple[Any, ...]:
@@ -146,8 +154,7 @@ def _tokenize(request: Request) -> tuple[Any, ...]:
     if by is None:
         raise RequestError("there is no tokenizer: posenc explore --tokenizer FILE has one", "by")
     try:
-        return tokenise(text, by=by)
-    except (ValueError, TypeError) as error:
-        raise RequestError(error, "by") from error
+        with refuse_errors("by"):
+            return tokenise(text, by=by)
     except ModuleNotFoundError as error:
         raise RequestError(error, "by", 503) from error

@@ -41,7 +41,7 @@ POLICY = (
 
 
 def save_page(request: ViewRequest) -> Reply:
-    """The page of a request as a single HTML file that needs no server, answer by answer."""
+    """The page as a single file that works from disk."""
     if not (STATIC / "index.html").exists():
         raise RequestError(MISSING, status=503)
     # before seconds of work: other views may be left out, but not this one

@@ -22,7 +22,7 @@ REPORTS = SharedCache(128, seconds=CHECK_SECONDS)
 
 
 def check_encoding(request: ViewRequest, *, seconds: float = CHECK_SECONDS) -> dict[str, Any]:
-    """The report on the first encoding, translated."""
+    """The check report of the first encoding."""
     name, encoding = request.names[0], request.encodings[0]
 
     def compute() -> dict[str, Any]:
