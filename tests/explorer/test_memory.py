@@ -13,7 +13,7 @@ from urllib.request import urlopen
 import pytest
 
 from posenc.explorer import delivery
-from posenc.explorer.page import STATIC
+from posenc.explorer.replies import STATIC
 from tests.explorer.serving import page, started
 from tests.slow import slow
 

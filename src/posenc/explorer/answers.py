@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Hashable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,10 @@ from posenc.core.encoding import unwrap
 from posenc.core.mechanisms import Encoding
 from posenc.explorer import limits
 from posenc.explorer.cache import SharedCache
-from posenc.explorer.page import ARRAY, to_npy
 from posenc.explorer.parameters import RequestError, check_most
-from posenc.explorer.replies import Reply
-from posenc.explorer.requests import LIBRARY_ERRORS, ViewRequest, check_size
-from posenc.i18n import N_, Phrase, catalogue
+from posenc.explorer.replies import ARRAY, Reply, to_npy
+from posenc.explorer.requests import ViewRequest, check_size, refuse_errors
+from posenc.i18n import N_, catalogue
 from posenc.views import Dials, Image, Lines, Panel, View, colours, view
 from posenc.views.kinds import KINDS, kinds_for
 from posenc.views.subject import count_channels
@@ -39,18 +39,8 @@ VIEWS = SharedCache(32, size=_count_bytes, room=2**27)
 
 def tokens(request: ViewRequest) -> dict[str, Any]:
     """The tokens of the sentence."""
-    rows = [
-        {
-            "label": token.label,
-            "text": token.text,
-            "start": token.start,
-            "end": token.end,
-            "bytes": token.data.hex(" ").upper(),
-            "part": token.part,
-        }
-        for token in request.tokens
-    ]
-    return {"tokens": rows}
+    names = ("label", "text", "start", "end", "bytes", "part")
+    return {"tokens": [{name: getattr(token, name) for name in names} for token in request.tokens]}
 
 
 def requested_view(request: ViewRequest) -> View:
@@ -79,12 +69,9 @@ def make_view(
         "lang": request.lang,
     }
     key = (*map(cache_key, request.encodings), kind, *options.values())
-    try:
-        shown: View = VIEWS.get(
-            key, lambda: view(list(request.encodings), kind, **options), keep=keep
-        )
-    except LIBRARY_ERRORS as error:
-        raise RequestError(error, _argument(error)) from error
+    with refuse_errors("e"):
+        compute = partial(view, list(request.encodings), kind, **options)
+        shown: View = VIEWS.get(key, compute, keep=keep)
     if not beyond:
         return shown
     note = request.t(
@@ -93,44 +80,27 @@ def make_view(
     return dataclasses.replace(shown, notes=(*shown.notes, note))
 
 
-def _argument(error: Exception) -> str:
-    """The parameter that an error of the library names, or the encodings."""
-    words: Phrase | None = getattr(error, "words", None)
-    return words.values.get("argument", "e") if words else "e"
-
-
 def check_head(request: ViewRequest) -> None:
     """Refuse a head that some encoding lacks; one without heads shows the same for every head."""
+    if request.head is None:
+        return
+    template = N_("h must be 1 .. {most}, the heads of {name}; got {head}")
     for encoding in map(unwrap, request.encodings):
-        heads = limits.count_heads(encoding)
-        if request.head is not None and 1 < heads <= request.head:
-            raise RequestError(
-                "h must be 1 .. {most}, the heads of {name}; got {head}",
-                "h",
-                most=heads,
-                name=type(encoding).__name__,
-                head=request.head + 1,
-            )
+        heads, name = limits.count_heads(encoding), type(encoding).__name__
+        if 1 < heads <= request.head:
+            raise RequestError(template, "h", most=heads, name=name, head=request.head + 1)
 
 
 def check_view(request: ViewRequest, kind: str) -> None:
     """Refuse a kind that does not suit all encodings, or a view beyond the limits."""
     suitable = kinds_for(*request.encodings)
     if not suitable:
-        raise RequestError(
-            "these encodings have no view in common: {names}",
-            "e",
-            404,
-            names=", ".join(request.names),
-        )
+        names = ", ".join(request.names)
+        raise RequestError("these encodings have no view in common: {names}", "e", 404, names=names)
     if kind not in suitable:
-        raise RequestError(
-            "kind must suit every encoding, one of {suitable}; got {kind!r}",
-            "kind",
-            404,
-            suitable=", ".join(suitable),
-            kind=kind[:80],
-        )
+        template = N_("kind must suit every encoding, one of {suitable}; got {kind!r}")
+        suit = ", ".join(suitable)
+        raise RequestError(template, "kind", 404, suitable=suit, kind=kind[:80])
     most = KINDS[kind].max_tokens or limits.POSITIONS
     check_most(N_("n must be at most {most} here; got {count:,}"), "n", request.length, most)
     if KINDS[kind].head:
@@ -156,7 +126,7 @@ def split_channels(
             channels=channels,
         )
     count = min(count_channels(unwrap(encoding)) for encoding in request.encodings)
-    given = tuple(dict.fromkeys(map(int, words)))
+    given = dict.fromkeys(map(int, words))
     known = tuple(channel for channel in given if channel < count)
     return known or None, tuple(channel for channel in given if channel >= count)
 

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from starlette.applications import Starlette
@@ -14,14 +15,12 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 from posenc.core.mechanisms import Encoding
-from posenc.explorer import configs, delivery, limits
+from posenc.explorer import configs, delivery, limits, replies
 from posenc.explorer.delivery import ByteBudget, Reservation
-from posenc.explorer.endpoints import ENDPOINTS, Endpoint
+from posenc.explorer.endpoints import ENDPOINTS, Endpoint, describe_api
 from posenc.explorer.guard import LOCAL, Guard
-from posenc.explorer.openapi import describe_api
-from posenc.explorer.page import MISSING, STATIC
 from posenc.explorer.parameters import RequestError, language
-from posenc.explorer.replies import JSON, NOT_ALLOWED, NOT_FOUND, Reply, as_json, describe_error
+from posenc.explorer.replies import MISSING, STATIC, Reply, as_json, describe_error
 from posenc.explorer.requests import Tokenizer
 from posenc.explorer.workers import Workers
 
@@ -48,19 +47,15 @@ def make_crew() -> Crew:
     )
 
 
+@dataclass
 class EndpointApp:
     """An endpoint as an ASGI application: its workers compute the answer, then it is sent."""
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        crew: Crew,
-        loaded: dict[str, Encoding],
-        tokenizer: Tokenizer | None,
-        budgets: dict[str, ByteBudget],
-    ) -> None:
-        self.endpoint, self.crew, self.budgets = endpoint, crew, budgets
-        self.loaded, self.tokenizer = loaded, tokenizer
+    endpoint: Endpoint
+    crew: Crew
+    loaded: dict[str, Encoding]
+    tokenizer: Tokenizer | None
+    budgets: dict[str, ByteBudget]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer; large answers first reserve their memory, first come first served."""
@@ -75,7 +70,7 @@ class EndpointApp:
         request, crew = await self.crew.usual.run(lambda: endpoint.parse(given))
         workers: Workers = getattr(self.crew, crew)
         budget = self.budgets["pages" if crew == "pages" else "answers"]
-        with budget.reservation() as reservation, suppress(ClientDisconnect):
+        with closing(Reservation(budget)) as reservation, suppress(ClientDisconnect):
 
             async def compute() -> Reply:
                 if crew in ("large", "pages"):  # before it is computed: from then on it is held
@@ -112,7 +107,7 @@ def application(
         return Route(endpoint.path, handler, methods=[endpoint.method])
 
     async def openapi(_: Request) -> Response:
-        return _response(Reply(as_json(describe_api(ENDPOINTS))))
+        return _response(Reply(as_json(describe_api())))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncGenerator[None]:
@@ -147,10 +142,10 @@ async def handle_error(request: Request, error: Exception) -> Response:
     headers = None
     if isinstance(error, HTTPException):
         headers, status = error.headers, error.status_code
-        message = {404: NOT_FOUND, 405: NOT_ALLOWED}.get(status, "{detail}")
+        message = {404: replies.NOT_FOUND, 405: replies.NOT_ALLOWED}.get(status, "{detail}")
         error = RequestError(message, status=status, detail=error.detail)
     status, body = describe_error(error, language(_query(request)))
-    return Response(body, status, headers, JSON)
+    return Response(body, status, headers, replies.JSON)
 
 
 async def _read_body(request: Request) -> bytes:

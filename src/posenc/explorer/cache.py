@@ -59,15 +59,14 @@ class SharedCache:
             return self._wait_for(*other, seconds)
         try:
             value = compute()
-            with self._lock:
-                if keep:
-                    self._keep(key, value)
-                del self._running[key]
+            if keep:
+                self._keep(key, value)
         except BaseException as error:
-            with self._lock:
-                del self._running[key]
             mine.set_exception(error)
             raise
+        finally:
+            with self._lock:
+                del self._running[key]
         mine.set_result(value)
         return value
 
@@ -84,9 +83,10 @@ class SharedCache:
         size = self._size(value)
         if size > self._room:
             return
-        self._kept[key] = value, size
-        while len(self._kept) > self._entries or self._total() > self._room:
-            self._kept.popitem(last=False)
+        with self._lock:
+            self._kept[key] = value, size
+            while len(self._kept) > self._entries or self._total() > self._room:
+                self._kept.popitem(last=False)
 
     def _total(self) -> int:
         return sum(size for _, size in self._kept.values())

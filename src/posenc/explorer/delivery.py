@@ -1,8 +1,7 @@
 """Delivery of answers: bounds on the bytes held for slow readers, and on how long they are held."""
 
 import asyncio
-from collections.abc import Coroutine, Generator
-from contextlib import contextmanager
+from collections.abc import Coroutine
 from typing import Any
 
 from starlette.requests import ClientDisconnect
@@ -31,15 +30,6 @@ class ByteBudget:
     def __init__(self, size: int) -> None:
         self.free, self.released = size, asyncio.Event()
 
-    @contextmanager
-    def reservation(self) -> Generator["Reservation"]:
-        """An empty reservation, which is released at the end."""
-        reservation = Reservation(self)
-        try:
-            yield reservation
-        finally:
-            reservation.resize(0)
-
     async def wait(self) -> None:
         """Wait until bytes are released; who came first is woken first."""
         self.released.clear()
@@ -47,7 +37,7 @@ class ByteBudget:
 
 
 class Reservation:
-    """The bytes of a budget that one answer holds."""
+    """The bytes of a budget that one answer holds, none at first, until it is closed."""
 
     def __init__(self, budget: ByteBudget) -> None:
         self.budget, self.size = budget, 0
@@ -69,6 +59,10 @@ class Reservation:
         self.budget.free += self.size - size
         self.size = size
         self.budget.released.set()
+
+    def close(self) -> None:
+        """Release the bytes."""
+        self.resize(0)
 
 
 async def run_unless_disconnected(receive: Receive, work: Coroutine[Any, Any, Any]) -> Any:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from typing import Any, Literal
 
 from posenc.explorer import (
@@ -17,11 +18,12 @@ from posenc.explorer import (
     verdicts,
 )
 from posenc.explorer import parameters as p
-from posenc.explorer.page import ARRAY
 from posenc.explorer.parameters import Parameter, RequestError
-from posenc.explorer.replies import JSON, Reply, as_json
+from posenc.explorer.replies import ARRAY, JSON, Reply, as_json
 from posenc.explorer.requests import Request, ViewRequest
+from posenc.explorer.schemas import SCHEMAS, ref
 
+REFUSALS = ("400", "403", "404", "413", "503")
 CrewName = Literal["usual", "large", "checks", "pages"]
 """Which workers compute an answer: one that takes seconds must not block others."""
 
@@ -58,6 +60,23 @@ class Endpoint:
         """The parameters in a path, or None if it is another address."""
         found = re.fullmatch(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", self.path), path)
         return None if found is None else found.groupdict()
+
+    def describe(self) -> dict[str, Any]:
+        """The endpoint as an OpenAPI operation."""
+        in_path = [
+            {"name": name, "in": "path", "required": True, "schema": ref("ViewKind")}
+            for name in re.findall(r"{(\w+)}", self.name)
+        ]
+        body = {"required": True, "content": {JSON: {"schema": {"type": "object"}}}}
+        answer = {"schema": ref(self.schema)} if self.schema else {}
+        refused = {"description": "refused", "content": {JSON: {"schema": ref("Refusal")}}}
+        return {
+            "summary": self.about,
+            "parameters": in_path + [each.schema() for each in self.parameters],
+            **({"requestBody": body} if self.method == "POST" else {}),
+            "responses": {"200": {"description": "answered", "content": {self.media: answer}}}
+            | dict.fromkeys(REFUSALS, refused),
+        }
 
     def read(
         self, query: Mapping[str, list[str]], in_path: Mapping[str, str], **rest: Any
@@ -164,3 +183,13 @@ ENDPOINTS = (
     Endpoint("spell", (p.ENCODINGS, p.AS, p.LANG), encodings.spell, "EncodingFacts", changes=True),
     Endpoint("config", (p.LANG,), configs.describe_config, "Config", method="POST"),
 )
+
+
+def describe_api() -> dict[str, Any]:
+    """The OpenAPI 3.1 document of all endpoints."""
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "posenc explorer", "version": version("posenc")},
+        "paths": {each.path: {each.method.lower(): each.describe()} for each in ENDPOINTS},
+        "components": {"schemas": SCHEMAS},
+    }

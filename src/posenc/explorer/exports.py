@@ -9,9 +9,8 @@ import numpy as np
 
 from posenc.core.encoding import unwrap
 from posenc.explorer import answers, limits
-from posenc.explorer.page import ARRAY, to_npy
 from posenc.explorer.parameters import RequestError, check_most
-from posenc.explorer.replies import Reply
+from posenc.explorer.replies import ARRAY, Reply, to_npy
 from posenc.explorer.requests import ViewRequest, refuse_errors
 from posenc.i18n import N_
 from posenc.names.expressions import parse_call

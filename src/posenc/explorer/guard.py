@@ -8,6 +8,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from posenc.explorer.parameters import RequestError, language
 from posenc.explorer.replies import JSON, describe_error
+from posenc.i18n import Phrase, phrase
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -52,41 +53,34 @@ class Guard:
         refusal, answer = self._refusal(scope), self.app
         if refusal is not None:
             query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
-            status, body = describe_error(refusal, language(query))
+            status, body = describe_error(RequestError(refusal, status=403), language(query))
             answer = Response(body, status, media_type=JSON)
         await answer(scope, receive, send_with_headers)
 
-    def _refusal(self, scope: Scope) -> RequestError | None:
+    def _refusal(self, scope: Scope) -> Phrase | None:
         headers = Headers(scope=scope)
         for name in ("host", "origin", "sec-fetch-site"):
             if len(headers.getlist(name)) > 1:
-                return RequestError("the header {name} must be given once", status=403, name=name)
+                return phrase("the header {name} must be given once", name=name)
         host, origin = headers.get("host", ""), headers.get("origin")
-        if not self._is_allowed(_host_name(host), scope):
-            return RequestError(
-                "the explorer answers to {hosts}; got host {host!r}",
-                status=403,
-                hosts=", ".join(self.hosts),
-                host=host[:80],
+        address = (scope.get("server") or ("",))[0]
+        address = f"[{address}]" if ":" in address else address
+        name = _host_name(host)
+        if not name or name not in (*self.hosts, address):
+            hosts = ", ".join(self.hosts)
+            return phrase(
+                "the explorer answers to {hosts}; got host {host!r}", hosts=hosts, host=host[:80]
             )
         if origin is not None and origin.lower() != f"{scope['scheme']}://{host}".lower():
-            return RequestError(
-                "the explorer answers its own page only; got origin {origin!r}",
-                status=403,
-                origin=origin[:80],
+            return phrase(
+                "the explorer answers its own page only; got origin {origin!r}", origin=origin[:80]
             )
         elsewhere = headers.get("sec-fetch-site", "none").lower() in ("cross-site", "same-site")
         if elsewhere and scope["path"] != "/":  # any site may link to the page
-            return RequestError(
-                "the explorer answers its own page only; this request came from another site",
-                status=403,
+            return phrase(
+                "the explorer answers its own page only; this request came from another site"
             )
         return None
-
-    def _is_allowed(self, name: str | None, scope: Scope) -> bool:
-        address = (scope.get("server") or ("",))[0]
-        address = f"[{address}]" if ":" in address else address
-        return bool(name) and (name in self.hosts or name == address)
 
 
 def _host_name(host: str) -> str | None:

@@ -12,13 +12,13 @@ from posenc.views.kinds import KINDS
 class RequestError(Exception):
     """A request is refused: a message, the argument that it is about, and the HTTP status.
 
-    The message is a template with its values, in which {name} is the argument, or an error of the
-    library; `posenc.i18n.translate` translates it.
+    The message is a template with its values, in which {name} is the argument, or a phrase or an
+    error of the library; `posenc.i18n.translate` translates it.
     """
 
     def __init__(
         self,
-        message: str | Exception,
+        message: str | Exception | Phrase,
         argument: str | None = None,
         status: int = 400,
         **values: Any,
@@ -153,7 +153,9 @@ SEED = Parameter("seed", "Seed of randomly drawn parameters.", 0, most=2**24)
 LANG = Parameter("lang", "The language of messages.", "en", choices=LANGUAGES)
 POSITION = Parameter("p", "A position.", 0, most=2**24 - 64)
 DIMENSION = Parameter("d", "A dimension.", 0, most=limits.SIZES["dim"] - 1)
-COLUMN = Parameter("k", "A column, where positions are places in a picture.", 0, most=8_192)
+COLUMN = Parameter(
+    "k", "A column, where positions are places in a picture.", 0, most=limits.POSITIONS
+)
 HEAD = Parameter("h", "The head to look at, from 1.", None, least=1, most=limits.SIZES["heads"])
 CAUSAL = Parameter(
     "causal",
@@ -164,13 +166,15 @@ ACTIVE = Parameter("a", "Which of the encodings is active, from 0.", 0, most=lim
 VIEW = Parameter("view", "The kind of view.", choices=tuple(KINDS))
 HIDE = Parameter("hide", "Parts of the page to hide, separated by commas.", longest=120)
 THEME = Parameter("theme", "Light or dark.", "light", choices=("light", "dark"))
-ROWS = Parameter("rows", "Most rows of cells to average to; 0 for all.", 600, most=8_192)
-COLUMNS = Parameter("columns", "Most columns of cells to average to; 0 for all.", 1_024, most=8_192)
+ROWS = Parameter("rows", "Most rows of cells to average to; 0 for all.", 600, most=limits.POSITIONS)
+COLUMNS = Parameter(
+    "columns", "Most columns of cells to average to; 0 for all.", 1_024, most=limits.POSITIONS
+)
 CHANNELS = Parameter(
     "channels", "Dimensions or pairs whose waves are shown, separated by commas.", longest=64
 )
 PANEL = Parameter("panel", "Which panel of the view, from 0.", 0, most=64)
 WINDOW = tuple(
-    Parameter(name, f"The {name} of the window to cut out, in cells.", 0, most=8_192)
+    Parameter(name, f"The {name} of the window to cut out, in cells.", 0, most=limits.POSITIONS)
     for name in ("top", "left", "height", "width")
 )

@@ -1,15 +1,25 @@
 """Answers as bytes: JSON, files and errors, the same over HTTP and in a notebook."""
 
+import io
 import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
+
+import numpy as np
 
 from posenc.explorer.parameters import RequestError
 from posenc.i18n import N_, translate
 
-JSON = "application/json"
+STATIC = Path(__file__).parent / "static"
+"""The built page."""
+MISSING = N_(
+    "The explorer's page was not built. In a clone, run make page. In an installed package, please "
+    "report this: it should contain the page."
+)
+JSON, ARRAY = "application/json", "application/octet-stream"
 LONGEST = 1_000
 """Characters of a message at most: some quote the input."""
 FAILED = N_("the explorer failed at this; its log has the reason")
@@ -44,6 +54,13 @@ def as_json(data: Any) -> bytes:
         text = _dump(_replace_nonfinite(data))
     # UTF-8 has no lone surrogates; as backslash escapes they are valid JSON
     return text.encode(errors="backslashreplace")
+
+
+def to_npy(array: np.ndarray) -> memoryview:
+    """The array as the bytes of a .npy file, without a copy of them."""
+    buffer = io.BytesIO()
+    np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
+    return buffer.getbuffer()
 
 
 def describe_error(error: Exception, lang: str) -> tuple[int, bytes]:

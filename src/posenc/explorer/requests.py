@@ -10,7 +10,7 @@ from posenc.core.encoding import unwrap
 from posenc.core.mechanisms import Encoding
 from posenc.explorer import limits
 from posenc.explorer.parameters import RequestError, check_most
-from posenc.i18n import N_, Translate, phrase, translator
+from posenc.i18n import N_, Phrase, Translate, phrase, translator
 from posenc.names.resolve import evaluate_encoding
 from posenc.views.kind import is_plain
 from posenc.views.kinds import default_kind
@@ -24,11 +24,13 @@ LIBRARY_ERRORS = (ValueError, TypeError, IndexError, ArithmeticError)
 
 @contextmanager
 def refuse_errors(argument: str) -> Generator[None]:
-    """Refuse the request with what the library says of this argument."""
+    """Refuse the request with what the library says of this argument, or of one that it names."""
     try:
         yield
     except LIBRARY_ERRORS as error:
-        raise RequestError(error, argument) from error
+        words: Phrase | None = getattr(error, "words", None)
+        named = words.values.get("argument") if words else None
+        raise RequestError(error, named or argument) from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,17 +122,12 @@ def check_size(kind: str, encodings: tuple[Encoding, ...], length: int) -> None:
     most = limits.most_numbers(kind)
     if sum(prod(sizes.values()) for sizes in each) <= most:
         return
+    template = N_("{product} must be at most {most:,}; got {sizes}")
+    if len(each) > 1:
+        template = N_("{product}, of all encodings together, must be at most {most:,}; got {sizes}")
     product = limits.join_times(map(phrase, each[0]))
     sizes = limits.join_plus(limits.join_times(map(str, sizes.values())) for sizes in each)
-    values = {"product": product, "most": most, "sizes": sizes}
-    if len(each) == 1:
-        raise RequestError("{product} must be at most {most:,}; got {sizes}", "n", 413, **values)
-    raise RequestError(
-        "{product}, of all encodings together, must be at most {most:,}; got {sizes}",
-        "n",
-        413,
-        **values,
-    )
+    raise RequestError(template, "n", 413, product=product, most=most, sizes=sizes)
 
 
 def _make_encoding(expression: str, loaded: dict[str, Encoding]) -> Encoding:

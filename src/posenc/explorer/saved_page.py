@@ -15,9 +15,8 @@ import numpy as np
 
 from posenc.explorer import answers, encodings, limits, verdicts
 from posenc.explorer.calculations import explain_cell, prepare
-from posenc.explorer.page import MISSING, STATIC, to_npy
 from posenc.explorer.parameters import RequestError
-from posenc.explorer.replies import Reply
+from posenc.explorer.replies import MISSING, STATIC, Reply, to_npy
 from posenc.explorer.requests import ViewRequest
 from posenc.i18n import LANGUAGES
 from posenc.views import Image

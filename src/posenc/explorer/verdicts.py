@@ -13,7 +13,7 @@ from posenc.explorer.answers import cache_key
 from posenc.explorer.cache import SharedCache
 from posenc.explorer.parameters import RequestError
 from posenc.explorer.requests import ViewRequest
-from posenc.i18n import Translate
+from posenc.i18n import N_, Translate
 
 CHECK_SECONDS = 55.0
 
@@ -36,13 +36,10 @@ def check_encoding(request: ViewRequest, *, seconds: float = CHECK_SECONDS) -> d
 
 def _translate_row(row: dict[str, Any], t: Translate) -> dict[str, Any]:
     """The words of a row of the report; its detail is numbers with few words, and stays."""
-    bound = row["bound"]
+    bound, title = row["bound"], t(row["name"].replace("_", " "))
     side, _, number = (bound or "").rpartition(" ")
-    if side == "at most":
-        bound = t("at most {bound}", bound=number)
-    elif side == "at least":
-        bound = t("at least {bound}", bound=number)
-    title = t(row["name"].replace("_", " "))
+    templates = {"at most": N_("at most {bound}"), "at least": N_("at least {bound}")}
+    bound = t(templates[side], bound=number) if side in templates else bound
     return {"title": title, "what": t(row["what"]), "why": t(row["why"]), "bound": bound}
 
 

@@ -8,9 +8,8 @@ from posenc.core.hints import hinted
 from posenc.core.mechanisms import Encoding
 from posenc.explorer.encodings import page_query
 from posenc.explorer.endpoints import ENDPOINTS
-from posenc.explorer.page import MISSING, STATIC
 from posenc.explorer.parameters import RequestError, language
-from posenc.explorer.replies import JSON, NOT_FOUND, Reply, describe_error
+from posenc.explorer.replies import JSON, MISSING, NOT_FOUND, STATIC, Reply, describe_error
 
 
 @hinted("explore")
