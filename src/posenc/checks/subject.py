@@ -5,6 +5,7 @@ never sees which library or whose code computes them.
 """
 
 import dataclasses
+import importlib
 import importlib.util
 import warnings
 from functools import cached_property
@@ -116,14 +117,12 @@ class Subject:
         assert isinstance(self.encoding, Rotary)
         rotate = self.encoding.rotate_keys if keys else self.encoding.rotate
         library = "torch" if dtype == "bfloat16" else self.library
-        params = self._send_params(library)
         needed: dict[str, Any] = {}
         if "features" in self.encoding.needs:
             features = self.features(positions if tokens is None else tokens)
             needed["features"] = send(features, library, dtype)
-        where = send(positions, library)
-        given = () if params is None else (params,)  # rotations of one's own may take none
-        return _shaped("rotate", rotate(send(x, library, dtype), where, *given, **needed), x.shape)
+        sent = send(x, library, dtype), send(positions, library)
+        return _shaped("rotate", rotate(*sent, *self._own_params(library), **needed), x.shape)
 
     def score(
         self,
@@ -141,11 +140,9 @@ class Subject:
         tokens  whose features they have, where needed: a pair of positions, q_pos and k_pos unless
                 given. Tokens that move to other positions keep their features.
         """
-        params = self._send_params(self.library)
         encoding, needed = self.whole if whole else self.encoding, self.needed(q_pos, k_pos, tokens)
-        sent_q, sent_k = send(q, self.library), send(k, self.library)
-        where_q, where_k = send(q_pos, self.library), send(k_pos, self.library)
-        made = to_numpy(logits(encoding, sent_q, sent_k, where_q, where_k, params, **needed))
+        sent = [send(each, self.library) for each in (q, k, q_pos, k_pos)]
+        made = to_numpy(logits(encoding, *sent, params=self._send_params(self.library), **needed))
         if made.shape[-2:] != (q.shape[-2], k.shape[-2]):
             raise WrongShapeError(
                 f"logits must be (…, {q.shape[-2]}, {k.shape[-2]}); got {made.shape}"
@@ -249,6 +246,11 @@ class Subject:
     def _send_params(self, library: str) -> dict[str, Any] | None:
         return {name: send(x, library) for name, x in self.params.items()} or None
 
+    def _own_params(self, library: str) -> tuple[dict[str, Any], ...]:
+        """The parameters as an argument, if there are any: rotations of one's own may take none."""
+        params = self._send_params(library)
+        return () if params is None else (params,)
+
     def _returns_tensors(self) -> bool:
         """Whether it returns tensors for tensors: NumPy's functions may accept them too."""
         if importlib.util.find_spec("torch") is None:
@@ -271,7 +273,7 @@ class Subject:
                 return encoding.encode(where, params, dtype=x.dtype)
             case Rotary() as encoding:
                 own = {name: both[0] for name, both in needed.items() if name == "features"}
-                return encoding.rotate(x[0], where, *(() if params is None else (params,)), **own)
+                return encoding.rotate(x[0], where, *self._own_params("torch"), **own)
             case Bias() as encoding:
                 return encoding.bias(where, where, params, **needed)
             case encoding:
@@ -303,13 +305,7 @@ def _shaped(name: str, made: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _dtype(name: str | None, library: str) -> Any:
-    if name is None:
-        return None
-    if library == "torch":
-        import torch
-
-        return getattr(torch, name)
-    return getattr(np, name)
+    return None if name is None else getattr(importlib.import_module(library), name)
 
 
 def send(values: np.ndarray, library: str, dtype: str | None = None) -> Any:
@@ -317,9 +313,8 @@ def send(values: np.ndarray, library: str, dtype: str | None = None) -> Any:
     if library == "torch":
         import torch
 
-        floating = values.dtype.kind == "f"
-        wanted = getattr(torch, dtype) if dtype else (torch.float32 if floating else None)
-        return torch.from_numpy(values.copy()).to(wanted)
+        usual = "float32" if values.dtype.kind == "f" else None
+        return torch.from_numpy(values.copy()).to(_dtype(dtype or usual, library))
     # a copy: an encoding that changes its inputs must not change ours
     return values.copy() if dtype is None else values.astype(dtype)
 
