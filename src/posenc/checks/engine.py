@@ -89,11 +89,11 @@ def run(
             work = partial(check.measure, subject, rng)
             made, trouble, spent = _run_within(limit, work)
             silent += isinstance(trouble, NoAnswerError)
-        rows.append(_row(check, claimed, made, trouble, spent))
+        rows.append(_make_row(check, claimed, made, trouble, spent))
     return Report(name or type(encoding).__name__, tuple(rows))
 
 
-def _row(
+def _make_row(
     check: Check,
     claimed: bool,
     made: Measurement | None,

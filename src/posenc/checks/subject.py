@@ -95,12 +95,12 @@ class Subject:
             case Additive():
                 return self._encode(positions, dtype)
             case Rotary():
-                x = np.tile(self.fixed(self.dim), (len(positions), 1))
+                x = np.tile(self.make_vector(self.dim), (len(positions), 1))
                 return self.rotate(x, positions, dtype=dtype, tokens=every)
             case Bias():
                 return self.bias(positions, origin, tokens=(every, token))[:, :, 0].T
             case _:
-                x = np.tile(self.fixed(self.dim), (self.heads, len(positions), 1))
+                x = np.tile(self.make_vector(self.dim), (self.heads, len(positions), 1))
                 made = self.score(x, x[:, :1], positions, origin, tokens=(every, token))
                 return made[:, :, 0].T
 
@@ -122,7 +122,9 @@ class Subject:
             features = self.features(positions if tokens is None else tokens)
             needed["features"] = send(features, library, dtype)
         sent = send(x, library, dtype), send(positions, library)
-        return _shaped("rotate", rotate(*sent, *self._own_params(library), **needed), x.shape)
+        return _require_shape(
+            "rotate", rotate(*sent, *self._own_params(library), **needed), x.shape
+        )
 
     def score(
         self,
@@ -147,7 +149,7 @@ class Subject:
             raise WrongShapeError(
                 f"logits must be (…, {q.shape[-2]}, {k.shape[-2]}); got {made.shape}"
             )
-        return np.where(self.seen(q_pos, k_pos), made, -np.inf)
+        return np.where(self.build_mask(q_pos, k_pos), made, -np.inf)
 
     def bias(
         self, q_pos: np.ndarray, k_pos: np.ndarray, *, tokens: Tokens | None = None
@@ -190,10 +192,10 @@ class Subject:
             both = (self.features(each) for each in tokens or (q_pos, k_pos))
             made["features"] = tuple(send(each, library, dtype) for each in both)
         if "mask" in self.encoding.needs:
-            made["mask"] = send(self.seen(q_pos, k_pos), library)
+            made["mask"] = send(self.build_mask(q_pos, k_pos), library)
         return made
 
-    def seen(self, q_pos: np.ndarray, k_pos: np.ndarray) -> np.ndarray:
+    def build_mask(self, q_pos: np.ndarray, k_pos: np.ndarray) -> np.ndarray:
         """Which pairs (q, k) count: all, unless the encoding takes a mask and is `causal_only`."""
         if "mask" not in self.encoding.needs or not self.encoding.causal_only:
             return np.ones((len(q_pos), len(k_pos)), dtype=bool)
@@ -205,11 +207,11 @@ class Subject:
         heads = (self.heads,) if isinstance(self.encoding, Bias | Scores) else ()
         return rng.normal(size=(*heads, count, self.dim))
 
-    def fixed(self, count: int) -> np.ndarray:
+    def make_vector(self, count: int) -> np.ndarray:
         """The same uneven vector every time, of numbers that 16 bits hold exactly."""
         return np.round(np.linspace(1, 2, count) * 128) / 128
 
-    def others(self) -> list[tuple[str, Encoding]]:
+    def list_variants(self) -> list[tuple[str, Encoding]]:
         """Encodings that differ from this one in a number, each with the field that differs."""
         foreign = self.encoding.library is not None  # its function does not read our fields
         if foreign or not dataclasses.is_dataclass(self.encoding):
@@ -241,7 +243,7 @@ class Subject:
         library = "torch" if dtype == "bfloat16" else self.library
         params, where = self._send_params(library), send(positions, library)
         made = self.encoding.encode(where, params, dtype=_dtype(dtype, library))
-        return _shaped("encode", made, (len(positions), self.dim))
+        return _require_shape("encode", made, (len(positions), self.dim))
 
     def _send_params(self, library: str) -> dict[str, Any] | None:
         return {name: send(x, library) for name, x in self.params.items()} or None
@@ -297,7 +299,7 @@ class WrongShapeError(Exception):
     """The result does not have the shape that it must have."""
 
 
-def _shaped(name: str, made: Any, shape: tuple[int, ...]) -> np.ndarray:
+def _require_shape(name: str, made: Any, shape: tuple[int, ...]) -> np.ndarray:
     values = to_numpy(made)
     if values.shape != tuple(shape):
         raise WrongShapeError(f"{name} must give {tuple(shape)}; got {values.shape}")

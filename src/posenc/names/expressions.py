@@ -190,7 +190,7 @@ def makers() -> dict[str, type]:
     """The classes that an expression may name."""
     names: dict[str, type] = {kind.__name__: kind for kind in catalogue().values()}
     for module in (scalings, layouts, temperatures):
-        names |= {name: kind for name, kind in vars(module).items() if _own(kind, module)}
+        names |= {name: kind for name, kind in vars(module).items() if _is_defined_in(kind, module)}
     return names
 
 
@@ -210,7 +210,7 @@ def find_maker(name: str) -> type | None:
     return spellings().get(fold(name))
 
 
-def _own(kind: Any, module: Any) -> bool:
+def _is_defined_in(kind: Any, module: Any) -> bool:
     return dataclasses.is_dataclass(kind) and getattr(kind, "__module__", "") == module.__name__
 
 

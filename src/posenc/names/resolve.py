@@ -276,7 +276,7 @@ def resolve_one(what: Any, **sizes: int) -> Encoding:
 
 def refuse_unused(sizes: Mapping[str, int], *encodings: Encoding) -> None:
     """Say that a size must be left out where none of these encodings has it."""
-    unused = [name for name in sizes if not any(_has(each, name) for each in encodings)]
+    unused = [name for name in sizes if not any(_has_size(each, name) for each in encodings)]
     if unused:
         kinds = " or ".join(dict.fromkeys(type(each).__name__ for each in encodings))
         raise ValueError(
@@ -285,7 +285,7 @@ def refuse_unused(sizes: Mapping[str, int], *encodings: Encoding) -> None:
         )
 
 
-def _has(encoding: Encoding, size: str) -> bool:
+def _has_size(encoding: Encoding, size: str) -> bool:
     """Whether an encoding states a size of this name."""
     own: Any = unwrap(encoding)
     if dataclasses.is_dataclass(own):

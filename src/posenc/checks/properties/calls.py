@@ -31,7 +31,7 @@ def stateless(subject: Subject, rng: np.random.Generator) -> Measurement:
     """
     p = subject.points(draw_places(subject, rng))
     before = subject.rows(p)
-    others = subject.others()
+    others = subject.list_variants()
     twins = [name for name, other in others if shares_cache(other, p, before, seed=subject.seed)]
     subject.rows(p[:1])
     middle = np.concatenate([p[:1], p[1:-1][::-1], p[-1:]])

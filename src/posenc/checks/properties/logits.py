@@ -96,7 +96,7 @@ def symmetric(subject: Subject, rng: np.random.Generator) -> Measurement:
     far, count = min(subject.reach, 300), 8 if subject.very_wide else 40
     p = subject.points(rng.permutation(far + 1)[:count])
     x = np.broadcast_to(subject.queries(rng, 1), subject.queries(rng, len(p)).shape)
-    if not subject.seen(p, p).all():
+    if not subject.build_mask(p, p).all():
         raise NotApplicableError("keys ahead of their query are hidden")
     same = np.zeros_like(p)
     made = subject.score(x, x, p, p, tokens=(same, same))
@@ -116,7 +116,7 @@ def ordered(subject: Subject, rng: np.random.Generator) -> Measurement:
         shuffled = subject.score(x, x, p, p)[..., order, :][..., order]
         y, tokens = x[..., order, :], p[order]
         of_shuffled = subject.score(y, y, p, p, tokens=(tokens, tokens))
-        seen = subject.seen(p, p)
+        seen = subject.build_mask(p, p)
         seen &= seen[order][:, order]  # a mask tells the order, but it is not the encoding's doing
         parts = (_centre(np.where(seen, made, -np.inf)) for made in (shuffled, of_shuffled))
         return max_difference(*parts)
