@@ -42,15 +42,13 @@ def substitution(
     words: str, general: tuple[Maths, ...], *special: tuple[Maths, ...], at: Place
 ) -> list[Step]:
     """The formula in letters, then with numbers: two steps; each tuple is an equation's sides."""
-    return [Step("formula", words, (equation(*general),)), substitute(*special, at=at)]
+    return [Step("formula", words, (equation(*general),)), substitute(at.t, *special)]
 
 
-def substitute(*equations: tuple[Maths, ...], at: Place) -> Step:
+def substitute(t: Translate, *equations: tuple[Maths, ...]) -> Step:
     """The step in which numbers replace letters; its last equation ends with the result."""
-    t = at.t
-    return Step(
-        "numbers", t("Substituting the numbers:"), tuple(equation(*sides) for sides in equations)
-    )
+    sides = tuple(equation(*sides) for sides in equations)
+    return Step("numbers", t("Substituting the numbers:"), sides)
 
 
 def summands_step(

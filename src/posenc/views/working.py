@@ -5,11 +5,10 @@ from collections.abc import Callable
 import numpy as np
 
 from posenc.core import rules
-from posenc.core.mechanisms import Additive
 from posenc.explanation.cell import Cell
 from posenc.explanation.explanation import Step
-from posenc.explanation.maths import Maths, equation
-from posenc.explanation.place import summands_step
+from posenc.explanation.maths import Maths
+from posenc.explanation.place import substitute, summands_step
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 
@@ -28,7 +27,7 @@ def check_cell(place: int, other: int, rows: int, columns: int) -> None:
 
 def factors(subject: Subject, m: int, n: int, q_and_k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The vectors whose product is shown: e(m) and e(n), or R(m) q and R(n) k."""
-    if isinstance(subject.unwrapped, Additive):
+    if subject.is_additive:
         left, right = (subject.encode(np.array([p]))[0] for p in (m, n))
         return left, right
     q, k = q_and_k
@@ -43,21 +42,11 @@ def product_cell(
     value: float,
 ) -> Cell:
     """The formula, a table of the products of all dimensions, and the sum with numbers."""
-    t = scene.t
-    left, right = vectors
+    t, (left, right) = scene.t, vectors
     columns = "i", t("first vector"), t("second vector"), t("product")
     words = t("Dimension by dimension:")
     summands = summands_step("products", words, columns, left, right, left * right)
-    return numbers_cell(scene, (formula, summands), special, value)
-
-
-def numbers_cell(
-    scene: Scene, steps: tuple[Step, ...], special: tuple[Maths, ...], value: float
-) -> Cell:
-    """The cell of these steps and of the numbers that end them."""
-    t = scene.t
-    numbers = Step("numbers", t("Substituting the numbers:"), (equation(*special),))
-    return view_cell((*steps, numbers), value)
+    return view_cell((formula, summands, substitute(t, special)), value)
 
 
 def view_cell(steps: tuple[Step, ...], value: float) -> Cell:

@@ -54,7 +54,7 @@ def alibi_number(encoding: ALiBi, at: Place) -> list[Step]:
     own = (index("m", head), m) if numbers is None else (index("m", head), numbers, m)
     total = bias_symbol(at), row("−", m, " · ", offset(distance(at))), at.truth
     words = t("Head {head}, query {query}, key {key}.", head=head, query=q, key=k)
-    return [Step("formula", words, formula), substitute(own, total, at=at)]
+    return [Step("formula", words, formula), substitute(t, own, total)]
 
 
 def _slope(encoding: ALiBi, head: Maths) -> Maths | None:

@@ -72,7 +72,7 @@ def axial_number(encoding: AxialRoPE, at: Place) -> list[Step]:
     numbers = rotation_numbers(pair, wave, p, w, at, factor=encoding.attention_factor)
     return [
         Step("formula", words, (equation(*angle),)),
-        substitute((index("w", pair), w), *numbers, at=at),
+        substitute(at.t, (index("w", pair), w), *numbers),
     ]
 
 

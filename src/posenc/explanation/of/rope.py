@@ -70,7 +70,7 @@ def rope_number(encoding: RoPE, at: Place) -> list[Step]:
     return [
         Step("formula", words, letters),
         *([] if plain else [scaling_of_pair(encoding, pair, t)]),
-        substitute(*([frequency_of_pair(encoding, pair)] if plain else []), *numbers, at=at),
+        substitute(at.t, *([frequency_of_pair(encoding, pair)] if plain else []), *numbers),
     ]
 
 

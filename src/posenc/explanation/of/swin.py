@@ -38,7 +38,7 @@ def swin_number(encoding: SwinBias, at: Place) -> list[Step]:
     general = index("b", "h"), index("T", "r", "h")
     return [
         Step("formula", words, (equation(*general), equation("r", letters))),
-        substitute(("r", numbers, line), entry, at=at),
+        substitute(at.t, ("r", numbers, line), entry),
     ]
 
 

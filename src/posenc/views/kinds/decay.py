@@ -62,7 +62,7 @@ def bound(subject: Subject, distances: np.ndarray) -> np.ndarray:
     >>> bound(Subject(RoPE(128)), np.array([0, 1, 10, 100])).round(4).tolist()
     [32.5, 31.5382, 17.9541, 10.2273]
     """
-    factors = subject.factors(distances) * subject.key_factors(np.zeros(1)).conj()
+    factors = subject.factors(distances) * subject.factors(np.zeros(1), keys=True).conj()
     return np.abs(np.cumsum(factors, axis=-1)).mean(axis=-1)
 
 
@@ -90,11 +90,10 @@ def _random_lines(scene: Scene, number: int, distances: np.ndarray) -> list[Line
         squares += (logits**2).sum(axis=0)
     mean = totals / SAMPLES
     spread = np.sqrt(squares / SAMPLES - mean**2)
-    label = "" if len(scene.subjects) == 1 else f"{subject.name}, "
     turn = SHADES * -(-len(scene.subjects) // SHADES)  # the same shade, another stroke
     return [
-        Line(label + t("mean"), mean, number),
-        Line(label + t("standard deviation"), spread, number + turn),
+        Line(scene.label_line(subject, t("mean")), mean, number),
+        Line(scene.label_line(subject, t("standard deviation")), spread, number + turn),
     ]
 
 

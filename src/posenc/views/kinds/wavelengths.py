@@ -65,9 +65,11 @@ def find_wavelengths(scene: Scene, subject: Subject) -> list[tuple[str, np.ndarr
     periods = np.divide(2 * np.pi, angles, out=np.full_like(angles, np.inf), where=angles > 0)
     if axes == 1:
         return [(subject.name, periods[0])]
-    label = "" if len(scene.subjects) == 1 else f"{subject.name}, "
     return [
-        (label + t("axis {axis}", axis=i), np.where(np.isfinite(row), row, np.nan))
+        (
+            scene.label_line(subject, t("axis {axis}", axis=i)),
+            np.where(np.isfinite(row), row, np.nan),
+        )
         for i, row in enumerate(periods)
     ]
 

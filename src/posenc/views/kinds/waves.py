@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from posenc.core.mechanisms import Additive
 from posenc.i18n import N_
 from posenc.views.kind import Kind, has_text_rows
 from posenc.views.panels import Axis, Line, Lines, View, max_abs
@@ -27,14 +26,13 @@ def build(scene: Scene) -> View:
 
 
 def _panel(scene: Scene, subject: Subject) -> Lines:
-    t = scene.t
-    rotary = not isinstance(subject.unwrapped, Additive)
+    t, added = scene.t, subject.is_additive
     x, values, shown = _sample(scene, subject)
     lines = tuple(
-        Line(t("pair {pair}", pair=i) if rotary else t("dimension {dimension}", dimension=i), y)
+        Line(t("dimension {dimension}", dimension=i) if added else t("pair {pair}", pair=i), y)
         for i, y in zip(shown, values.T.copy(), strict=True)
     )
-    y_axis = Axis(t("cosine") if rotary else t("value"))
+    y_axis = Axis(t("value") if added else t("cosine"))
     return Lines(subject.name, x, lines, scene.position_axis(), y_axis, of=scene.index(subject))
 
 
@@ -79,7 +77,7 @@ def _sample(scene: Scene, subject: Subject) -> tuple[np.ndarray, np.ndarray, lis
     shown = pick_moving(values, 5) if scene.channels is None else scene.choose(width, 5)
     between = np.arange(points_per_position(count) * (count - 1) + 1) / points_per_position(count)
     # additive encodings in parts, to bound the memory; a rotation may depend on all positions
-    some = max(1, SOME // width) if isinstance(subject.unwrapped, Additive) else len(between)
+    some = max(1, SOME // width) if subject.is_additive else len(between)
     parts = [between[at : at + some] for at in range(0, len(between), some)]
     try:
         return between, np.concatenate([_values(subject, part)[:, shown] for part in parts]), shown
@@ -88,7 +86,7 @@ def _sample(scene: Scene, subject: Subject) -> tuple[np.ndarray, np.ndarray, lis
 
 
 def _values(subject: Subject, positions: np.ndarray) -> np.ndarray:
-    if isinstance(subject.unwrapped, Additive):
+    if subject.is_additive:
         return subject.encode(positions)
     return np.real(subject.factors(positions)).copy()  # a view would keep the imaginary parts
 
