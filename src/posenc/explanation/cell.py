@@ -12,7 +12,7 @@ from posenc.explanation.explanation import Step
 from posenc.explanation.of.scalings import scaling_name
 from posenc.explanation.place import Place, Point
 from posenc.explanation.registry import explain_number
-from posenc.explanation.values import angle_at, value_at
+from posenc.explanation.values import value_at
 from posenc.i18n import translatable, translator
 from posenc.scalings import Scaling
 
@@ -84,12 +84,10 @@ def cell(
     rules.whole("head", head, least=0, most=heads - 1)
     other = rules.whole("other", other, **RANGE) if rows else _check_place("other", other, encoding)
     both = params if isinstance(params, DualPrecisionParams) else DualPrecisionParams(params)
-    if angle:
-        values = [angle_at(encoding, place, other, cast, dtype) for dtype, cast in both.by_dtype]
-    else:
-        values = [
-            value_at(encoding, place, other, cast, dtype, head) for dtype, cast in both.by_dtype
-        ]
+    values = [
+        value_at(encoding, place, other, cast, dtype, head, angle=angle)
+        for dtype, cast in both.by_dtype
+    ]
     at = Place(place, other, values[1], both.given, t, head, angle)
     steps = explain_number(encoding, at)
     looks_back = isinstance(encoding, Bias) and encoding.causal_only

@@ -7,8 +7,8 @@ import numpy as np
 
 from posenc.core.mechanisms import Params
 from posenc.explanation.explanation import Step
-from posenc.explanation.maths import Maths, equation, row
-from posenc.explanation.question import table
+from posenc.explanation.maths import Maths, equation, join, row
+from posenc.explanation.question import number_rows, table
 from posenc.i18n import Translate
 
 Point = int | tuple[float, ...]
@@ -55,16 +55,13 @@ def summands_step(
     name: str, words: str, columns: tuple[str, ...], *values: np.ndarray, first: int = 0
 ) -> Step:
     """A table with a line for each summand of a sum, numbered from `first`."""
-    numbers = range(first, first + len(values[0]))
-    return Step(name, words, table=table(columns, *zip(numbers, *values, strict=True)))
+    return Step(name, words, table=table(columns, *number_rows(*values, first=first)))
 
 
 def dot_product(left: np.ndarray, right: np.ndarray) -> Maths:
     """The products of two vectors' entries, written as a sum: a · b + c · d."""
-    parts: list[Maths] = []
-    for a, b in zip(left, right, strict=True):
-        parts += [*([" + "] if parts else []), bracket(a), " · ", bracket(b)]
-    return row(*parts)
+    products = (join(" · ", map(bracket, pair)).parts for pair in zip(left, right, strict=True))
+    return row(*[tree for product in products for tree in (" + ", *product)][1:])
 
 
 def bracket(value: Any) -> Maths:
