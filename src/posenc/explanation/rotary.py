@@ -27,8 +27,7 @@ WORKED_PAIRS = 4
 
 def rotary_formula(_encoding: Rotary, question: Question) -> Step:
     """R(p) x in letters."""
-    t = question.t
-    words = t(
+    words = question.t(
         "A query or a key x at position p is multiplied by a matrix R that rotates its pairs of "
         "channels."
     )

@@ -48,10 +48,9 @@ def axial_steps(encoding: AxialRoPE, question: Question) -> Iterator[Step]:
 
 def axial_number(encoding: AxialRoPE, at: Place) -> list[Step]:
     """The cosine, sine or angle of a pair, by the axis that it follows."""
-    t = at.t
     pair, wave = pair_of_channel(encoding, at.column)
     axis = encoding.axis_of_pair[pair]
-    words = t(
+    words = at.t(
         "The angle of pair i = {pair}, which follows axis {axis}, where the position is "
         "{position}.",
         pair=pair,

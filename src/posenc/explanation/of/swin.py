@@ -12,11 +12,10 @@ from posenc.explanation.registry import explain_with
 
 def swin_number(encoding: SwinBias, at: Place) -> list[Step]:
     """The entry of the table for the distance in rows and in columns."""
-    t = at.t
     height, width = encoding.window
     dy, dx = (int(q - k) for q, k in zip(at.row, at.column, strict=True))
     line = int(encoding.row_of(np.array(dy), np.array(dx)))
-    words = t(
+    words = at.t(
         "Head {head}: query minus key is y = {rows} in rows and x = {columns} in columns, which is "
         "row {row} of the table of a window of H × W = {height} × {width}.",
         head=at.head + 1,

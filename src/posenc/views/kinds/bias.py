@@ -103,11 +103,10 @@ def _head_images(
     axes: tuple[Axis, Axis],
 ) -> list[Image]:
     """Return the images of heads; their limit is set later, to that of all heads."""
-    t = scene.t
     images: list[Image] = []
     for head, image in zip(heads, values, strict=True):
-        title = scene.label(subject, t("head {head}", head=head + 1))
-        square = scene.square_image(subject, title, image, axes, 1.0, t("bias"))
+        title = scene.label(subject, scene.t("head {head}", head=head + 1))
+        square = scene.square_image(subject, title, image, axes, 1.0, scene.t("bias"))
         images.append(replace(square, channel=head))
     return images
 
@@ -120,7 +119,6 @@ def reach(encoding: Encoding, length: int | None = None) -> int:
 
 def _displacements(scene: Scene, subject: Subject) -> list[Image]:
     """Return maps of the biases of a query in the middle and the keys around it, by head."""
-    t = scene.t
     far = reach(subject.unwrapped, scene.length)
     side = 2 * far + 1
     keys = np.asarray(grid(side, side))
@@ -128,7 +126,7 @@ def _displacements(scene: Scene, subject: Subject) -> list[Image]:
     made = subject.bias(query, keys)[:, 0].reshape(-1, side, side)
     shown = _choose_heads(scene, len(made), 4)
     labels = tuple(str(d) for d in range(-far, far + 1))
-    axes = Axis(t("rows away"), labels), Axis(t("columns away"), labels)
+    axes = Axis(scene.t("rows away"), labels), Axis(scene.t("columns away"), labels)
     return _head_images(scene, subject, shown, made[shown], axes)
 
 

@@ -77,7 +77,6 @@ def _pick_distances(scene: Scene, distances: np.ndarray) -> np.ndarray:
 
 def _random_lines(scene: Scene, number: int, distances: np.ndarray) -> list[Line]:
     """Plot the mean and standard deviation of random logits, in the shade of their subject."""
-    t = scene.t
     subject = scene.subjects[number]
     drawn = np.random.default_rng(scene.seed).normal(size=(SAMPLES, 2, 1, subject.dim))
     totals, squares = np.zeros(len(distances)), np.zeros(len(distances))
@@ -92,17 +91,16 @@ def _random_lines(scene: Scene, number: int, distances: np.ndarray) -> list[Line
     spread = np.sqrt(squares / SAMPLES - mean**2)
     turn = SHADES * -(-len(scene.subjects) // SHADES)  # the same shade, another stroke
     return [
-        Line(scene.label_line(subject, t("mean")), mean, number),
-        Line(scene.label_line(subject, t("standard deviation")), spread, number + turn),
+        Line(scene.label_line(subject, scene.t("mean")), mean, number),
+        Line(scene.label_line(subject, scene.t("standard deviation")), spread, number + turn),
     ]
 
 
 def _sentence_marks(scene: Scene) -> tuple[Mark, ...]:
-    t = scene.t
     if scene.tokens is None:
         return ()
     count = len(scene.tokens)
-    return (Mark(t("length: {length}", length=f"{count:,}"), x=float(count)),)
+    return (Mark(scene.t("length: {length}", length=f"{count:,}"), x=float(count)),)
 
 
 KIND = Kind(

@@ -23,7 +23,6 @@ def build(scene: Scene) -> View:
 
     A third axis, such as time, stays at 0; a note names the channels that follow it.
     """
-    t = scene.t
     values = {subject: _values(scene, subject) for subject in scene.subjects}
     limits, scales = scene.set_scales({s: max_abs(x) for s, x in values.items() if s.is_additive})
     panels = [
@@ -32,9 +31,9 @@ def build(scene: Scene) -> View:
         for image in _images(scene, subject, channels, limits.get(subject, math.pi))
     ]
     units = [s for s in scene.subjects if s.unwrapped.unit_positions]
-    notes = [t("coordinates from 0 to 1")] if units else []
+    notes = [scene.t("coordinates from 0 to 1")] if units else []
     notes += [note for subject in scene.subjects for note in _hidden_axis_notes(scene, subject)]
-    title = scene.title(t("channels over a picture"))
+    title = scene.title(scene.t("channels over a picture"))
     return KIND.compose(scene, title, panels, *dict.fromkeys([*notes, *scales]))
 
 

@@ -77,8 +77,7 @@ def distance_spread(values: np.ndarray) -> float:
 
 
 def _spread_note(scene: Scene, subject: Subject, values: np.ndarray) -> str:
-    t = scene.t
-    note = t(
+    note = scene.t(
         "at one distance the products differ by at most {size}; the largest is {largest}",
         size=format_number(distance_spread(values)),
         largest=format_number(max_abs(values)),
@@ -92,13 +91,12 @@ EVEN = 1e-9
 
 def _not_relative_notes(scene: Scene, matrices: dict[Subject, np.ndarray]) -> list[str]:
     """Say that logits are not relative, for additive encodings whose own products are."""
-    t = scene.t
     relative = [
         subject
         for subject, values in matrices.items()
         if subject.is_additive and distance_spread(values) <= EVEN * max_abs(values)
     ]
-    note = t(
+    note = scene.t(
         "e(m) · e(n) depends on the distance alone, the logits of x + e do not: their products "
         "of x with e change from place to place, so the encoding is not relative"
     )

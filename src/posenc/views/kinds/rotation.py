@@ -24,12 +24,11 @@ def build(scene: Scene) -> View:
     >>> view("rope", "rotation", length=3, channels=[0], dim=4).panels[0].hands.tolist()
     [[[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]]]
     """
-    t = scene.t
     panels = [_dials(scene, subject) for subject in scene.subjects]
     count = scene.count(SOME_HANDS)
-    note = t("{shown} of {count} positions", shown=SOME_HANDS, count=count)
+    note = scene.t("{shown} of {count} positions", shown=SOME_HANDS, count=count)
     notes = () if count <= MOST_HANDS else (note,)
-    return KIND.compose(scene, scene.title(t("rotation of pairs")), panels, *notes)
+    return KIND.compose(scene, scene.title(scene.t("rotation of pairs")), panels, *notes)
 
 
 def pick_turning(periods: np.ndarray, count: int, most: int) -> list[int]:
@@ -48,7 +47,6 @@ def pick_turning(periods: np.ndarray, count: int, most: int) -> list[int]:
 
 
 def _dials(scene: Scene, subject: Subject) -> Dials:
-    t = scene.t
     count = scene.count(SOME_HANDS)
     some = count if count <= MOST_HANDS else SOME_HANDS
     shown = _pick_positions(count, some)
@@ -59,7 +57,7 @@ def _dials(scene: Scene, subject: Subject) -> Dials:
     )
     hands = np.stack([np.angle(factors), np.abs(factors)], axis=-1)[:, pairs].swapaxes(0, 1)
     names = tuple(
-        t(
+        scene.t(
             "pair {pair}: {period} positions per turn",
             pair=i,
             period=format_number(float(periods[i])),

@@ -67,11 +67,10 @@ def _images(
 
 
 def _lines(scene: Scene, matrices: dict[Subject, np.ndarray]) -> Lines:
-    t = scene.t
     lines = tuple(Line(subject.name, mean_by_distance(x)) for subject, x in matrices.items())
-    title, x = t("mean similarity over each distance"), np.arange(len(lines[0].y))
+    title, x = scene.t("mean similarity over each distance"), np.arange(len(lines[0].y))
     # y has no name: the colour scale beside it has
-    return Lines(title, x, lines, Axis(t("distance")), Axis(""))
+    return Lines(title, x, lines, Axis(scene.t("distance")), Axis(""))
 
 
 def _similarity_to_middle(scene: Scene, subject: Subject) -> np.ndarray:

@@ -53,7 +53,6 @@ def build(scene: Scene) -> View:
 
 def find_wavelengths(scene: Scene, subject: Subject) -> list[tuple[str, np.ndarray]]:
     """Return a name and the positions per turn of each channel or pair, for each axis."""
-    t = scene.t
     encoding = _at_text_length(scene, subject)
     lengths = None if (encoding.axes or 1) > 1 else encoding.wavelengths()
     if lengths is not None:
@@ -67,7 +66,7 @@ def find_wavelengths(scene: Scene, subject: Subject) -> list[tuple[str, np.ndarr
         return [(subject.name, periods[0])]
     return [
         (
-            scene.label_line(subject, t("axis {axis}", axis=i)),
+            scene.label_line(subject, scene.t("axis {axis}", axis=i)),
             np.where(np.isfinite(row), row, np.nan),
         )
         for i, row in enumerate(periods)
@@ -85,12 +84,11 @@ def lines_over_index(
     title: str, name: str, found: Sequence[tuple[str, np.ndarray]], scene: Scene
 ) -> Lines:
     """Plot wavelengths over the index of a dimension or pair; shorter lines end in NaN."""
-    t = scene.t
     longest = max(len(y) for _, y in found)
     lines = tuple(
         Line(name, np.pad(y, (0, longest - len(y)), constant_values=np.nan)) for name, y in found
     )
-    y_axis = Axis(t("positions per turn"), log=True)
+    y_axis = Axis(scene.t("positions per turn"), log=True)
     marks = _length_marks(scene)
     return Lines(title, np.arange(longest), lines, Axis(name), y_axis, marks)
 

@@ -20,9 +20,8 @@ def build(scene: Scene) -> View:
 
     Curves are smooth where the encoding is defined between whole positions.
     """
-    t = scene.t
     panels = [_panel(scene, subject) for subject in scene.subjects]
-    return KIND.compose(scene, scene.title(t("waves")), panels)
+    return KIND.compose(scene, scene.title(scene.t("waves")), panels)
 
 
 def _panel(scene: Scene, subject: Subject) -> Lines:
