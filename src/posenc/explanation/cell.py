@@ -49,7 +49,10 @@ class DualPrecisionParams:
 
     def __init__(self, params: Params | None) -> None:
         self.given: Params = params or {}
-        self.by_dtype = [(dtype, _cast(self.given, dtype)) for dtype in (np.float32, np.float64)]
+        self.by_dtype = [
+            (dtype, {name: np.asarray(value).astype(dtype) for name, value in self.given.items()})
+            for dtype in (np.float32, np.float64)
+        ]
 
 
 def cell(
@@ -111,11 +114,7 @@ def convention(encoding: Encoding) -> dict[str, Any]:
     (32, 'YaRN(4.0, 4096)')
     """
     fields = dataclasses.fields(encoding) if dataclasses.is_dataclass(encoding) else ()
-    values = {
-        field.name: getattr(encoding, field.name)
-        for field in fields
-        if field.init and field.name != "std"
-    }
+    values = {f.name: getattr(encoding, f.name) for f in fields if f.init and f.name != "std"}
     return {
         name: scaling_name(value) if isinstance(value, Scaling) else value
         for name, value in values.items()
@@ -141,7 +140,3 @@ def _check_place(name: str, place: Any, encoding: Encoding) -> Any:
     for value in place:
         rules.real(f"each of {name}", value, **RANGE)
     return place
-
-
-def _cast(params: Params, dtype: Any) -> Params:
-    return {name: np.asarray(value).astype(dtype) for name, value in params.items()}

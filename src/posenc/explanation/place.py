@@ -39,10 +39,17 @@ class Place:
 
 
 def substitution(
-    words: str, general: tuple[Maths, ...], *special: tuple[Maths, ...], at: Place
+    words: str,
+    general: tuple[Maths, ...],
+    *special: tuple[Maths, ...],
+    at: Place,
+    between: tuple[Step, ...] = (),
 ) -> list[Step]:
-    """The formula in letters, then with numbers: two steps; each tuple is an equation's sides."""
-    return [Step("formula", words, (equation(*general),)), substitute(at.t, *special)]
+    """The formula in letters, then with numbers: two steps; each tuple is an equation's sides.
+
+    between  steps that lead from one to the other
+    """
+    return [Step("formula", words, (equation(*general),)), *between, substitute(at.t, *special)]
 
 
 def substitute(t: Translate, *equations: tuple[Maths, ...]) -> Step:

@@ -58,8 +58,7 @@ def view(
         rules.whole("trained", trained, least=1)
     sizes = {} if dim is None else {"dim": rules.dim("dim", dim)}
     sizes |= {} if heads is None else {"heads": rules.whole("heads", heads, least=1)}
-    long = len(words) if words else length
-    sizes |= {} if long is None else {"length": long}
+    sizes |= {"length": len(words) if words else length or 0}
     subjects = gather_subjects(what, params=params, seed=seed, trained=trained, **sizes)
     encodings = [subject.encoding for subject in subjects]
     kind = kind or default_kind(*encodings)

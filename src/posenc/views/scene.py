@@ -112,6 +112,12 @@ class Scene:
         """
         return what if len(self.subjects) == 1 else f"{subject.name}, {what}"
 
+    def name_channel(self, subject: Subject, channel: int) -> str:
+        """Return the name of a dimension, or of a pair if the subject rotates."""
+        if subject.is_additive:
+            return self.t("dimension {dimension}", dimension=channel)
+        return self.t("pair {pair}", pair=channel)
+
     def set_scales(self, sizes: Mapping[Subject, float]) -> tuple[dict[Subject, float], list[str]]:
         """Return the end of each subject's colour scale, and notes for the reader.
 

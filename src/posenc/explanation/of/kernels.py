@@ -45,8 +45,7 @@ def sandwich_number(encoding: Sandwich, at: Place) -> list[Step]:
         frac(float(cosines.sum()), row(8, " · ", frac(at.head + 1, encoding.heads))),
         at.truth,
     )
-    formula, numbers = substitution(words, general, sides, at=at)
-    return [formula, table, numbers]
+    return substitution(words, general, sides, at=at, between=(table,))
 
 
 explain_with(KERPLE, number=kerple_number)

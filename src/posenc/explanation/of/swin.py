@@ -63,8 +63,8 @@ def swin_v2_number(encoding: SwinV2Bias, at: Place) -> list[Step]:
     ]
     general = bias_symbol(at), frac(16, row(1, " + ", power("e", row("−", "x"))))
     special = general[0], frac(16, row(1, " + ", power("e", -x))), at.truth
-    formula, numbers = substitution(words, general, special, at=at)
-    return [formula, Step("logarithms", t("The logarithms."), tuple(scaled)), numbers]
+    logarithms = Step("logarithms", t("The logarithms."), tuple(scaled))
+    return substitution(words, general, special, at=at, between=(logarithms,))
 
 
 def _logarithm(away: float, side: int) -> Maths:

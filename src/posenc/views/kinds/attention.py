@@ -9,6 +9,7 @@ import numpy as np
 from posenc.core.mechanisms import Bias, Scores
 from posenc.encodings.registry import lookup
 from posenc.explanation.cell import Cell
+from posenc.explanation.demonstrations import softmax
 from posenc.explanation.explanation import Step
 from posenc.explanation.maths import Maths, equation, frac, index, power, row
 from posenc.explanation.place import substitute
@@ -70,12 +71,6 @@ def build(scene: Scene) -> View:
         t("embeddings are derived from the text of each token, not learned"),
     )
     return KIND.compose(scene, scene.title(t("attention")), panels, *notes)
-
-
-def softmax(logits: np.ndarray) -> np.ndarray:
-    """Return the softmax over the last axis."""
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
 
 
 def project(tokens: tuple[str, ...], *, dim: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

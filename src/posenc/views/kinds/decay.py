@@ -3,6 +3,7 @@
 import numpy as np
 
 from posenc.i18n import N_
+from posenc.views.averaging import spread_evenly
 from posenc.views.colours import SHADES
 from posenc.views.kind import Kind, rotates_text
 from posenc.views.panels import Axis, Line, Lines, Mark, View
@@ -27,25 +28,19 @@ def build(scene: Scene) -> View:
     distances = np.arange(farthest + 1)
     distance = Axis(t("distance"))
     marks = _sentence_marks(scene)
-    zero = np.zeros(1)
-    equal = [
-        Line(s.name, s.mean_product(distances, zero)[:, 0], i) for i, s in enumerate(scene.subjects)
-    ]
-    bounds = [Line(s.name, bound(s, distances), i) for i, s in enumerate(scene.subjects)]
-    some = _pick_distances(scene, distances)
+    equal, bounds = (
+        tuple(Line(s.name, curve(s, distances), i) for i, s in enumerate(scene.subjects))
+        for curve in (mean_product, bound)
+    )
+    widest = max(subject.dim for subject in scene.subjects)
+    some = spread_evenly(distances, max(16, min(DISTANCES, DRAWN // widest)))
     drawn = [line for i in range(len(scene.subjects)) for line in _random_lines(scene, i, some)]
-    product = Axis(t("mean product"))
+    product, mean, logit = Axis(t("mean product")), Axis(t("mean of |S|")), Axis(t("q · k / √d"))
+    title = t("RoFormer's bound (eq. 37)")
     panels = (
-        Lines(t("equal q and k"), distances, tuple(equal), distance, product, marks),
-        Lines(
-            t("RoFormer's bound (eq. 37)"),
-            distances,
-            tuple(bounds),
-            distance,
-            Axis(t("mean of |S|")),
-            marks,
-        ),
-        Lines(t("random q and k"), some, tuple(drawn), distance, Axis(t("q · k / √d"))),
+        Lines(t("equal q and k"), distances, equal, distance, product, marks),
+        Lines(title, distances, bounds, distance, mean, marks),
+        Lines(t("random q and k"), some, tuple(drawn), distance, logit),
     )
     title = scene.title(t("long-range decay"))
     notes = [t("{count} random pairs of q and k, seed {seed}", count=SAMPLES, seed=scene.seed)]
@@ -53,6 +48,11 @@ def build(scene: Scene) -> View:
         shown, count = f"{len(some):,}", f"{len(distances):,}"
         notes.append(t("random q and k at {shown} of {count} distances", shown=shown, count=count))
     return KIND.compose(scene, title, panels, *notes)
+
+
+def mean_product(subject: Subject, distances: np.ndarray) -> np.ndarray:
+    """Return the mean product of a query and a key of ones, for each distance."""
+    return subject.mean_product(distances, np.zeros(1))[:, 0]
 
 
 def bound(subject: Subject, distances: np.ndarray) -> np.ndarray:
@@ -64,15 +64,6 @@ def bound(subject: Subject, distances: np.ndarray) -> np.ndarray:
     """
     factors = subject.factors(distances) * subject.factors(np.zeros(1), keys=True).conj()
     return np.abs(np.cumsum(factors, axis=-1)).mean(axis=-1)
-
-
-def _pick_distances(scene: Scene, distances: np.ndarray) -> np.ndarray:
-    """Pick evenly spread distances at which random vectors are multiplied."""
-    widest = max(subject.dim for subject in scene.subjects)
-    most = max(16, min(DISTANCES, DRAWN // widest))
-    if len(distances) <= most:
-        return distances
-    return distances[np.rint(np.linspace(0, len(distances) - 1, most)).astype(int)]
 
 
 def _random_lines(scene: Scene, number: int, distances: np.ndarray) -> list[Line]:

@@ -6,6 +6,7 @@ import numpy as np
 
 from posenc.core.mechanisms import Encoding
 from posenc.i18n import N_
+from posenc.views.averaging import spread_evenly
 from posenc.views.kind import Kind, has_rows, is_plain
 from posenc.views.panels import Axis, Image, View, common_limit, max_abs
 from posenc.views.scene import Scene
@@ -104,17 +105,13 @@ def format_runs(numbers: list[int]) -> str:
 
 def _images(scene: Scene, subject: Subject, values: np.ndarray, limit: float) -> list[Image]:
     """Return images of a few channels; `limit` is the end of their colour scale."""
-    t, axes = scene.t, (Axis(scene.t("row")), Axis(scene.t("column")))
+    axes = Axis(scene.t("row")), Axis(scene.t("column"))
     seen = common_limit([values]) if subject.is_additive else math.pi
     images: list[Image] = []
     for i in _pick_varying(scene, values, seen):
-        what = (
-            t("dimension {dimension}", dimension=i)
-            if subject.is_additive
-            else t("pair {pair}", pair=i)
-        )
-        title, channel = scene.label_line(subject, what), values[:, :, i]
-        images.append(scene.channel_image(subject, title, channel, axes, limit, channel=i))
+        title = scene.label_line(subject, scene.name_channel(subject, i))
+        image = values[:, :, i]
+        images.append(scene.channel_image(subject, title, image, axes, limit, channel=i))
     return images
 
 
@@ -129,8 +126,7 @@ def _pick_varying(scene: Scene, values: np.ndarray, limit: float) -> list[int]:
         mine = np.flatnonzero((along.argmax(axis=0) == axis) & (along[axis] > 0))
         ranges = along[axis, mine]
         mine = mine[ranges >= min(SEEN * limit, ranges.max(initial=0))]
-        picked = np.rint(np.linspace(0, len(mine) - 1, min(4, len(mine)))).astype(int)
-        shown |= {int(channel) for channel in mine[picked]}
+        shown |= set(spread_evenly(mine, 4).tolist())
     return sorted(shown) or [0]
 
 

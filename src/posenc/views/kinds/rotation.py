@@ -3,6 +3,7 @@
 import numpy as np
 
 from posenc.i18n import N_
+from posenc.views.averaging import spread_evenly
 from posenc.views.colours import tokens
 from posenc.views.kind import Kind, rotates_text
 from posenc.views.kinds.wavelengths import find_wavelengths
@@ -42,7 +43,7 @@ def pick_turning(periods: np.ndarray, count: int, most: int) -> list[int]:
     fast, slow = np.flatnonzero(seen), np.flatnonzero(~seen)
     slow = slow[[len(slow) // 2, -1]] if len(slow) > 1 and len(fast) > 1 else slow
     wanted = most - min(len(slow), most // 2)
-    fast = fast[np.rint(np.linspace(0, len(fast) - 1, min(wanted, len(fast)))).astype(int)]
+    fast = spread_evenly(fast, wanted)
     return sorted({int(pair) for pair in (*fast, *slow[: most - len(fast)])})
 
 
@@ -64,11 +65,10 @@ def _dials(scene: Scene, subject: Subject) -> Dials:
         )
         for i in pairs
     )
-    named = scene.tokens
-    words = ["" if named is None else named[p] for p in shown.tolist()]
-    labels = tuple(  # a position without a token has its number as the token
-        f"{p} {word}" if word and word != str(p) else f"{p}"
-        for p, word in zip(shown.tolist(), words, strict=True)
+    words = scene.tokens or tuple(map(str, range(count)))
+    # a position without a token has its number as the token
+    labels = tuple(
+        f"{p}" if words[p] in ("", f"{p}") else f"{p} {words[p]}" for p in shown.tolist()
     )
     return Dials(subject.name, hands, names, labels, scene.index(subject))
 
@@ -81,7 +81,7 @@ def _pick_positions(count: int, some: int) -> np.ndarray:
     """
     colours = len(tokens())
     shown: list[int] = []
-    for position in np.rint(np.linspace(0, count - 1, some)).astype(int).tolist():
+    for position in spread_evenly(np.arange(count), some).tolist():
         taken = {other % colours for other in shown}
         near = sorted(range(count), key=lambda other: (abs(other - position), -other))
         free = (other for other in near if other % colours not in taken and other not in shown)

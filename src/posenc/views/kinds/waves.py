@@ -3,6 +3,7 @@
 import numpy as np
 
 from posenc.i18n import N_
+from posenc.views.averaging import spread_evenly
 from posenc.views.kind import Kind, has_text_rows
 from posenc.views.panels import Axis, Line, Lines, View, max_abs
 from posenc.views.scene import Scene
@@ -25,13 +26,10 @@ def build(scene: Scene) -> View:
 
 
 def _panel(scene: Scene, subject: Subject) -> Lines:
-    t, added = scene.t, subject.is_additive
     x, values, shown = _sample(scene, subject)
-    lines = tuple(
-        Line(t("dimension {dimension}", dimension=i) if added else t("pair {pair}", pair=i), y)
-        for i, y in zip(shown, values.T.copy(), strict=True)
-    )
-    y_axis = Axis(t("value") if added else t("cosine"))
+    named = zip(shown, values.T.copy(), strict=True)
+    lines = tuple(Line(scene.name_channel(subject, i), y) for i, y in named)
+    y_axis = Axis(scene.t("value") if subject.is_additive else scene.t("cosine"))
     return Lines(subject.name, x, lines, scene.position_axis(), y_axis, of=scene.index(subject))
 
 
@@ -51,8 +49,7 @@ def pick_moving(values: np.ndarray, most: int) -> list[int]:
     found = sines if len(sines) > 1 else found
     if not len(found):
         found = np.arange(values.shape[1])
-    picked = np.rint(np.linspace(0, len(found) - 1, min(most, len(found)))).astype(int)
-    return [int(channel) for channel in found[picked]]
+    return spread_evenly(found, most).tolist()
 
 
 def points_per_position(count: int) -> int:
