@@ -27,7 +27,10 @@ def build(scene: Scene) -> View:
     farthest = max(256, len(scene.tokens or ())) if scene.length is None else scene.length
     distances = np.arange(farthest + 1)
     distance = Axis(t("distance"))
-    marks = _sentence_marks(scene)
+    marks = ()
+    if scene.tokens is not None:
+        count = len(scene.tokens)
+        marks = (Mark(t("length: {length}", length=f"{count:,}"), x=float(count)),)
     equal, bounds = (
         tuple(Line(s.name, curve(s, distances), i) for i, s in enumerate(scene.subjects))
         for curve in (mean_product, bound)
@@ -85,13 +88,6 @@ def _random_lines(scene: Scene, number: int, distances: np.ndarray) -> list[Line
         Line(scene.label_line(subject, scene.t("mean")), mean, number),
         Line(scene.label_line(subject, scene.t("standard deviation")), spread, number + turn),
     ]
-
-
-def _sentence_marks(scene: Scene) -> tuple[Mark, ...]:
-    if scene.tokens is None:
-        return ()
-    count = len(scene.tokens)
-    return (Mark(scene.t("length: {length}", length=f"{count:,}"), x=float(count)),)
 
 
 KIND = Kind(

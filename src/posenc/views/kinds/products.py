@@ -3,15 +3,14 @@
 import numpy as np
 
 from posenc.explanation.cell import Cell
-from posenc.explanation.explanation import Step
-from posenc.explanation.maths import equation, index, row
+from posenc.explanation.maths import index, row
 from posenc.i18n import N_
 from posenc.views import cost
 from posenc.views.kind import Kind, has_text_rows
 from posenc.views.panels import Axis, Line, Lines, View, max_abs
 from posenc.views.scene import Scene, format_number
 from posenc.views.subject import Subject
-from posenc.views.working import check_cell, factors, product_cell
+from posenc.views.working import find_vectors, product_cell
 
 
 def build(scene: Scene) -> View:
@@ -128,9 +127,7 @@ def _over_distance(values: np.ndarray, m: int) -> np.ndarray:
 def work_out(scene: Scene, m: int, n: int) -> Cell:
     """The product at positions m and n."""
     t, subject = scene.t, scene.subjects[0]
-    count = scene.count(64)
-    check_cell(m, n, count, count)
-    left, right = factors(subject, m, n, draw_vectors(scene, subject))
+    left, right = find_vectors(scene, m, n, draw_vectors(scene, subject))
     if subject.is_additive:
         words = t("The product of the encodings of positions {m} and {n}.", m=m, n=n)
         letters = row(index("e", "m"), " · ", index("e", "n"))
@@ -142,9 +139,8 @@ def work_out(scene: Scene, m: int, n: int) -> Cell:
             n=n,
         )
         letters = row(row(index("R", "m"), " q"), " · ", row(index("R", "n"), " k"))
-    formula = Step("formula", words, (equation(index("s", "m", "n"), letters),))
     value = float(left @ right)
-    return product_cell(scene, formula, (index("s", m, n), value), (left, right), value)
+    return product_cell(scene, (m, n), words, letters, (left, right), value=value)
 
 
 KIND = Kind(

@@ -3,15 +3,14 @@
 import numpy as np
 
 from posenc.explanation.cell import Cell
-from posenc.explanation.explanation import Step
-from posenc.explanation.maths import equation, frac, index, row
+from posenc.explanation.maths import frac, index, row
 from posenc.i18n import N_
 from posenc.views import cost
 from posenc.views.kind import Kind, has_rows, is_plain
 from posenc.views.panels import Axis, Image, Line, Lines, Panel, View, common_limit
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
-from posenc.views.working import check_cell, factors, product_cell
+from posenc.views.working import find_vectors, product_cell
 
 
 def build(scene: Scene) -> View:
@@ -87,10 +86,8 @@ def _normalize(rows: np.ndarray) -> np.ndarray:
 def work_out(scene: Scene, m: int, n: int) -> Cell:
     """The similarity of positions m and n."""
     t, subject = scene.t, scene.subjects[0]
-    count = scene.count(64)
-    check_cell(m, n, count, count)
+    left, right = find_vectors(scene, m, n, np.ones((2, subject.dim)))
     value = float(matrix(subject, np.array([m]), np.array([n]))[0, 0])
-    left, right = factors(subject, m, n, np.ones((2, subject.dim)))
     total = float(left @ right)
     if subject.is_additive:
         words = t("The cosine between the encodings of positions {m} and {n}.", m=m, n=n)
@@ -107,9 +104,7 @@ def work_out(scene: Scene, m: int, n: int) -> Cell:
         )
         letters = frac(row(index("R", "m"), " x", " · ", index("R", "n"), " x"), "d")
         numbers = frac(total, subject.dim)
-    formula = Step("formula", words, (equation(index("s", "m", "n"), letters),))
-    sides = index("s", m, n), numbers, value
-    return product_cell(scene, formula, sides, (left, right), value)
+    return product_cell(scene, (m, n), words, letters, (left, right), numbers, value=value)
 
 
 KIND = Kind(
