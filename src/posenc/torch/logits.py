@@ -39,7 +39,7 @@ class BiasLogits(EncodingModule):
         features: Any = None,
         mask: Tensor | None = None,
     ) -> Tensor:
-        """Biased logits; k_pos is q_pos unless given. `features` and `mask`: if it needs them."""
+        """Biased logits; k_pos is q_pos unless given. `features`, `mask`: if it needs them."""
         q_pos, k_pos = as_arrays(q_pos, q_pos if k_pos is None else k_pos, like=logits)
         bias = self.bias(q_pos, k_pos, features=features, mask=mask)
         if logits.ndim < 3 or bias.shape[-2:] != logits.shape[-2:]:
@@ -91,6 +91,6 @@ class ScoreQK(EncodingModule):
         features: Any = None,
         mask: Tensor | None = None,
     ) -> Tensor:
-        """Logits of q and k; k_pos is q_pos unless given. `features` and `mask`: if it needs them."""
+        """Logits; k_pos is q_pos unless given. `features` and `mask`: if it needs them."""
         k_pos, needed = q_pos if k_pos is None else k_pos, {"features": features, "mask": mask}
         return logits(self.encoding, q, k, q_pos, k_pos, self.tensors(), **needed)
