@@ -35,17 +35,21 @@ ENCODING, ORACLE, TEST = (
 NAME, PLACE = re.search(r'`"([\w-]+)": "(\w+:\w+)",`', SECTION).groups()
 
 
-def forget():
-    """Clear what is remembered of the list."""
+KEPT = [  # where an import is remembered
+    (sys.modules, "posenc.encodings.learned_rope"),
+    (vars(posenc.encodings), "learned_rope"),
+    (sys.modules, "tests.oracles.learned_rope"),
+    (vars(tests.oracles), "learned_rope"),
+    (vars(pe), "LearnedRoPE"),
+]
+
+
+def clear_caches():
+    """Forget the list of encodings."""
     for module in (expressions, resolve, listed, controls):
         for function in vars(module).values():
             if hasattr(function, "cache_clear"):
                 function.cache_clear()
-    for name in ("posenc.encodings.learned_rope", "tests.oracles.learned_rope"):
-        sys.modules.pop(name, None)
-    vars(posenc.encodings).pop("learned_rope", None)
-    vars(tests.oracles).pop("learned_rope", None)
-    vars(pe).pop("LearnedRoPE", None)
 
 
 @pytest.fixture
@@ -60,18 +64,22 @@ def follow(tmp_path, monkeypatch):
             path.write_text(code.replace(old, new) if name == ENCODING else code, encoding="utf-8")
         for package, place in ((posenc.encodings, ENCODING), (tests.oracles, ORACLE)):
             folder = str((tmp_path / place).parent)
-            monkeypatch.setattr(package, "__path__", [*package.__path__, folder])
+            monkeypatch.setattr(package, "__path__", [folder, *package.__path__])
         monkeypatch.setitem(posenc.encodings.BUILTIN, NAME, PLACE)
         monkeypatch.setitem(pe._HOMES, "LearnedRoPE", "encodings.learned_rope")
-        forget()
+        for store, name in KEPT:
+            monkeypatch.delitem(store, name, raising=False)
+        clear_caches()
         spec = importlib.util.spec_from_file_location("walked", tmp_path / TEST)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return module
 
     yield steps
+    for store, name in KEPT:
+        store.pop(name, None)
     monkeypatch.undo()
-    forget()
+    clear_caches()
 
 
 def test_the_walk_has_an_encoding_an_oracle_and_a_test():
