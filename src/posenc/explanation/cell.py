@@ -12,7 +12,7 @@ from posenc.explanation.explanation import Step
 from posenc.explanation.of.scalings import scaling_name
 from posenc.explanation.place import Place, Point
 from posenc.explanation.registry import explain_number
-from posenc.explanation.values import angle_at, value_at
+from posenc.explanation.values import value_at
 from posenc.i18n import translatable, translator
 from posenc.scalings import Scaling
 
@@ -49,7 +49,10 @@ class DualPrecisionParams:
 
     def __init__(self, params: Params | None) -> None:
         self.given: Params = params or {}
-        self.by_dtype = [(dtype, _cast(self.given, dtype)) for dtype in (np.float32, np.float64)]
+        self.by_dtype = [
+            (dtype, {name: np.asarray(value).astype(dtype) for name, value in self.given.items()})
+            for dtype in (np.float32, np.float64)
+        ]
 
 
 def cell(
@@ -84,12 +87,10 @@ def cell(
     rules.whole("head", head, least=0, most=heads - 1)
     other = rules.whole("other", other, **RANGE) if rows else _check_place("other", other, encoding)
     both = params if isinstance(params, DualPrecisionParams) else DualPrecisionParams(params)
-    if angle:
-        values = [angle_at(encoding, place, other, cast, dtype) for dtype, cast in both.by_dtype]
-    else:
-        values = [
-            value_at(encoding, place, other, cast, dtype, head) for dtype, cast in both.by_dtype
-        ]
+    values = [
+        value_at(encoding, place, other, cast, dtype, head, angle=angle)
+        for dtype, cast in both.by_dtype
+    ]
     at = Place(place, other, values[1], both.given, t, head, angle)
     steps = explain_number(encoding, at)
     looks_back = not rows and encoding.causal_only
@@ -113,11 +114,7 @@ def convention(encoding: Encoding) -> dict[str, Any]:
     (32, 'YaRN(4.0, 4096)')
     """
     fields = dataclasses.fields(encoding) if dataclasses.is_dataclass(encoding) else ()
-    values = {
-        field.name: getattr(encoding, field.name)
-        for field in fields
-        if field.init and field.name != "std"
-    }
+    values = {f.name: getattr(encoding, f.name) for f in fields if f.init and f.name != "std"}
     return {
         name: scaling_name(value) if isinstance(value, Scaling) else value
         for name, value in values.items()
@@ -143,7 +140,3 @@ def _check_place(name: str, place: Any, encoding: Encoding) -> Any:
     for value in place:
         rules.real(f"each of {name}", value, **RANGE)
     return place
-
-
-def _cast(params: Params, dtype: Any) -> Params:
-    return {name: np.asarray(value).astype(dtype) for name, value in params.items()}

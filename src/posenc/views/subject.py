@@ -65,6 +65,11 @@ class Subject:
         return unwrap(self.encoding)
 
     @property
+    def is_additive(self) -> bool:
+        """Whether the encoding is added to embeddings."""
+        return isinstance(self.unwrapped, Additive)
+
+    @property
     def heads(self) -> int:
         """Heads of queries and keys; 1 if all heads are alike."""
         return self.encoding.heads or 1
@@ -92,15 +97,8 @@ class Subject:
         assert isinstance(self.unwrapped, Additive)
         return _as_float64(self.unwrapped.encode(self.as_points(positions), self.params))
 
-    def factors(self, positions: np.ndarray) -> np.ndarray:
-        """Return the complex factor cos + i sin of each pair of a query: (seq, pair)."""
-        return self._factors(positions, keys=False)
-
-    def key_factors(self, positions: np.ndarray) -> np.ndarray:
-        """Return the complex factor of each pair of a key: (seq, pair)."""
-        return self._factors(positions, keys=True)
-
-    def _factors(self, positions: np.ndarray, *, keys: bool) -> np.ndarray:
+    def factors(self, positions: np.ndarray, *, keys: bool = False) -> np.ndarray:
+        """Return the complex factor cos + i sin of each pair of a query, or a key: (seq, pair)."""
         assert isinstance(self.unwrapped, Rotary)
         rotary = self.unwrapped
         if self.varies_with_length:
@@ -109,6 +107,12 @@ class Subject:
         params = () if self.params is None else (self.params,)
         cos, sin = tables(self.as_points(positions), *params, dtype=np.float64)
         return _as_float64(cos) + 1j * _as_float64(sin)
+
+    def channels(self, positions: np.ndarray) -> np.ndarray:
+        """Return e(p), or the angle of each pair from -pi to pi: (seq, channel)."""
+        if self.is_additive:
+            return self.encode(positions)
+        return np.angle(self.factors(positions))
 
     def rotate(self, x: np.ndarray, position: int, *, keys: bool = False) -> np.ndarray:
         """Rotate a query, or a key, by its position: (dim,)."""
