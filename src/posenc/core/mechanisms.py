@@ -41,7 +41,7 @@ from posenc.core.arrays import (
     unrounded,
     working,
 )
-from posenc.core.encoding import Encoding, EncodingT, Params
+from posenc.core.encoding import Encoding, EncodingT, Params, unwrap
 from posenc.core.hints import hinted
 from posenc.core.positions import as_arrays, as_positions, distances, shared_rows
 from posenc.core.rotation import Pairing, Rotated, rotate, rotate_pairs, unscaled
@@ -288,7 +288,8 @@ class Scores(Encoding):
 
     An encoding that depends on the tokens themselves lists in `needs` what it takes as keyword
     arguments: `features`, a pair (of the queries, of the keys) of arrays (…, seq, feature_dim), and
-    `mask`, (…, q, k) of bool, True where the query sees the key.
+    `mask`, (…, q, k) of bool, True where the query sees the key. Both broadcast over the heads of q
+    and k: those of a batch are (batch, 1, seq, feature_dim) and (batch, heads or 1, q, k).
     """
 
     @abstractmethod
@@ -372,6 +373,25 @@ def check_needs(encoding: Encoding, **given: Any) -> dict[str, Any]:
     return {name: array for name, array in given.items() if array is not None}
 
 
+def _both_features(encoding: Encoding, features: Any, q: Array, k: Array) -> tuple[Array, Array]:
+    """Features of queries and of keys; of scores, they broadcast over the heads of q and k."""
+    both = features if isinstance(features, tuple) else (features, features)
+    if len(both) != 2:
+        raise ValueError(f"features must be an array, or a pair (q, k) of them; got {len(both)}")
+    made: list[Array] = []
+    for name, x, beside in zip(("q", "k"), both, (q, k), strict=True):
+        floating(f"features of {name}", x)
+        namespace(**{name: beside, f"features of {name}": x})
+        shape = (beside.shape[-2], encoding.feature_dim or x.shape[-1])
+        if tuple(x.shape[-2:]) != shape:
+            raise ValueError(
+                f"features of {name} must be (…, {shape[0]}, {shape[1]}); "
+                f"got shape {tuple(x.shape)}"
+            )
+        made.append(_beside_heads(x, beside) if isinstance(unwrap(encoding), Scores) else x)
+    return made[0], made[1]
+
+
 @hinted("logits")
 def logits(
     encoding: Encoding,
@@ -392,9 +412,10 @@ def logits(
     q_pos      positions of queries, (q,) or (batch, q), with a last axis of size `axes` on a grid
     k_pos      positions of keys, (k,) or (batch, k), likewise
     params     learned parameters as from `encoding.init`; None if there are none
-    features   hidden states (…, seq, feature_dim), or a pair of them if those of queries and keys
-               differ; for encodings that list "features" in `needs`
-    mask       (…, q, k), True where the query sees the key; for encodings that list "mask"
+    features   hidden states (seq, feature_dim) or (batch, seq, feature_dim), or a pair of them if
+               those of queries and keys differ; for encodings that list "features" in `needs`
+    mask       (q, k), (batch, q, k) or (batch, heads or 1, q, k) of bool, True where the query sees
+               the key; for encodings that list "mask"
 
     An additive encoding is added to q and k themselves, as if the projections were the identity.
     Products are divided by sqrt(dim) unless `encoding.scaled` is False.
@@ -414,8 +435,13 @@ def logits(
     k_pos = positions_for("k", k, k_pos, axes=encoding.axes)
     k = repeat_heads("k", k, q)
     needed = check_needs(encoding, features=features, mask=mask)
-    if "features" in needed and not isinstance(features, tuple):
-        needed["features"] = (features, features)
+    if "features" in needed:
+        needed["features"] = _both_features(encoding, features, q, k)
+        if isinstance(encoding, Bias) and needed["features"][0].ndim == 3:
+            # a bias has a row for each row of its positions
+            q_pos, k_pos = (_in_rows(p, q.shape[0], encoding.axes) for p in (q_pos, k_pos))
+    if "mask" in needed:
+        needed["mask"] = _beside_heads(mask, q)
     with unrounded(q):
         match encoding:
             case Additive():
@@ -591,6 +617,12 @@ def _beside_heads(table: Array, x: Array) -> Array:
     xp = namespace(table=table)
     heads = (1,) * (x.ndim - table.ndim)
     return xp.reshape(table, (table.shape[0], *heads, *table.shape[1:]))
+
+
+def _in_rows(positions: Array, batch: int, axes: int | None) -> Array:
+    """Positions with a row for each text of a batch: (batch, seq), or (batch, seq, axis)."""
+    own = tuple(positions.shape[-1:] if axes is None else positions.shape[-2:])
+    return namespace(positions=positions).broadcast_to(positions, (batch, *own))
 
 
 def _products(q: Array, k: Array, *, scaled: bool) -> Array:

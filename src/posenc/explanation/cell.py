@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from posenc.core import rules
-from posenc.core.mechanisms import Additive, Bias, Encoding, Params, Rotary
+from posenc.core.mechanisms import Additive, Encoding, Params, Rotary
 from posenc.explanation.explanation import Step
 from posenc.explanation.of.scalings import scaling_name
 from posenc.explanation.place import Place, Point
@@ -93,7 +93,7 @@ def cell(
     ]
     at = Place(place, other, values[1], both.given, t, head, angle)
     steps = explain_number(encoding, at)
-    looks_back = isinstance(encoding, Bias) and encoding.causal_only
+    looks_back = not rows and encoding.causal_only
     if looks_back and isinstance(place, int) and isinstance(other, int) and other > place:
         words = t(
             "Key {key} is ahead of query {query}: a decoder does not see it, and its mask takes "

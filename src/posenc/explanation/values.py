@@ -11,6 +11,9 @@ from posenc.core.mechanisms import Additive, Bias, Encoding, Params, Rotary, log
 from posenc.core.needs import draw_needs
 from posenc.i18n import translatable
 
+LONGEST = 2_048
+"""Tokens of a text that is drawn for one number: some encodings compare all of them."""
+
 
 def value_at(
     encoding: Encoding,
@@ -62,13 +65,25 @@ def _query_and_keys(
     """Positions of one query and one key; of all keys of a text for what depends on the tokens."""
     if not encoding.needs:
         return np.array([place]), np.array([other]), {}
-    k_pos = np.arange(max(place, other) + 1)
+    k_pos = _text(max(place, other))
     needs = draw_needs(encoding, np.random.default_rng(0), len(k_pos))
     if "features" in needs:
         needs["features"] = needs["features"][[place]], needs["features"]
     if "mask" in needs:
         needs["mask"] = needs["mask"][[place]]
     return np.array([place]), k_pos, needs
+
+
+def _text(last: int) -> np.ndarray:
+    """The positions of a text that reaches as far as a token."""
+    if last >= LONGEST:
+        raise translatable(
+            ValueError,
+            "position must be below {most} for an encoding that depends on the tokens; got {last}",
+            most=LONGEST,
+            last=last,
+        )
+    return np.arange(last + 1)
 
 
 def cos_sin_at(
@@ -78,7 +93,7 @@ def cos_sin_at(
     given = (params,) if params else ()
     if not encoding.needs:
         return encoding.cos_sin(positions, *given, dtype=dtype)
-    text = np.arange(positions.max() + 1)
+    text = _text(int(positions.max()))
     needs = draw_needs(encoding, np.random.default_rng(0), len(text))
     cos, sin = encoding.cos_sin(text, *given, dtype=dtype, **needs)
     return cos[positions], sin[positions]
@@ -97,7 +112,7 @@ def rotate_at(
     given = (params,) if params else ()
     if not encoding.needs:
         return rotate(x, position, *given)
-    text = np.arange(position.max() + 1)
+    text = _text(int(position.max()))
     needs = draw_needs(encoding, np.random.default_rng(0), len(text))
     return rotate(np.repeat(x, len(text), axis=0), text, *given, **needs)[position]
 

@@ -28,7 +28,7 @@ ENCODINGS = 4
 EXPRESSION = 2_000
 CONFIG = 256 * 1024
 SIZES = (
-    dict.fromkeys(("dim", "rotary_dim", "reach", "buckets", "features"), 4_096)
+    dict.fromkeys(("dim", "rotary_dim", "reach", "buckets", "features", "feature_dim"), 4_096)
     | dict.fromkeys(("sections", "shares", "axis_of_pair", "frequencies"), 2_048)
     | {"heads": 64, "length": 8_192, "axes": 4, "hidden": 1_024, "window": 32}
 )

@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Bias, Scores, compute_bias, logits
+from posenc.core.mechanisms import Bias, Scores, check_needs, compute_bias, logits
 from posenc.core.positions import as_arrays
 from posenc.torch.parameters import EncodingModule, of_kind
 
@@ -30,10 +30,18 @@ class BiasLogits(EncodingModule):
         self.of_bias = encoding
 
     @hinted("BiasLogits")
-    def forward(self, logits: Tensor, q_pos: Any, k_pos: Any = None) -> Tensor:
-        """Biased logits; k_pos is q_pos unless given."""
+    def forward(
+        self,
+        logits: Tensor,
+        q_pos: Any,
+        k_pos: Any = None,
+        *,
+        features: Any = None,
+        mask: Tensor | None = None,
+    ) -> Tensor:
+        """Biased logits; k_pos is q_pos unless given. `features`, `mask`: if it needs them."""
         q_pos, k_pos = as_arrays(q_pos, q_pos if k_pos is None else k_pos, like=logits)
-        bias = self.bias(q_pos, k_pos)
+        bias = self.bias(q_pos, k_pos, features=features, mask=mask)
         if logits.ndim < 3 or bias.shape[-2:] != logits.shape[-2:]:
             raise ValueError(
                 f"logits must be (…, heads, q, k) with q, k = {tuple(bias.shape[-2:])}; "
@@ -45,12 +53,17 @@ class BiasLogits(EncodingModule):
             )
         return (logits + bias).to(logits.dtype)
 
-    def bias(self, q_pos: Any, k_pos: Any = None) -> Tensor:
+    def bias(
+        self, q_pos: Any, k_pos: Any = None, *, features: Any = None, mask: Tensor | None = None
+    ) -> Tensor:
         """b (…, heads, q, k) itself, for a mask of scaled_dot_product_attention, say."""
+        needed = check_needs(self.of_bias, features=features, mask=mask)
+        if "features" in needed and not isinstance(features, tuple):
+            needed["features"] = (features, features)
         params = self.tensors()
         like = next(iter((params or {}).values()), None)
         where = as_arrays(q_pos, q_pos if k_pos is None else k_pos, like=like)
-        return compute_bias(self.of_bias, *where, params)
+        return compute_bias(self.of_bias, *where, params, **needed)
 
 
 class ScoreQK(EncodingModule):
@@ -68,7 +81,16 @@ class ScoreQK(EncodingModule):
         super().__init__(of_kind(encoding, Scores), params)
 
     @hinted("ScoreQK")
-    def forward(self, q: Tensor, k: Tensor, q_pos: Any, k_pos: Any = None) -> Tensor:
-        """Logits of q and k; k_pos is q_pos unless given."""
-        k_pos = q_pos if k_pos is None else k_pos
-        return logits(self.encoding, q, k, q_pos, k_pos, self.tensors())
+    def forward(
+        self,
+        q: Tensor,
+        k: Tensor,
+        q_pos: Any,
+        k_pos: Any = None,
+        *,
+        features: Any = None,
+        mask: Tensor | None = None,
+    ) -> Tensor:
+        """Logits; k_pos is q_pos unless given. `features` and `mask`: if it needs them."""
+        k_pos, needed = q_pos if k_pos is None else k_pos, {"features": features, "mask": mask}
+        return logits(self.encoding, q, k, q_pos, k_pos, self.tensors(), **needed)

@@ -48,9 +48,10 @@ class RotateQK(EncodingModule):
                     f"got {type(wrapper).__name__}"
                 )
         rules.flag("inplace", inplace)
-        if inplace and rotary.parameters():
+        if inplace and (rotary.parameters() or rotary.needs):
+            does = "learns" if rotary.parameters() else "depends on the tokens"
             raise ValueError(
-                f"inplace must be False for a rotation that learns, {type(rotary).__name__}; "
+                f"inplace must be False for a rotation that {does}, {type(rotary).__name__}; "
                 "got inplace=True"
             )
         super().__init__(encoding, params)
@@ -58,8 +59,13 @@ class RotateQK(EncodingModule):
         self.inplace = inplace
 
     @hinted("RotateQK")
-    def forward(self, q: Tensor, k: Tensor, q_pos: Any, k_pos: Any = None) -> tuple[Tensor, Tensor]:
-        """Rotate q and k to positions (seq,) or (batch, seq); k_pos is q_pos unless given."""
+    def forward(
+        self, q: Tensor, k: Tensor, q_pos: Any, k_pos: Any = None, *, features: Any = None
+    ) -> tuple[Tensor, Tensor]:
+        """Rotate q and k to positions (seq,) or (batch, seq); k_pos is q_pos unless given.
+
+        features   as for `posenc.logits`, if the rotation needs them
+        """
         floating("q", q)
         floating("k", k)
         q_pos, k_pos = as_arrays(q_pos, q_pos if k_pos is None else k_pos, like=q)
@@ -71,7 +77,8 @@ class RotateQK(EncodingModule):
         if self.inplace:
             _in_place(rotary, q, k, q_pos, k_pos)
         else:
-            q, k = rotate_both(rotary, q, k, q_pos, k_pos, self.tensors() or None)
+            both = features if features is None or isinstance(features, tuple) else (features,) * 2
+            q, k = rotate_both(rotary, q, k, q_pos, k_pos, self.tensors() or None, both)
         for wrapper in _wrappers(self.encoding):
             factors = wrapper.row_factors(q, q_pos)
             if factors is not None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from posenc.core.encoding import Encoding, Params, unwrap
 from posenc.core.mechanisms import Additive, Bias, Rotary, compute_bias, logits
+from posenc.core.needs import draw_needs
 from posenc.i18n import Note
 from posenc.views.naming import short_name
 
@@ -24,9 +25,17 @@ def count_channels(encoding: Encoding) -> int:
     encoding = unwrap(encoding)
     if isinstance(encoding, Rotary):
         origin = np.zeros(1) if encoding.axes is None else np.zeros((1, encoding.axes))
-        cos, _ = encoding.at(1).cos_sin(origin)
+        params = draw_params(encoding, 0)
+        given = () if params is None else (params,)
+        needed = draw_needs(encoding, np.random.default_rng(0), 1)
+        cos, _ = encoding.at(1).cos_sin(origin, *given, **needed)
         return int(cos.shape[-1])
     return encoding.dim if isinstance(encoding, Additive) else 0
+
+
+def draw_params(encoding: Encoding, seed: int) -> Params | None:
+    """Draw parameters; None if nothing is learned."""
+    return encoding.init(np.random.default_rng(seed)) or None
 
 
 @dataclass(frozen=True, eq=False)  # parameters are arrays: compare by identity

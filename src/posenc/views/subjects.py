@@ -6,8 +6,6 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
-
 from posenc.core import rules
 from posenc.core.encoding import SIZES, Encoding, Params
 from posenc.names.resolve import (
@@ -17,7 +15,7 @@ from posenc.names.resolve import (
     refuse_unused,
     resolve,
 )
-from posenc.views.subject import Subject
+from posenc.views.subject import Subject, draw_params
 
 MOST = 8
 """Encodings side by side, at most: more of them, and their lines, cannot be told apart."""
@@ -57,15 +55,11 @@ def gather_subjects(
     return tuple(
         replace(
             subject,
-            params=params if params is not None else _draw_params(subject.encoding, seed),
+            params=params if params is not None else draw_params(subject.encoding, seed),
             trained=trained or subject.trained or subject.encoding.trained_length,
         )
         for subject in named
     )
-
-
-def _draw_params(encoding: Encoding, seed: int) -> Params | None:
-    return encoding.init(np.random.default_rng(seed)) or None
 
 
 def _resolve(item: Any, length: int, sizes: dict[str, int]) -> list[Subject]:

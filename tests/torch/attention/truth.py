@@ -110,7 +110,9 @@ def truth_and_bound(call: Call, rows: slice, u: float, *, folded: bool) -> tuple
 def softmax_of(call: Call, rows: slice, u: float, *, folded: bool) -> tuple[Tensor, Tensor, Tensor]:
     """Logits, weights, and d above: (batch, heads, q, k) each."""
     part = replace(call, q=call.q[:, :, rows], q_pos=along(call.q_pos, rows, call.encoding))
-    made = logits(part.encoding, part.scale_queries(part.q), part.k, part.q_pos, part.k_pos, part.params)
+    made = logits(
+        part.encoding, part.scale_queries(part.q), part.k, part.q_pos, part.k_pos, part.params
+    )
     seen = call.visibility.visible(rows, EVERY).expand_as(made)
     hidden = made.masked_fill(~seen, -math.inf)
     weights = torch.softmax(hidden, dim=-1).nan_to_num()  # a query that sees nothing

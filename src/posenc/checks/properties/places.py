@@ -28,6 +28,7 @@ def unique(subject: Subject, rng: np.random.Generator) -> Measurement:
     tables end and start again, and at random. Rounding may go either way: in 16 bits, 2% more may
     coincide than among the rounded float32 values.
     """
+    _require_own_rows(subject)
     near = first_positions(subject)
     far = np.array([2**n + step for n in range(12, 21) for step in range(3)])
     count = 12 if subject.very_wide else 200
@@ -98,6 +99,7 @@ def linear_shift(subject: Subject, rng: np.random.Generator) -> Measurement:
 @check(claimed=trait("bounded"), why="What grows with the position drowns the content.")
 def bounded(subject: Subject, rng: np.random.Generator) -> Measurement:
     """The largest entry at far positions against that below 300."""
+    _require_own_rows(subject)
     count = 16 if subject.very_wide else 300
     near = np.abs(subject.rows(subject.points(np.arange(min(count, subject.reach + 1)))))
     far = np.abs(subject.rows(subject.points(draw_places(subject, rng, count=200))))
@@ -131,6 +133,12 @@ def every_axis(subject: Subject, rng: np.random.Generator) -> Measurement:
         if len(rows) > 1 and max_difference(rows, rows[:1]) < 1e-7:
             blind.append(axis)
     return Measurement(len(blind), 0, f"blind to axes {blind}" if blind else "")
+
+
+def _require_own_rows(subject: Subject) -> None:
+    """Refuse an encoding that looks at other keys: alone with one, a position says nothing."""
+    if "mask" in subject.encoding.needs:
+        raise NotApplicableError("it depends on the other tokens that a query sees")
 
 
 def _max_finite(sizes: np.ndarray) -> float:
