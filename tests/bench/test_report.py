@@ -5,25 +5,7 @@ import pytest
 from posenc.bench import report
 from posenc.bench.case import Bound, Case, Entry, Request, Setup
 from posenc.bench.run import run_cases
-from tests.bench.test_run import case_of, entry
-
-
-@pytest.fixture
-def data():
-    """A run of a case that claims are about, with numbers that were made up."""
-    setup = Setup(
-        {
-            "clone": Entry(int),
-            "posenc, halves": entry(0.5, ours=True),
-            "HF apply": entry(0.75, convention="float8", source="transformers 5"),
-            "wrong": entry(2.0),
-        },
-        {"torchtune": "torchtune must be installed"},
-    )
-    seconds = {"clone": 1e-6, "posenc, halves": 3e-6, "HF apply": 4.5e-6}
-    setup = Setup(setup.entries, setup.missing, lambda: seconds)
-    case = Case("decode-float32", "decode", "one token", lambda request: setup)
-    return run_cases([case], Request(), rounds=2)
+from tests.bench.made_up import case_of, entry
 
 
 def test_every_row_stands_there_with_its_bars(data):

@@ -1,23 +1,12 @@
 """Running benchmarks: what is off is not timed, and when a row can be trusted."""
 
 import pytest
-import torch
 
 from posenc.bench import run
-from posenc.bench.case import Bound, Case, Entry, Request, Setup
+from posenc.bench.case import Case, Entry, Request, Setup
 from posenc.bench.run import check_entries, run_case, run_cases
+from tests.bench.made_up import case_of, entry
 from tests.bench.test_timing import set_machine
-
-
-def entry(error, bound=1.0, **options):
-    """One whose result is off by `error`."""
-    pair = torch.tensor(error), torch.tensor(0.0)
-    return Entry(lambda: None, lambda: [pair], Bound(bound), **options)
-
-
-def case_of(**entries):
-    named = {name.replace("_", " "): each for name, each in entries.items()}
-    return Case("made-up", "group", "work", lambda request: Setup(named), quick=True)
 
 
 def test_what_of_ours_is_off_is_named_and_not_timed():

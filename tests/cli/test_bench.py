@@ -6,7 +6,7 @@ import pytest
 
 from posenc.bench import cases
 from posenc.bench.case import Case, Entry, Setup
-from tests.bench.test_run import entry
+from tests.bench.made_up import entry
 
 SECONDS = {"clone": 1e-3, "posenc, halves": 2e-3}
 
