@@ -17,11 +17,11 @@ _NAMES = {
     "plot": "show",
     "layouts": "Alternating AxisLayout PairTable Periods Sections Split",
     "interop": "ModelPositions from_config from_state_dict read_config",
-    "core.mechanisms": "Additive Bias Encoding Rotary Scores logits",
-    "core.positions": (
-        "cape consecutive detr_grid distances documents grid left_padded mrope_positions "
-        "packed randomised"
-    ),
+    "core.encoding": "Encoding",
+    "core.grids": "detr_grid grid mrope_positions",
+    "core.logits": "logits",
+    "core.mechanisms": "Additive Bias Rotary Scores",
+    "core.positions": "cape consecutive distances documents left_padded packed randomised",
     "scalings": "DynamicNTK Interpolation Llama3 LongRoPE NTK Proportional Scaling YaRN",
     "temperatures": "Llama4Temperature LogN MinistralTemperature SSMax Temperature Tempered",
     "explanation": "Explanation demonstrate explain",

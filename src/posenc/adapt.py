@@ -22,7 +22,8 @@ from posenc.core.about import Traits
 from posenc.core.arrays import Array, Dtype, is_torch
 from posenc.core.encoding import Params
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Additive, Bias, Rotary, check_needs
+from posenc.core.inputs import check_needs
+from posenc.core.mechanisms import Additive, Bias, Rotary
 from posenc.encodings.tables import MOST_HEADS
 
 Library = Literal["numpy", "torch"]

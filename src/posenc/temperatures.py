@@ -16,7 +16,9 @@ from posenc.core import rules
 from posenc.core.about import Traits
 from posenc.core.arrays import Array, Dtype, cast, clip, has_float64, host, namespace, working
 from posenc.core.encoding import Encoding, Parameter, Params
-from posenc.core.mechanisms import Bias, Rotary, Scores, at_length_of, logits, result_dtype
+from posenc.core.inputs import at_length_of, result_dtype
+from posenc.core.logits import logits
+from posenc.core.mechanisms import Bias, Rotary, Scores
 from posenc.core.positions import LIMIT, as_arrays, as_positions
 from posenc.core.values import value
 from posenc.i18n import translatable

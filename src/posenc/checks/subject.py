@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from posenc.core.arrays import is_torch
-from posenc.core.mechanisms import Additive, Bias, Encoding, Rotary, Scores, logits
+from posenc.core.encoding import Encoding
+from posenc.core.logits import logits
+from posenc.core.mechanisms import Additive, Bias, Rotary, Scores
 
 FARTHEST = 10**7 + 64
 """The farthest position that is tried: ten million, and some neighbours."""

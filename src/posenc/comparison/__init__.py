@@ -6,8 +6,8 @@ from typing import Any
 from posenc.comparison.entry import Entry, measure_entry
 from posenc.comparison.result import Comparison
 from posenc.core import rules
+from posenc.core.encoding import Encoding
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Encoding
 from posenc.i18n import language
 from posenc.names.resolve import canonical_name, refuse_unused, resolve, resolve_one
 

@@ -1,9 +1,10 @@
-"""The four places where an encoding can act, and `logits`, the function that all tools build on.
+"""The four places where an encoding can act.
 
 An encoding is a frozen dataclass that derives from one of the four mechanisms and implements its
 one abstract method. An encoding of your own needs no more than this:
 
 >>> from dataclasses import dataclass
+>>> import posenc as pe
 >>> @dataclass(frozen=True)
 ... class Recency(Bias):
 ...     heads: int
@@ -11,39 +12,22 @@ one abstract method. An encoding of your own needs no more than this:
 ...     def bias(self, q_pos, k_pos, params=None):
 ...         return -abs(q_pos[..., None, :, None] - k_pos[..., None, None, :]) * 0.5
 >>> q = k = np.zeros((1, 2, 4))
->>> logits(Recency(heads=1), q, k, np.arange(2), np.arange(2))
+>>> pe.logits(Recency(heads=1), q, k, np.arange(2), np.arange(2))
 array([[[ 0. , -0.5],
         [-0.5,  0. ]]])
 """
 
 import dataclasses
-import math
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from posenc.core import rules
-from posenc.core.arrays import (
-    Array,
-    Dtype,
-    cast,
-    default_float,
-    float_dtype,
-    host,
-    is_array,
-    is_floating,
-    is_integer,
-    library,
-    namespace,
-    same_library,
-    unrounded,
-    working,
-)
-from posenc.core.encoding import Encoding, EncodingT, Params
-from posenc.core.hints import hinted
-from posenc.core.positions import as_arrays, as_positions, distances, shared_rows
+from posenc.core.arrays import Array, Dtype, cast, default_float, namespace, working
+from posenc.core.encoding import Encoding, Params
+from posenc.core.inputs import beside_heads, call, check_needs, if_given, positions_for
+from posenc.core.positions import as_arrays, distances
 from posenc.core.rotation import Pairing, Rotated, rotate, rotate_pairs, unscaled
 from posenc.core.values import UNSTATED, value
 
@@ -75,8 +59,8 @@ class Additive(Encoding):
         """
         positions = positions_for("x", x, positions, axes=self.axes)
         wide = working(namespace(x=x), x.dtype)
-        encoded = _call(self, self.encode, positions, positions, params, dtype=wide)
-        encoded = _beside_heads(encoded, x)
+        encoded = call(self, self.encode, positions, positions, params, dtype=wide)
+        encoded = beside_heads(encoded, x)
         if tuple(encoded.shape[-2:]) != tuple(x.shape[-2:]):
             raise ValueError(
                 f"x must have the shape of its encoding, (…, seq, dim) = {tuple(encoded.shape)}; "
@@ -114,7 +98,7 @@ class Rotary(Encoding):
         self, positions: Any, params: Params | None = None, *, dtype: Dtype = None
     ) -> tuple[Array, Array]:
         """`cos_sin` for keys, with the same arguments; differs in xPos."""
-        return self.cos_sin(positions, *_given(params), dtype=dtype)
+        return self.cos_sin(positions, *if_given(params), dtype=dtype)
 
     def rotate(
         self,
@@ -214,7 +198,7 @@ class Rotary(Encoding):
         dtype = working(xp, x.dtype)
         cos, sin = self._tables(positions, params, dtype=dtype, keys=keys, **needed)
         whole = None if self.dim is None else self.rotated
-        return _beside_heads(cos, x), _beside_heads(sin, x), whole
+        return beside_heads(cos, x), beside_heads(sin, x), whole
 
     def _tables(
         self, positions: Array, params: Params | None, *, dtype: Dtype, keys: bool, **needed: Any
@@ -225,7 +209,7 @@ class Rotary(Encoding):
         """
         differ = type(self).key_cos_sin is not Rotary.key_cos_sin  # which takes no features
         tables = self.key_cos_sin if keys and differ else self.cos_sin
-        return _call(self, tables, positions, positions, *_given(params), dtype=dtype, **needed)
+        return call(self, tables, positions, positions, *if_given(params), dtype=dtype, **needed)
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Undo an inherited `_tables` in a class that overrides only `cos_sin`."""
@@ -343,269 +327,3 @@ def _init_fields(encoding: Any) -> set[str]:
 
 def _replace(encoding: Any, **changes: Any) -> Any:
     return dataclasses.replace(encoding, **changes)
-
-
-def _given(params: Params | None) -> tuple[Params, ...]:
-    """`params` as positional arguments, left out if None, for methods that do not take them."""
-    return () if params is None else (params,)
-
-
-def check_needs(encoding: Encoding, **given: Any) -> dict[str, Any]:
-    """The given `features` and `mask` by name; raise an error unless they match `encoding.needs`.
-
-    >>> from posenc import RoPE
-    >>> check_needs(RoPE(8), features=np.zeros((3, 4)))
-    Traceback (most recent call last):
-    ValueError: features must be left out for RoPE, which does not depend on the tokens
-    """
-    for name, array in given.items():
-        if array is None and name in encoding.needs:
-            raise ValueError(
-                f"{name} must be given for {type(encoding).__name__}, which depends on the "
-                f"tokens; got {name}=None"
-            )
-        if array is not None and name not in encoding.needs:
-            raise ValueError(
-                f"{name} must be left out for {type(encoding).__name__}, which does not depend on "
-                "the tokens"
-            )
-    return {name: array for name, array in given.items() if array is not None}
-
-
-@hinted("logits")
-def logits(
-    encoding: Encoding,
-    q: Array,
-    k: Array,
-    q_pos: Any,
-    k_pos: Any,
-    params: Params | None = None,
-    *,
-    features: Any = None,
-    mask: Array | None = None,
-) -> Array:
-    """The attention logits of queries and keys under `encoding`: (…, head, q, k).
-
-    encoding   any of the four mechanisms
-    q          queries, (…, head, q, dim); the head axis is optional for all but biases
-    k          keys, (…, head, k, dim); may have fewer heads, each shared by a group of queries'
-    q_pos      positions of queries, (q,) or (batch, q), with a last axis of size `axes` on a grid
-    k_pos      positions of keys, (k,) or (batch, k), likewise
-    params     learned parameters as from `encoding.init`; None if there are none
-    features   hidden states (…, seq, feature_dim), or a pair of them if those of queries and keys
-               differ; for encodings that list "features" in `needs`
-    mask       (…, q, k), True where the query sees the key; for encodings that list "mask"
-
-    An additive encoding is added to q and k themselves, as if the projections were the identity.
-    Products are divided by sqrt(dim) unless `encoding.scaled` is False.
-
-    >>> rng = np.random.default_rng(0)
-    >>> q, k = rng.normal(size=(2, 5, 8))
-    >>> from posenc import Sinusoidal
-    >>> logits(Sinusoidal(8), q, k, range(5), range(5)).shape
-    (5, 5)
-    """
-    if not isinstance(encoding, Encoding):
-        raise TypeError(
-            f"encoding must be an Encoding (Additive, Rotary, Bias, Scores); got {encoding!r}"
-        )
-    namespace(q=q, k=k)
-    q_pos = positions_for("q", q, q_pos, axes=encoding.axes)
-    k_pos = positions_for("k", k, k_pos, axes=encoding.axes)
-    k = repeat_heads("k", k, q)
-    needed = check_needs(encoding, features=features, mask=mask)
-    if "features" in needed and not isinstance(features, tuple):
-        needed["features"] = (features, features)
-    with unrounded(q):
-        match encoding:
-            case Additive():
-                q, k = encoding.add(q, q_pos, params), encoding.add(k, k_pos, params)
-                return cast(_products(q, k, scaled=encoding.scaled), q.dtype)
-            case Rotary():
-                q, k = rotate_both(encoding, q, k, q_pos, k_pos, params, **needed)
-                return cast(_products(q, k, scaled=encoding.scaled), q.dtype)
-            case Bias():
-                products = _products(q, k, scaled=encoding.scaled)
-                bias = compute_bias(encoding, q_pos, k_pos, params, **needed)
-                return cast(_add_bias(products, bias), q.dtype)
-            case Scores():
-                scores = _call(
-                    encoding, encoding.scores, q_pos, q, k, q_pos, k_pos, params, **needed
-                )
-                return cast(scores, q.dtype)
-            case _:
-                raise TypeError(
-                    "encoding must derive from Additive, Rotary, Bias or Scores; "
-                    f"got {type(encoding).__name__}"
-                )
-
-
-def rotate_both(
-    encoding: Rotary,
-    q: Array,
-    k: Array,
-    q_pos: Array,
-    k_pos: Array,
-    params: Params | None,
-    features: tuple[Array, Array] | None = None,
-) -> tuple[Array, Array]:
-    """R(p) q and R(p) k of a whole text; `params` is passed on only if given."""
-    rotary, given = at_length_of(encoding, q_pos, k_pos), _given(params)
-    if features is None:
-        return rotary.rotate(q, q_pos, *given), rotary.rotate_keys(k, k_pos, *given)
-    return (
-        rotary.rotate(q, q_pos, *given, features=features[0]),
-        rotary.rotate_keys(k, k_pos, *given, features=features[1]),
-    )
-
-
-def compute_bias(
-    encoding: Bias,
-    q_pos: Array,
-    k_pos: Array,
-    params: Params | None = None,
-    *,
-    heads: int | None = None,
-    **needed: Any,
-) -> Array:
-    """`encoding.bias`; raise an error unless its shape is (…, head, q, k)."""
-    made = _call(encoding, encoding.bias, q_pos, q_pos, k_pos, params, **needed)
-    seq = -1 if encoding.axes is None else -2
-    rows = shared_rows(q_pos, k_pos, axes=encoding.axes)
-    heads = encoding.heads or heads
-    shape = tuple(made.shape) if is_array(made) else None
-    if shape is not None and len(shape) == len(rows) + 3:
-        fits = shape[:-3] in (rows, (1,) * len(rows)) and (heads is None or shape[-3] in (1, heads))
-        if fits and shape[-2:] == (q_pos.shape[seq], k_pos.shape[seq]):
-            return made
-    wanted = (*rows, heads or "heads", q_pos.shape[seq], k_pos.shape[seq])
-    listed = ", ".join(map(str, wanted))
-    raise ValueError(
-        f"bias of {type(encoding).__name__} must be an array ({listed}); "
-        f"got {type(made).__name__ if shape is None else f'shape {shape}'}"
-    )
-
-
-def _call(
-    encoding: Encoding, method: Callable[..., Any], positions: Array, *given: Any, **options: Any
-) -> Any:
-    """Call `method` of `encoding`; name the array library if it fails on another one than NumPy."""
-    try:
-        made = method(*given, **options)
-    except TypeError as error:
-        ours = type(encoding).__module__.startswith("posenc.")  # whose own errors are clear
-        if ours or isinstance(positions, np.ndarray):
-            raise
-        name = f"{method.__name__} of {type(encoding).__name__}"
-        wanted = f"arrays and dtypes of {library(positions)}"
-        raise TypeError(f"{name} must take {wanted}; {error}") from error
-    for array in made if isinstance(made, tuple) else (made,):
-        if is_array(array):
-            same_library(f"{method.__name__} of {type(encoding).__name__}", array, positions)
-    return made
-
-
-def repeat_heads(name: str, k: Array, q: Array) -> Array:
-    """Repeat the heads of keys or values to match the queries (grouped-query attention)."""
-    alike = q.dtype == k.dtype and q.ndim == k.ndim
-    rows = q.ndim < 3 or tuple(q.shape[:-3]) == tuple(k.shape[:-3])
-    heads = (1, 1) if q.ndim < 3 or k.ndim < 3 else (q.shape[-3], k.shape[-3])
-    if not (alike and rows and heads[1] and heads[0] % heads[1] == 0):
-        raise ValueError(
-            f"q and {name} must agree in dtype and in all but their lengths, heads of q being a "
-            f"multiple of those of {name}; "
-            f"got {q.dtype} {tuple(q.shape)} and {k.dtype} {tuple(k.shape)}"
-        )
-    if heads[0] == heads[1]:
-        return k
-    return namespace(k=k).repeat(k, heads[0] // heads[1], axis=-3)
-
-
-def result_dtype(positions: Array, dtype: Dtype) -> Dtype:
-    """`dtype` if given, else that of fractional positions, else the default of the library."""
-    if dtype is not None:
-        return float_dtype("dtype", dtype, positions)
-    return default_float(positions) if is_integer(positions) else positions.dtype
-
-
-def floating(name: str, x: Array) -> None:
-    """Raise an error unless x is (…, seq, dim) and floating."""
-    if not is_floating(namespace(**{name: x}), x.dtype):
-        raise TypeError(f"{name} must have a real floating dtype; got {x.dtype}")
-    if x.ndim < 2:
-        raise ValueError(f"{name} must be (…, seq, dim); got shape {tuple(x.shape)}")
-
-
-def positions_for(name: str, x: Array, positions: Any, *, axes: int | None = None) -> Array:
-    """The positions of x, as an array of its library; raise an error if the shapes disagree.
-
-    name        the name of x in errors
-    x           (…, seq, dim), floating
-    positions   (seq,) for every row of x, or (batch, seq) with one row for each on its first axis
-    axes        numbers in a position; None: positions are plain numbers
-    """
-    floating(name, x)
-    positions = as_positions(positions, axes=axes, like=x)
-    namespace(**{name: x, "positions": positions})
-    lengths = tuple(positions.shape if axes is None else positions.shape[:-1])
-    shape = tuple(x.shape)
-    batch_fits = len(lengths) == 1 or (x.ndim > 2 and lengths[0] in (1, shape[0]))
-    if lengths[-1] != shape[-2] or not batch_fits:
-        raise ValueError(
-            f"{name} (batch, …, seq, dim) and its positions (seq,) or (batch, seq) must agree; "
-            f"got shapes {shape} and {lengths}"
-        )
-    return positions
-
-
-def at_length_of(encoding: EncodingT, *positions: Array) -> EncodingT:
-    """`encoding` at the length of text that these positions span, 1 + the largest."""
-    if encoding.fits_any_length:
-        return encoding
-    return encoding.at(span(*positions))
-
-
-def span(*positions: Array) -> int:
-    """The length of a text with these positions: 1 + the largest.
-
-    >>> span(np.array([0, 4]), np.array([7.5]))
-    8
-    """
-    values = [host(array) for array in positions]
-    if any(array is None for array in values):
-        raise ValueError(
-            "positions must be readable by the host to know how long the text is; "
-            "settle the encoding beforehand with encoding.at(length)"
-        )
-    finite = [array for array in values if array is not None and array.size]
-    largest = max((float(array.max()) for array in finite), default=0.0)
-    if not math.isfinite(largest):
-        raise ValueError(f"positions must be finite; got {largest}")
-    return 1 + max(0, math.floor(largest))
-
-
-def _beside_heads(table: Array, x: Array) -> Array:
-    """Insert axes into a table (batch, seq, channel) to broadcast over the heads of x."""
-    if table.ndim < 3 or table.ndim >= x.ndim:
-        return table
-    xp = namespace(table=table)
-    heads = (1,) * (x.ndim - table.ndim)
-    return xp.reshape(table, (table.shape[0], *heads, *table.shape[1:]))
-
-
-def _products(q: Array, k: Array, *, scaled: bool) -> Array:
-    """q k^T in the working dtype, so that 16-bit results are rounded only once, at the end."""
-    xp = namespace(q=q, k=k)
-    if q.shape[-1] != k.shape[-1]:
-        raise ValueError(f"q and k must have one dim; got {q.shape[-1]} and {k.shape[-1]}")
-    wide = working(xp, q.dtype)  # 16-bit products may overflow before they are divided
-    products = cast(q, wide) @ xp.matrix_transpose(cast(k, wide))
-    return products / math.sqrt(q.shape[-1]) if scaled else products
-
-
-def _add_bias(products: Array, bias: Array) -> Array:
-    if products.ndim > 2 and 1 != bias.shape[-3] != products.shape[-3]:
-        raise ValueError(
-            f"q and k must have the heads of the bias, {bias.shape[-3]}; got {products.shape[-3]}"
-        )
-    return products + bias

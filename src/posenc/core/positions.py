@@ -4,9 +4,8 @@ A position is a number (whole, fractional or negative) or, on a grid, one number
 Positions are always an argument; nothing in posenc assumes that a sequence starts at 0.
 """
 
-import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +44,7 @@ def consecutive(length: int, *, start: int = 0, like: Array | None = None) -> Ar
     """
     length = rules.whole("length", length, least=0, most=LIMIT)
     start = rules.whole("start", start, least=-LIMIT, most=LIMIT)
-    return _given(np.arange(start, start + length, dtype=np.int64), like)
+    return as_like(np.arange(start, start + length, dtype=np.int64), like)
 
 
 @hinted("packed")
@@ -63,7 +62,7 @@ def packed(lengths: Sequence[int], *, like: Array | None = None) -> Array:
     sizes = [rules.whole("each of lengths", length, least=0, most=LIMIT) for length in lengths]
     if sum(sizes) > LIMIT:
         raise ValueError(f"lengths must add up to at most {LIMIT:,}; got {sum(sizes):,}")
-    return _given(np.concatenate([consecutive(size) for size in (0, *sizes)]), like)
+    return as_like(np.concatenate([consecutive(size) for size in (0, *sizes)]), like)
 
 
 @hinted("documents")
@@ -78,7 +77,7 @@ def documents(lengths: Sequence[int], *, like: Array | None = None) -> Array:
     """
     packed(lengths)  # validates them
     sizes = np.array([int(length) for length in lengths], dtype=np.int64)
-    return _given(np.repeat(np.arange(len(sizes)), sizes), like)
+    return as_like(np.repeat(np.arange(len(sizes)), sizes), like)
 
 
 @hinted("left_padded")
@@ -98,87 +97,6 @@ def left_padded(mask: Array, /) -> Array:
         raise ValueError(f"mask must be (batch, seq); got shape {tuple(mask.shape)}")
     real = xp.astype(xp.astype(mask, xp.bool), whole_dtype(xp))
     return xp.clip(xp.cumulative_sum(real, axis=1) - 1, min=0)
-
-
-@hinted("grid")
-def grid(*shape: int, like: Array | None = None) -> Array:
-    """Positions on a grid, such as row and column in an image: (prod(shape), axis).
-
-    shape   the size of each axis, such as height, width; the last axis varies fastest
-    like    an array whose library and device the result has; None: NumPy
-
-    >>> grid(2, 3).tolist()
-    [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
-    """
-    if not shape:
-        raise ValueError("shape must name at least one axis; got shape=()")
-    sizes = [rules.whole("each of shape", size, least=0, most=LIMIT) for size in shape]
-    if math.prod(sizes) > LIMIT:
-        raise ValueError(f"shape must have at most {LIMIT:,} points; got shape={shape}")
-    axes = np.meshgrid(*[consecutive(size) for size in sizes], indexing="ij")
-    return _given(np.stack([axis.reshape(-1) for axis in axes], axis=-1), like)
-
-
-@hinted("detr_grid")
-def detr_grid(height: int, width: int, /, *, like: Array | None = None) -> Array:
-    """Positions (y, x) of pixels in DETR, normalised to (0, 2 pi]: (height * width, 2).
-
-    y = 2 pi (row + 1) / (height + 1e-6), x = 2 pi (column + 1) / (width + 1e-6): Carion et al.
-    (2020), so that images of every size span the same range.
-
-    height, width   rows and columns of the feature map
-    like             an array whose library and device the result has; None: NumPy
-
-    >>> detr_grid(1, 2).round(4).tolist()
-    [[6.2832, 3.1416], [6.2832, 6.2832]]
-    """
-    pixels = grid(height, width)
-    return _given(2 * np.pi * (pixels + 1) / (np.array([height, width]) + 1e-6), like)
-
-
-@hinted("mrope_positions")
-def mrope_positions(
-    parts: Sequence[int | tuple[int, int, int]],
-    /,
-    *,
-    following: Literal["largest", "grid"] = "largest",
-    time_step: float = 1,
-    like: Array | None = None,
-) -> Array:
-    """Positions (seq, 3) of time, height and width for text, images and video in one row.
-
-    parts       the row in order: a number n for n tokens of text, which advance along all three
-                axes, or (frames, height, width) for a grid of image or video tokens, which starts
-                at the position that follows the text
-    following   where the part after a grid starts: one past the "largest" position in the grid
-                (Qwen2-VL, vLLM), or past the larger side of the "grid", regardless of frames
-                (Hugging Face since version 5); the two differ for long videos
-    time_step   distance between frames
-    like        an array whose library and device the result has; None: NumPy
-
-    >>> mrope_positions([1, (1, 1, 2), 1]).tolist()
-    [[0, 0, 0], [1, 1, 1], [1, 1, 2], [3, 3, 3]]
-    """
-    rules.one_of("following", following, ("largest", "grid"))
-    time_step = rules.real("time_step", time_step, least=0, most=LIMIT)
-    if isinstance(parts, str | bytes) or not hasattr(parts, "__iter__"):
-        raise TypeError(f"parts must be numbers and (frames, height, width); got {parts!r}")
-    start = 0
-    rows: list[Any] = [np.zeros((0, 3))]
-    for part in parts:
-        if isinstance(part, tuple):
-            if len(part) != 3:
-                raise ValueError(f"a grid must be (frames, height, width); got {part!r}")
-            points = grid(*part) * [time_step, 1, 1]
-            reach = max(part[1:]) if following == "grid" else 1 + points.max(initial=-1)
-        else:
-            length = rules.whole("each of parts", part, least=0, most=LIMIT)
-            points, reach = np.repeat(np.arange(length)[:, None], 3, axis=1), length
-        rows.append(start + points)
-        start += reach
-    points = np.concatenate(rows)
-    whole = np.all(points == np.round(points))
-    return _given(points.astype(np.int64) if whole else points, like)
 
 
 def as_arrays(q_pos: Any, k_pos: Any, *, like: Array | None = None) -> tuple[Array, Array]:
@@ -263,7 +181,7 @@ def randomised(
     rules.generator("rng", rng)
     if length > limit:
         raise ValueError(f"length must be at most limit; got length={length}, limit={limit}")
-    return _given(np.sort(rng.choice(limit, size=length, replace=False)), like)
+    return as_like(np.sort(rng.choice(limit, size=length, replace=False)), like)
 
 
 @hinted("cape")
@@ -389,10 +307,11 @@ def _listed(positions: Any, like: Array | None, *, name: str = "positions") -> A
     if values.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be numbers; got {positions!r}")
     finite(values)
-    return _given(exact(values), like)
+    return as_like(exact(values), like)
 
 
-def _given(values: np.ndarray, like: Array | None) -> Array:
+def as_like(values: np.ndarray, like: Array | None) -> Array:
+    """Host values as an array of the library of `like`, of its own integers and floats."""
     if like is None:
         return values
     xp = namespace(like=like)

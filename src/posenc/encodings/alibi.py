@@ -10,7 +10,8 @@ from posenc.core import rules
 from posenc.core.about import About, Traits
 from posenc.core.arrays import Array, cast, has_float64, namespace, send, sigmoid, working
 from posenc.core.encoding import Parameter, Params, params_like
-from posenc.core.mechanisms import Bias, result_dtype
+from posenc.core.inputs import result_dtype
+from posenc.core.mechanisms import Bias
 from posenc.core.positions import as_arrays, distances
 from posenc.core.values import value
 from posenc.encodings.tables import MOST_HEADS

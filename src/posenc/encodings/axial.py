@@ -9,7 +9,8 @@ from posenc.core import rules
 from posenc.core.about import About, Traits
 from posenc.core.arrays import Array, Dtype, namespace, send
 from posenc.core.encoding import SIZES, Params
-from posenc.core.mechanisms import Rotary, result_dtype
+from posenc.core.inputs import result_dtype
+from posenc.core.mechanisms import Rotary
 from posenc.core.positions import as_positions
 from posenc.core.rotation import Pairing, Rotated, cos_sin
 from posenc.core.values import value

@@ -10,7 +10,8 @@ from posenc.core import rules
 from posenc.core.about import About, Traits
 from posenc.core.arrays import Array, Dtype, cast, namespace, unrounded, working
 from posenc.core.encoding import Parameter, Params, params_like
-from posenc.core.mechanisms import Additive, result_dtype
+from posenc.core.inputs import result_dtype
+from posenc.core.mechanisms import Additive
 from posenc.core.positions import as_positions
 from posenc.core.values import value
 from posenc.i18n import N_, translatable

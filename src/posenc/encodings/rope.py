@@ -10,7 +10,8 @@ from posenc.core.about import About, Traits
 from posenc.core.arrays import Array, Dtype, cast, has_float64, host, namespace, send
 from posenc.core.encoding import Params
 from posenc.core.frequencies import geometric, wavelengths
-from posenc.core.mechanisms import Rotary, result_dtype
+from posenc.core.inputs import result_dtype
+from posenc.core.mechanisms import Rotary
 from posenc.core.positions import LIMIT, as_positions
 from posenc.core.rotation import Pairing, Rotated, cos_sin
 from posenc.core.values import value

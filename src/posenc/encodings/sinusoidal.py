@@ -9,8 +9,10 @@ import numpy as np
 from posenc.core import rules
 from posenc.core.about import About, Traits
 from posenc.core.arrays import Array, Dtype, cast, host, is_array, is_half, namespace
+from posenc.core.encoding import Params
 from posenc.core.frequencies import geometric, geometric_to_base
-from posenc.core.mechanisms import Additive, Params, result_dtype
+from posenc.core.inputs import result_dtype
+from posenc.core.mechanisms import Additive
 from posenc.core.positions import as_positions
 from posenc.core.rotation import sin_cos
 from posenc.core.values import value

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from posenc.core import rules
+from posenc.core.encoding import Encoding
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Encoding
 from posenc.core.positions import LIMIT
 from posenc.explanation.explanation import Explanation
 from posenc.explanation.question import Question

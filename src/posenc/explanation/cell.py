@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from posenc.core import rules
-from posenc.core.mechanisms import Additive, Bias, Encoding, Params, Rotary
+from posenc.core.encoding import Encoding, Params
+from posenc.core.mechanisms import Additive, Bias, Rotary
 from posenc.explanation.explanation import Step
 from posenc.explanation.of.scalings import scaling_name
 from posenc.explanation.place import Place, Point

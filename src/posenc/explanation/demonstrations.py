@@ -5,8 +5,9 @@ from collections.abc import Callable
 import numpy as np
 
 from posenc.core import rules
+from posenc.core.encoding import Encoding
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Encoding, logits
+from posenc.core.logits import logits
 from posenc.explanation.calculation import explain
 from posenc.explanation.explanation import Explanation, Step
 from posenc.explanation.question import example_embeddings, matrix_table

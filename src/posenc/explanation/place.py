@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc.core.mechanisms import Params
+from posenc.core.encoding import Params
 from posenc.explanation.explanation import Step
 from posenc.explanation.maths import Maths, equation, row
 from posenc.explanation.question import table

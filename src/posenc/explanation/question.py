@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from posenc.core.mechanisms import Encoding, Params
-from posenc.core.positions import grid
+from posenc.core.encoding import Encoding, Params
+from posenc.core.grids import grid
 from posenc.explanation.explanation import Entry, Table
 from posenc.i18n import Translate
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from posenc.core.mechanisms import Additive, Bias, Encoding, Params, Rotary, logits
+from posenc.core.encoding import Encoding, Params
+from posenc.core.logits import logits
+from posenc.core.mechanisms import Additive, Bias, Rotary
 from posenc.core.needs import draw_needs
 from posenc.i18n import translatable
 

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posenc.core.encoding import unwrap
-from posenc.core.mechanisms import Bias, Encoding, Rotary
+from posenc.core.encoding import Encoding, unwrap
+from posenc.core.mechanisms import Bias, Rotary
 from posenc.explanation.cell import DualPrecisionParams, convention
 from posenc.explanation.cell import cell as worked
 from posenc.explorer import limits

@@ -5,8 +5,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any
 
-from posenc.core.encoding import SIZES
-from posenc.core.mechanisms import Encoding
+from posenc.core.encoding import SIZES, Encoding
 from posenc.explorer import limits
 from posenc.explorer.answers import LIBRARY_ERRORS
 from posenc.explorer.parameters import RequestError

@@ -5,8 +5,8 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
-from posenc.core.encoding import unwrap
-from posenc.core.mechanisms import Additive, Bias, Encoding, Rotary, Scores
+from posenc.core.encoding import Encoding, unwrap
+from posenc.core.mechanisms import Additive, Bias, Rotary, Scores
 from posenc.encodings.registry import catalogue
 from posenc.explorer import controls, limits
 from posenc.explorer.parameters import RequestError

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc.core.encoding import unwrap
-from posenc.core.mechanisms import Encoding
+from posenc.core.encoding import Encoding, unwrap
 from posenc.explorer import answers, encodings, limits
 from posenc.explorer import parameters as p
 from posenc.explorer.page import npy as array_bytes

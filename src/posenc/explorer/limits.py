@@ -5,8 +5,8 @@ from functools import reduce
 from math import prod
 from typing import Any
 
-from posenc.core.encoding import unwrap
-from posenc.core.mechanisms import Additive, Encoding, Rotary, Scores
+from posenc.core.encoding import Encoding, unwrap
+from posenc.core.mechanisms import Additive, Rotary, Scores
 from posenc.i18n import phrase, translatable
 from posenc.views import cost
 from posenc.views.kind import is_plain

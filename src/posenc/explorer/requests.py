@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, Self
 
-from posenc.core.mechanisms import Encoding
+from posenc.core.encoding import Encoding
 from posenc.explorer import limits
 from posenc.explorer.parameters import RequestError
 from posenc.i18n import phrase

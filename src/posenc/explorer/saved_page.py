@@ -13,8 +13,8 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from posenc.core.encoding import unwrap
-from posenc.core.mechanisms import Bias, Encoding, Rotary
+from posenc.core.encoding import Encoding, unwrap
+from posenc.core.mechanisms import Bias, Rotary
 from posenc.explorer import answers, encodings, limits, verdicts
 from posenc.explorer.calculations import Prepared, explain_cell, prepare
 from posenc.explorer.page import MISSING, STATIC, npy

@@ -5,8 +5,8 @@ import re
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from posenc.core.encoding import Encoding
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Encoding
 from posenc.explorer import app, parameters, replies
 from posenc.explorer.configs import describe_config
 from posenc.explorer.encodings import page_query

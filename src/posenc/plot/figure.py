@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from posenc.core.encoding import Params
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Params
 from posenc.i18n import language
 from posenc.plot.drawing import draw, missing_glyphs
 from posenc.plot.page import Page

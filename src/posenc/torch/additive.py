@@ -9,7 +9,8 @@ from torch import Tensor, nn
 
 from posenc.core import rules
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Additive, floating
+from posenc.core.inputs import floating
+from posenc.core.mechanisms import Additive
 from posenc.torch.parameters import EncodingModule, of_kind
 
 

@@ -6,7 +6,8 @@ from typing import Any
 from torch import Tensor
 
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Bias, Scores, compute_bias, logits
+from posenc.core.logits import compute_bias, logits
+from posenc.core.mechanisms import Bias, Scores
 from posenc.core.positions import as_arrays
 from posenc.torch.parameters import EncodingModule, of_kind
 

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from posenc.core.mechanisms import Encoding
+from posenc.core.encoding import Encoding
 
 Kind = TypeVar("Kind", bound=Encoding)
 

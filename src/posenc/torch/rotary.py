@@ -10,7 +10,9 @@ from torch import Tensor
 from posenc.core import rules
 from posenc.core.encoding import Encoding, unwrap
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Rotary, Scores, at_length_of, floating, rotate_both, span
+from posenc.core.inputs import at_length_of, floating, span
+from posenc.core.logits import rotate_both
+from posenc.core.mechanisms import Rotary, Scores
 from posenc.core.positions import as_arrays
 from posenc.core.rotation_torch import turn_in_place
 from posenc.torch.parameters import EncodingModule

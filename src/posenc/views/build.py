@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from posenc.core import rules
+from posenc.core.encoding import Encoding, Params
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Encoding, Params
 from posenc.i18n import translator
 from posenc.views.kind import Kind, is_plain
 from posenc.views.kinds import KINDS, default_kind, first_encoding_for, kinds_for

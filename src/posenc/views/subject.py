@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from posenc.core.encoding import Encoding, Params, unwrap
-from posenc.core.mechanisms import Additive, Bias, Rotary, compute_bias, logits
+from posenc.core.logits import compute_bias, logits
+from posenc.core.mechanisms import Additive, Bias, Rotary
 from posenc.i18n import Note
 from posenc.views.naming import short_name
 

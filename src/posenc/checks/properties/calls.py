@@ -8,7 +8,8 @@ from posenc.checks.properties.differences import DistinctRows, max_difference, m
 from posenc.checks.properties.samples import draw_places, first_positions, half_dtypes, split_blocks
 from posenc.checks.properties.twins import shares_cache
 from posenc.checks.subject import Subject
-from posenc.core.mechanisms import Bias, Encoding, Scores
+from posenc.core.encoding import Encoding
+from posenc.core.mechanisms import Bias, Scores
 
 
 @check(claimed=always, why="A model must give the same answer twice.")

@@ -9,9 +9,10 @@ from torch import Tensor, nn
 
 from posenc.core import rules
 from posenc.core.arrays import has_tangent, is_plain_tensor, unrounded
-from posenc.core.encoding import unwrap
+from posenc.core.encoding import Encoding, unwrap
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Encoding, Unbiased, logits
+from posenc.core.logits import logits
+from posenc.core.mechanisms import Unbiased
 from posenc.torch.attention import flex, folded
 from posenc.torch.attention.blocked import blocked, how
 from posenc.torch.attention.call import FEW, Call, called

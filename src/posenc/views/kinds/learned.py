@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from posenc.core.mechanisms import Additive, Encoding
+from posenc.core.encoding import Encoding
+from posenc.core.mechanisms import Additive
 from posenc.encodings.registry import lookup
 from posenc.i18n import N_
 from posenc.views import cost

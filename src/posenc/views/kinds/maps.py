@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from posenc.core.mechanisms import Additive, Encoding
+from posenc.core.encoding import Encoding
+from posenc.core.mechanisms import Additive
 from posenc.i18n import N_
 from posenc.views.kind import Kind, has_rows, is_plain
 from posenc.views.panels import Axis, Image, View, colour_limits, common_limit, max_abs
