@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from posenc.core import rules
 from posenc.core.about import Traits
-from posenc.core.arrays import Array, Dtype, is_torch
+from posenc.core.arrays import Array, ArrayT, Dtype, Positions, is_torch
 from posenc.core.encoding import Params
 from posenc.core.hints import hinted
 from posenc.core.inputs import check_needs
@@ -72,35 +72,35 @@ class AdaptedRotary(Adapted, Rotary):
     keys: Callable[..., Any] | None = field(default=None, kw_only=True)
 
     def cos_sin(
-        self, positions: Any, params: Params | None = None, *, dtype: Dtype = None
-    ) -> tuple[Array, Array]:
+        self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
+    ) -> tuple[ArrayT, ArrayT]:
         raise TypeError(f"fn must be asked for rotations, not for angles; {self.name} has no table")
 
     def rotate(
         self,
-        x: Array,
-        positions: Any,
-        params: Params | None = None,
+        x: ArrayT,
+        positions: Positions[ArrayT],
+        params: Params[ArrayT] = None,
         *,
         inverse: bool = False,
-        features: Array | None = None,
-    ) -> Array:
+        features: ArrayT | None = None,
+    ) -> ArrayT:
         self._check_call(params, inverse, features)
         return self.fn(x, positions)
 
     def rotate_keys(
         self,
-        x: Array,
-        positions: Any,
-        params: Params | None = None,
+        x: ArrayT,
+        positions: Positions[ArrayT],
+        params: Params[ArrayT] = None,
         *,
         inverse: bool = False,
-        features: Array | None = None,
-    ) -> Array:
+        features: ArrayT | None = None,
+    ) -> ArrayT:
         self._check_call(params, inverse, features)
         return (self.keys or self.fn)(x, positions)
 
-    def _check_call(self, params: Params | None, inverse: bool, features: Array | None) -> None:
+    def _check_call(self, params: Params[Array], inverse: bool, features: Array | None) -> None:
         """Raise an error for arguments that a foreign function does not take."""
         self.read_params(params)
         check_needs(self, features=features)
@@ -114,7 +114,9 @@ class AdaptedAdditive(Adapted, Additive):
 
     dim: int
 
-    def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
+    def encode(
+        self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
+    ) -> ArrayT:
         made = self.fn(positions)
         if dtype is None:
             return made
@@ -127,7 +129,9 @@ class AdaptedBias(Adapted, Bias):
 
     heads: int
 
-    def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+    def bias(
+        self, q_pos: Positions[ArrayT], k_pos: Positions[ArrayT], params: Params[ArrayT] = None
+    ) -> ArrayT:
         return self.fn(q_pos, k_pos)
 
 

@@ -14,7 +14,18 @@ import numpy as np
 
 from posenc.core import rules
 from posenc.core.about import Traits
-from posenc.core.arrays import Array, Dtype, cast, clip, has_float64, host, namespace, working
+from posenc.core.arrays import (
+    Array,
+    ArrayT,
+    Dtype,
+    Positions,
+    cast,
+    clip,
+    has_float64,
+    host,
+    namespace,
+    working,
+)
 from posenc.core.encoding import Encoding, Parameter, Params
 from posenc.core.inputs import at_length_of, result_dtype
 from posenc.core.logits import logits
@@ -31,7 +42,7 @@ class Temperature(ABC):
     def _factors(self, p: Array, xp: Any) -> Array:
         """The factors at positions p, in the dtype of p."""
 
-    def factors(self, positions: Any, *, dtype: Dtype = None) -> Array:
+    def factors(self, positions: Positions[ArrayT], *, dtype: Dtype = None) -> ArrayT:
         """The factor of each query: (…, seq).
 
         positions   positions of queries, (seq,) or (batch, seq)
@@ -205,7 +216,7 @@ class Tempered(Scores):
         """The parameters of the wrapped encoding."""
         return self.encoding.parameters()
 
-    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, *, like: ArrayT | None = None) -> dict[str, ArrayT]:
         """Draw the parameters of the wrapped encoding."""
         return self.encoding.init(rng) if like is None else self.encoding.init(rng, like=like)
 
@@ -215,21 +226,21 @@ class Tempered(Scores):
 
     def scores(
         self,
-        q: Array,
-        k: Array,
+        q: ArrayT,
+        k: ArrayT,
         q_pos: Array,
         k_pos: Array,
-        params: Params | None = None,
+        params: Params[ArrayT] = None,
         **needed: Any,
-    ) -> Array:
+    ) -> ArrayT:
         q_pos, k_pos = as_arrays(q_pos, k_pos, like=q)
         wide = working(namespace(q=q), q.dtype)  # a half is rounded once, by `logits`
         made = logits(self.encoding, cast(q, wide), cast(k, wide), q_pos, k_pos, params, **needed)
-        return made * self.row_factors(made, q_pos)
+        return self.row_factors(made, q_pos) * made
 
     def folded(
-        self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
-    ) -> tuple[Array, Array] | None:
+        self, q: ArrayT, k: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
+    ) -> tuple[ArrayT, ArrayT] | None:
         """The encoding's own q and k, with the factors on q; None if it adds to the logits."""
         q_pos, k_pos = as_arrays(q_pos, k_pos, like=q)
         given = () if params is None else (params,)
@@ -249,11 +260,11 @@ class Tempered(Scores):
                 return None
         else:
             return None
-        return q * self.row_factors(q, q_pos), k
+        return self.row_factors(q, q_pos) * q, k
 
     def mixed(
-        self, weights: Array, v: Array, q_pos: Array, k_pos: Array, params: Params | None = None
-    ) -> Array:
+        self, weights: Array, v: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
+    ) -> ArrayT:
         """The output of the wrapped encoding; a temperature does not affect values."""
         if isinstance(self.encoding, Scores):
             return self.encoding.mixed(weights, v, q_pos, k_pos, params)

@@ -7,13 +7,13 @@ from typing import Any, Literal
 import numpy as np
 
 from posenc.core import rules
-from posenc.core.arrays import Array
+from posenc.core.arrays import ArrayT
 from posenc.core.hints import hinted
 from posenc.core.positions import LIMIT, as_like, consecutive
 
 
 @hinted("grid")
-def grid(*shape: int, like: Array | None = None) -> Array:
+def grid(*shape: int, like: ArrayT | None = None) -> ArrayT:
     """Positions on a grid, such as row and column in an image: (prod(shape), axis).
 
     shape   the size of each axis, such as height, width; the last axis varies fastest
@@ -32,7 +32,7 @@ def grid(*shape: int, like: Array | None = None) -> Array:
 
 
 @hinted("detr_grid")
-def detr_grid(height: int, width: int, /, *, like: Array | None = None) -> Array:
+def detr_grid(height: int, width: int, /, *, like: ArrayT | None = None) -> ArrayT:
     """Positions (y, x) of pixels in DETR, normalised to (0, 2 pi]: (height * width, 2).
 
     y = 2 pi (row + 1) / (height + 1e-6), x = 2 pi (column + 1) / (width + 1e-6): Carion et al.
@@ -55,8 +55,8 @@ def mrope_positions(
     *,
     following: Literal["largest", "grid"] = "largest",
     time_step: float = 1,
-    like: Array | None = None,
-) -> Array:
+    like: ArrayT | None = None,
+) -> ArrayT:
     """Positions (seq, 3) of time, height and width for text, images and video in one row.
 
     parts       the row in order: a number n for n tokens of text, which advance along all three

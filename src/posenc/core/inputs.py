@@ -8,7 +8,9 @@ import numpy as np
 
 from posenc.core.arrays import (
     Array,
+    ArrayT,
     Dtype,
+    Positions,
     default_float,
     float_dtype,
     host,
@@ -23,7 +25,9 @@ from posenc.core.encoding import Encoding, EncodingT, Params
 from posenc.core.positions import as_positions
 
 
-def positions_for(name: str, x: Array, positions: Any, *, axes: int | None = None) -> Array:
+def positions_for(
+    name: str, x: ArrayT, positions: Positions[ArrayT], *, axes: int | None = None
+) -> ArrayT:
     """The positions of x, as an array of its library; raise an error if the shapes disagree.
 
     name        the name of x in errors
@@ -152,6 +156,6 @@ def call(
     return made
 
 
-def if_given(params: Params | None) -> tuple[Params, ...]:
+def if_given(params: Params[ArrayT]) -> tuple[Params[ArrayT], ...]:
     """`params` as positional arguments, left out if None, for methods that do not take them."""
     return () if params is None else (params,)

@@ -3,7 +3,16 @@
 import math
 from typing import Any
 
-from posenc.core.arrays import Array, cast, is_array, namespace, unrounded, working
+from posenc.core.arrays import (
+    Array,
+    ArrayT,
+    Positions,
+    cast,
+    is_array,
+    namespace,
+    unrounded,
+    working,
+)
 from posenc.core.encoding import Encoding, Params
 from posenc.core.hints import hinted
 from posenc.core.inputs import (
@@ -21,15 +30,15 @@ from posenc.core.positions import shared_rows
 @hinted("logits")
 def logits(
     encoding: Encoding,
-    q: Array,
-    k: Array,
-    q_pos: Any,
-    k_pos: Any,
-    params: Params | None = None,
+    q: ArrayT,
+    k: ArrayT,
+    q_pos: Positions[ArrayT],
+    k_pos: Positions[ArrayT],
+    params: Params[ArrayT] = None,
     *,
     features: Any = None,
-    mask: Array | None = None,
-) -> Array:
+    mask: ArrayT | None = None,
+) -> ArrayT:
     """The attention logits of queries and keys under `encoding`: (…, head, q, k).
 
     encoding   any of the four mechanisms
@@ -88,13 +97,13 @@ def logits(
 
 def rotate_both(
     encoding: Rotary,
-    q: Array,
-    k: Array,
-    q_pos: Array,
-    k_pos: Array,
-    params: Params | None,
-    features: tuple[Array, Array] | None = None,
-) -> tuple[Array, Array]:
+    q: ArrayT,
+    k: ArrayT,
+    q_pos: ArrayT,
+    k_pos: ArrayT,
+    params: Params[ArrayT],
+    features: tuple[ArrayT, ArrayT] | None = None,
+) -> tuple[ArrayT, ArrayT]:
     """R(p) q and R(p) k of a whole text; `params` is passed on only if given."""
     rotary, given = at_length_of(encoding, q_pos, k_pos), if_given(params)
     if features is None:
@@ -107,13 +116,13 @@ def rotate_both(
 
 def compute_bias(
     encoding: Bias,
-    q_pos: Array,
-    k_pos: Array,
-    params: Params | None = None,
+    q_pos: ArrayT,
+    k_pos: ArrayT,
+    params: Params[ArrayT] = None,
     *,
     heads: int | None = None,
     **needed: Any,
-) -> Array:
+) -> ArrayT:
     """`encoding.bias`; raise an error unless its shape is (…, head, q, k)."""
     made = call(encoding, encoding.bias, q_pos, q_pos, k_pos, params, **needed)
     seq = -1 if encoding.axes is None else -2

@@ -24,7 +24,16 @@ from typing import Any
 import numpy as np
 
 from posenc.core import rules
-from posenc.core.arrays import Array, Dtype, cast, default_float, namespace, working
+from posenc.core.arrays import (
+    Array,
+    ArrayT,
+    Dtype,
+    Positions,
+    cast,
+    default_float,
+    namespace,
+    working,
+)
 from posenc.core.encoding import Encoding, Params
 from posenc.core.inputs import beside_heads, call, check_needs, if_given, positions_for
 from posenc.core.positions import as_arrays, distances
@@ -38,7 +47,9 @@ class Additive(Encoding):
     dim: int
 
     @abstractmethod
-    def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
+    def encode(
+        self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
+    ) -> ArrayT:
         """The encoding e(p) of each position: (…, seq, dim).
 
         positions   (seq,) or (batch, seq), with a last axis of size `axes` on a grid; |p| < 2^24
@@ -48,8 +59,13 @@ class Additive(Encoding):
         """
 
     def add(
-        self, x: Array, positions: Any, params: Params | None = None, *, scale: float = 1.0
-    ) -> Array:
+        self,
+        x: ArrayT,
+        positions: Positions[ArrayT],
+        params: Params[ArrayT] = None,
+        *,
+        scale: float = 1.0,
+    ) -> ArrayT:
         """scale * x + e(p), in the dtype of x; 16-bit sums are rounded once.
 
         x           token embeddings, (…, seq, dim), floating
@@ -84,8 +100,8 @@ class Rotary(Encoding):
 
     @abstractmethod
     def cos_sin(
-        self, positions: Any, params: Params | None = None, *, dtype: Dtype = None
-    ) -> tuple[Array, Array]:
+        self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
+    ) -> tuple[ArrayT, ArrayT]:
         """Cosines and sines of the angles: two arrays (…, seq, pair).
 
         positions   (seq,) or (batch, seq), with a last axis of size `axes` on a grid; |p| < 2^24
@@ -95,20 +111,20 @@ class Rotary(Encoding):
         """
 
     def key_cos_sin(
-        self, positions: Any, params: Params | None = None, *, dtype: Dtype = None
-    ) -> tuple[Array, Array]:
+        self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
+    ) -> tuple[ArrayT, ArrayT]:
         """`cos_sin` for keys, with the same arguments; differs in xPos."""
         return self.cos_sin(positions, *if_given(params), dtype=dtype)
 
     def rotate(
         self,
-        x: Array,
-        positions: Any,
-        params: Params | None = None,
+        x: ArrayT,
+        positions: Positions[ArrayT],
+        params: Params[ArrayT] = None,
         *,
         inverse: bool = False,
-        features: Array | None = None,
-    ) -> Array:
+        features: ArrayT | None = None,
+    ) -> ArrayT:
         """Rotate each pair of channels of `x` by its angle at `positions`: R(p) x.
 
         x          (…, seq, dim), of any floating dtype, which is that of the result
@@ -122,13 +138,13 @@ class Rotary(Encoding):
 
     def rotate_keys(
         self,
-        x: Array,
-        positions: Any,
-        params: Params | None = None,
+        x: ArrayT,
+        positions: Positions[ArrayT],
+        params: Params[ArrayT] = None,
         *,
         inverse: bool = False,
-        features: Array | None = None,
-    ) -> Array:
+        features: ArrayT | None = None,
+    ) -> ArrayT:
         """`rotate` for keys, which differ from queries in some encodings (xPos).
 
         x          keys, (…, seq, dim); the other arguments are those of `rotate`
@@ -172,13 +188,13 @@ class Rotary(Encoding):
 
     def tables_for(
         self,
-        x: Array,
-        positions: Any,
-        params: Params | None = None,
+        x: ArrayT,
+        positions: Positions[ArrayT],
+        params: Params[ArrayT] = None,
         *,
         keys: bool = False,
-        features: Array | None = None,
-    ) -> tuple[Array, Array, Rotated | None]:
+        features: ArrayT | None = None,
+    ) -> tuple[ArrayT, ArrayT, Rotated | None]:
         """Cosines and sines that broadcast over the heads of x, and which channels they rotate.
 
         x           queries or keys, (…, seq, dim)
@@ -201,7 +217,7 @@ class Rotary(Encoding):
         return beside_heads(cos, x), beside_heads(sin, x), whole
 
     def _tables(
-        self, positions: Array, params: Params | None, *, dtype: Dtype, keys: bool, **needed: Any
+        self, positions: Array, params: Params[Array], *, dtype: Dtype, keys: bool, **needed: Any
     ) -> tuple[Array, Array]:
         """Cosines and sines at validated positions.
 
@@ -223,7 +239,9 @@ class Bias(Encoding):
     """Added to the attention logits: logits + b(p_q, p_k)."""
 
     @abstractmethod
-    def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+    def bias(
+        self, q_pos: Positions[ArrayT], k_pos: Positions[ArrayT], params: Params[ArrayT] = None
+    ) -> ArrayT:
         """The bias b(p_q, p_k): (…, head, q, k).
 
         q_pos    positions of queries, (q,) or (batch, q)
@@ -234,8 +252,13 @@ class Bias(Encoding):
         """
 
     def terms(
-        self, q_pos: Array, k_pos: Array, params: Params | None = None, *, causal: bool = False
-    ) -> tuple[Array, Array] | None:
+        self,
+        q_pos: Positions[ArrayT],
+        k_pos: Positions[ArrayT],
+        params: Params[ArrayT] = None,
+        *,
+        causal: bool = False,
+    ) -> tuple[ArrayT, ArrayT] | None:
         """Factors of the bias: left (…, head, q, term) and right (…, head, k, term).
 
         left @ right^T equals the bias up to a constant for each query, to which the softmax is
@@ -253,14 +276,21 @@ class Bias(Encoding):
 class Unbiased(Bias):
     """A bias of 0: what is left of an encoding that has been put into queries and keys."""
 
-    def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+    def bias(
+        self, q_pos: Positions[ArrayT], k_pos: Positions[ArrayT], params: Params[ArrayT] = None
+    ) -> ArrayT:
         self.read_params(params)
         away = distances(q_pos, k_pos)[..., None, :, :]
         return namespace(away=away).zeros_like(away, dtype=default_float(away))
 
     def terms(
-        self, q_pos: Array, k_pos: Array, params: Params | None = None, *, causal: bool = False
-    ) -> tuple[Array, Array]:
+        self,
+        q_pos: Positions[ArrayT],
+        k_pos: Positions[ArrayT],
+        params: Params[ArrayT] = None,
+        *,
+        causal: bool = False,
+    ) -> tuple[ArrayT, ArrayT]:
         """An empty sum: arrays with no terms."""
         self.read_params(params)
         left, right = (p[..., None, :, None][..., :0] for p in as_arrays(q_pos, k_pos))
@@ -277,8 +307,8 @@ class Scores(Encoding):
 
     @abstractmethod
     def scores(
-        self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
-    ) -> Array:
+        self, q: ArrayT, k: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
+    ) -> ArrayT:
         """The attention logits, divided by sqrt(dim) if the encoding does so: (…, head, q, k).
 
         q              queries, (…, head, q, dim)
@@ -288,8 +318,8 @@ class Scores(Encoding):
         """
 
     def folded(
-        self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
-    ) -> tuple[Array, Array] | None:
+        self, q: ArrayT, k: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
+    ) -> tuple[ArrayT, ArrayT] | None:
         """Extended q and k whose products are the logits times sqrt(dim); None if there are none.
 
         q              queries, (…, head, q, dim)
@@ -302,8 +332,8 @@ class Scores(Encoding):
         return None
 
     def mixed(
-        self, weights: Array, v: Array, q_pos: Array, k_pos: Array, params: Params | None = None
-    ) -> Array:
+        self, weights: Array, v: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
+    ) -> ArrayT:
         """The output of attention, by default weights @ v: (…, head, q, dim).
 
         weights        attention weights after the softmax, (…, head, q, k)

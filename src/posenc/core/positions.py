@@ -5,13 +5,14 @@ Positions are always an argument; nothing in posenc assumes that a sequence star
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from posenc.core import rules
 from posenc.core.arrays import (
     Array,
+    ArrayT,
+    Positions,
     cast,
     clip,
     default_float,
@@ -32,7 +33,7 @@ LIMIT = 2**24
 
 
 @hinted("consecutive")
-def consecutive(length: int, *, start: int = 0, like: Array | None = None) -> Array:
+def consecutive(length: int, *, start: int = 0, like: ArrayT | None = None) -> ArrayT:
     """The positions start, start + 1, …, start + length - 1: (length,).
 
     length   number of positions, 0 .. 2^24
@@ -48,7 +49,7 @@ def consecutive(length: int, *, start: int = 0, like: Array | None = None) -> Ar
 
 
 @hinted("packed")
-def packed(lengths: Sequence[int], *, like: Array | None = None) -> Array:
+def packed(lengths: Sequence[int], *, like: ArrayT | None = None) -> ArrayT:
     """Positions of documents packed into one row, each starting again at 0: (sum of lengths,).
 
     lengths   tokens of each document, in order
@@ -66,7 +67,7 @@ def packed(lengths: Sequence[int], *, like: Array | None = None) -> Array:
 
 
 @hinted("documents")
-def documents(lengths: Sequence[int], *, like: Array | None = None) -> Array:
+def documents(lengths: Sequence[int], *, like: ArrayT | None = None) -> ArrayT:
     """The index of each token's document in a packed row, to mask attention between documents.
 
     lengths   tokens of each document, in order; the result is (sum of lengths,)
@@ -81,7 +82,7 @@ def documents(lengths: Sequence[int], *, like: Array | None = None) -> Array:
 
 
 @hinted("left_padded")
-def left_padded(mask: Array, /) -> Array:
+def left_padded(mask: ArrayT, /) -> ArrayT:
     """Positions of rows that are padded on the left: (batch, seq).
 
     mask   the attention mask, (batch, seq): true or nonzero at tokens, 0 at padding
@@ -99,7 +100,9 @@ def left_padded(mask: Array, /) -> Array:
     return xp.clip(xp.cumulative_sum(real, axis=1) - 1, min=0)
 
 
-def as_arrays(q_pos: Any, k_pos: Any, *, like: Array | None = None) -> tuple[Array, Array]:
+def as_arrays(
+    q_pos: Positions[ArrayT], k_pos: Positions[ArrayT], *, like: ArrayT | None = None
+) -> tuple[ArrayT, ArrayT]:
     """Positions of queries and keys as arrays of one library.
 
     q_pos, k_pos   arrays, or lists and ranges to be converted
@@ -109,17 +112,17 @@ def as_arrays(q_pos: Any, k_pos: Any, *, like: Array | None = None) -> tuple[Arr
     >>> as_arrays([0, 1], np.array([2]))
     (array([0, 1]), array([2]))
     """
-    like = next((array for array in (like, q_pos, k_pos) if is_array(array)), None)
-    if not is_array(q_pos):
-        q_pos = _listed(q_pos, like, name="q_pos")
-    if not is_array(k_pos):
-        k_pos = _listed(k_pos, like, name="k_pos")
-    namespace(q_pos=q_pos, k_pos=k_pos)
-    return q_pos, k_pos
+    first = next((array for array in (like, q_pos, k_pos) if is_array(array)), None)
+    queries = q_pos if is_array(q_pos) else _listed(q_pos, first, name="q_pos")
+    keys = k_pos if is_array(k_pos) else _listed(k_pos, first, name="k_pos")
+    namespace(q_pos=queries, k_pos=keys)
+    return queries, keys
 
 
 @hinted("distances")
-def distances(q_pos: Any, k_pos: Any, /, *, like: Array | None = None) -> Array:
+def distances(
+    q_pos: Positions[ArrayT], k_pos: Positions[ArrayT], /, *, like: ArrayT | None = None
+) -> ArrayT:
     """How far each key lies behind each query, q_pos - k_pos: (…, q, k).
 
     q_pos   positions of queries, (q,) or (batch, q)
@@ -162,8 +165,8 @@ def shared_rows(q_pos: Array, k_pos: Array, *, axes: int | None = None) -> tuple
 
 @hinted("randomised")
 def randomised(
-    length: int, *, limit: int, rng: np.random.Generator, like: Array | None = None
-) -> Array:
+    length: int, *, limit: int, rng: np.random.Generator, like: ArrayT | None = None
+) -> ArrayT:
     """Distinct random positions in ascending order, for training on all distances: (length,).
 
     Ruoss et al. (2023), "Randomized Positional Encodings": a sorted sample without replacement.
@@ -186,7 +189,7 @@ def randomised(
 
 @hinted("cape")
 def cape(
-    positions: Array,
+    positions: Positions[ArrayT],
     /,
     *,
     rng: np.random.Generator,
@@ -195,7 +198,7 @@ def cape(
     scale: float = 1.0,
     centre: bool = True,
     axes: int | None = None,
-) -> Array:
+) -> ArrayT:
     """Continuous augmented positions for training: p <- (p - mean + Delta + epsilon_p) * lambda.
 
     Likhomanenko et al. (2021), "CAPE". The defaults only centre, as at test time.
@@ -230,25 +233,26 @@ def cape(
     return (moved + send(shift, positions, dtype=dtype)) * send(stretch, positions, dtype=dtype)
 
 
-def as_positions(positions: Any, *, axes: int | None = None, like: Array | None = None) -> Array:
+def as_positions(
+    positions: Positions[ArrayT], *, axes: int | None = None, like: ArrayT | None = None
+) -> ArrayT:
     """Positions as an array of the right rank and dtype; raise an error if they cannot be that.
 
     positions   (seq,) or (batch, seq); with `axes`, (seq, axis) or (batch, seq, axis)
     axes        numbers in a position; None: positions are plain numbers
     like        an array whose library a list or range is converted to; None: NumPy
     """
-    if not is_array(positions):
-        positions = _listed(positions, like)
-    _numbers("positions", positions)
-    shape, wanted = tuple(positions.shape), "(seq,) or (batch, seq)"
-    right = positions.ndim in (1, 2)
+    array = positions if is_array(positions) else _listed(positions, like)
+    _numbers("positions", array)
+    shape, wanted = tuple(array.shape), "(seq,) or (batch, seq)"
+    right = array.ndim in (1, 2)
     if axes is not None:
         wanted = f"(seq, {axes}) or (batch, seq, {axes})"
-        right = positions.ndim in (2, 3) and shape[-1] == axes
+        right = array.ndim in (2, 3) and shape[-1] == axes
     if not right:
         raise ValueError(f"positions must be {wanted}; got shape {shape}")
-    finite(positions)
-    return positions
+    finite(array)
+    return array
 
 
 def finite(positions: Array) -> None:
@@ -297,7 +301,7 @@ def _first(values: np.ndarray, wrong: np.ndarray) -> str:
     return f"positions[{', '.join(map(str, index))}]={values[index]}"
 
 
-def _listed(positions: Any, like: Array | None, *, name: str = "positions") -> Array:
+def _listed(positions: Positions[Array], like: Array | None, *, name: str = "positions") -> Array:
     try:
         values = np.asarray(positions)
     except (TypeError, ValueError) as error:

@@ -7,7 +7,7 @@ import numpy as np
 
 from posenc.core import rules
 from posenc.core.about import About, Traits
-from posenc.core.arrays import Array, Dtype, namespace, send
+from posenc.core.arrays import ArrayT, Dtype, Positions, namespace, send
 from posenc.core.encoding import SIZES, Params
 from posenc.core.inputs import result_dtype
 from posenc.core.mechanisms import Rotary
@@ -174,8 +174,8 @@ class AxialRoPE(Rotary):
         )
 
     def cos_sin(
-        self, positions: Any, params: Params | None = None, *, dtype: Dtype = None
-    ) -> tuple[Array, Array]:
+        self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
+    ) -> tuple[ArrayT, ArrayT]:
         self.read_params(params)
         positions = as_positions(positions, axes=self.axes)
         xp = namespace(positions=positions)

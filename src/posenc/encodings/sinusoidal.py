@@ -8,7 +8,17 @@ import numpy as np
 
 from posenc.core import rules
 from posenc.core.about import About, Traits
-from posenc.core.arrays import Array, Dtype, cast, host, is_array, is_half, namespace
+from posenc.core.arrays import (
+    Array,
+    ArrayT,
+    Dtype,
+    Positions,
+    cast,
+    host,
+    is_array,
+    is_half,
+    namespace,
+)
 from posenc.core.encoding import Params
 from posenc.core.frequencies import geometric, geometric_to_base
 from posenc.core.inputs import result_dtype
@@ -86,7 +96,9 @@ class Sinusoidal(Additive):
             ordered=True,
         )
 
-    def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
+    def encode(
+        self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
+    ) -> ArrayT:
         self.read_params(params)
         positions = as_positions(positions)
         xp = namespace(positions=positions)
@@ -362,14 +374,13 @@ class AxialSinusoidal(Additive):
         """The axis and the encoding of each block of channels, in order."""
         return self._blocks
 
-    def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
+    def encode(
+        self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
+    ) -> ArrayT:
         self.read_params(params)
-        positions = as_positions(positions, axes=self.axes)
-        xp = namespace(positions=positions)
-        return xp.concat(
-            [block.encode(positions[..., axis], dtype=dtype) for axis, block in self._blocks],
-            axis=-1,
-        )
+        points: Array = as_positions(positions, axes=self.axes)
+        parts = [block.encode(points[..., axis], dtype=dtype) for axis, block in self._blocks]
+        return namespace(points=points).concat(parts, axis=-1)
 
 
 def _quartered(dim: int) -> int:

@@ -1,6 +1,7 @@
 """One number of an encoding worked out: its formula, the numbers, and the rounding error."""
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,8 +49,8 @@ class Cell:
 class DualPrecisionParams:
     """Parameters in float32 and in float64, cast once for any number of cells."""
 
-    def __init__(self, params: Params | None) -> None:
-        self.given: Params = params or {}
+    def __init__(self, params: Params) -> None:
+        self.given = params or {}
         self.by_dtype = [(dtype, _cast(self.given, dtype)) for dtype in (np.float32, np.float64)]
 
 
@@ -146,5 +147,5 @@ def _check_place(name: str, place: Any, encoding: Encoding) -> Any:
     return place
 
 
-def _cast(params: Params, dtype: Any) -> Params:
+def _cast(params: Mapping[str, np.ndarray], dtype: Any) -> Mapping[str, np.ndarray]:
     return {name: np.asarray(value).astype(dtype) for name, value in params.items()}

@@ -15,7 +15,7 @@ from posenc.i18n import translatable
 
 
 def value_at(
-    encoding: Encoding, place: Any, other: Any, params: Params | None, dtype: Any, head: int = 0
+    encoding: Encoding, place: Any, other: Any, params: Params, dtype: Any, head: int = 0
 ) -> float:
     """The number at a place: an entry of e(p), a cosine or sine, or the bias or logit of a head."""
     match encoding:
@@ -53,7 +53,7 @@ def _query_and_keys(
 
 
 def cos_sin_at(
-    encoding: Rotary, positions: np.ndarray, params: Params | None, *, dtype: Any = None
+    encoding: Rotary, positions: np.ndarray, params: Params, *, dtype: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Cosines and sines at whole positions: (seq, pair) each."""
     given = (params,) if params else ()
@@ -69,7 +69,7 @@ def rotate_at(
     encoding: Rotary,
     x: np.ndarray,
     position: np.ndarray,
-    params: Params | None,
+    params: Params,
     *,
     keys: bool = False,
 ) -> np.ndarray:
@@ -83,9 +83,7 @@ def rotate_at(
     return rotate(np.repeat(x, len(text), axis=0), text, *given, **needs)[position]
 
 
-def angle_at(
-    encoding: Encoding, place: Any, channel: Any, params: Params | None, dtype: Any
-) -> float:
+def angle_at(encoding: Encoding, place: Any, channel: Any, params: Params, dtype: Any) -> float:
     """The angle by which the pair of a channel is rotated, within half a turn."""
     if not isinstance(encoding, Rotary):
         raise TypeError(
@@ -96,9 +94,7 @@ def angle_at(
     return float(np.arctan2(sin[0, pair], cos[0, pair]))
 
 
-def pair_of_channel(
-    encoding: Rotary, channel: int, params: Params | None = None
-) -> tuple[int, str]:
+def pair_of_channel(encoding: Rotary, channel: int, params: Params = None) -> tuple[int, str]:
     """The pair that a channel belongs to, and "cos" for the first of the two, "sin" for the second.
 
     >>> from posenc import RoPE

@@ -24,7 +24,7 @@ def show(
     head: int | None = None,
     causal: bool | None = None,
     trained: int | None = None,
-    params: Params | None = None,
+    params: Params = None,
     seed: int = 0,
     lang: str = "en",
     dark: bool = False,

@@ -27,7 +27,7 @@ def view(
     head: int | None = None,
     causal: bool | None = None,
     trained: int | None = None,
-    params: Params | None = None,
+    params: Params = None,
     seed: int = 0,
     lang: str = "en",
 ) -> View:

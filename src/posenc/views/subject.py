@@ -41,7 +41,7 @@ class Subject:
     """
 
     encoding: Encoding
-    params: Params | None = None
+    params: Params = None
     trained: int | None = None
     notes: tuple[Note, ...] = ()
     part: Note | None = None

@@ -26,7 +26,7 @@ MOST = 8
 def gather_subjects(
     what: Any,
     *,
-    params: Params | None = None,
+    params: Params = None,
     seed: int = 0,
     trained: int | None = None,
     **sizes: int,
@@ -62,7 +62,7 @@ def gather_subjects(
     )
 
 
-def _draw_params(encoding: Encoding, seed: int) -> Params | None:
+def _draw_params(encoding: Encoding, seed: int) -> Params:
     return encoding.init(np.random.default_rng(seed)) or None
 
 
