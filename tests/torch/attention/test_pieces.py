@@ -8,7 +8,7 @@ import torch
 import posenc as pe
 from posenc.torch import attend
 from posenc.torch.attention import blocked, flex, toeplitz
-from posenc.torch.attention.call import called
+from posenc.torch.attention.call import prepare
 from posenc.torch.attention.pieces import Piece, in_pieces
 from tests.slow import in_turn
 from tests.torch.attention.test_attend import CALLS, DIM, HEADS, check, encodings, of, qkv
@@ -83,7 +83,7 @@ def test_a_head_that_sees_nothing_takes_none_from_its_neighbours():
     table[:, 0], table[4, 1], table[5, 3] = 0.0, 0.0, 0.0
     options = {"encoding": pe.ClippedBias(HEADS, 3), "params": {"table": table}}
     check(("blocked", "dense"), q, k, v, **options)
-    call = called(q, k, v, **options)
+    call = prepare(q, k, v, **options)
     assert toeplitz._runs(call, toeplitz.line(call, 20), 20)[1] == (slice(2, 4), 2, 2)
 
 
@@ -110,7 +110,7 @@ def test_heads_that_share_a_bias_may_see_more_or_less_of_it():
 
     q, k, v = qkv(600, 600, kv_heads=2)
     q[:, 2:] *= 20
-    call = called(q, k, v, encoding=Steep())
+    call = prepare(q, k, v, encoding=Steep())
     runs = toeplitz._runs(call, toeplitz.line(call, 0), 0)
     assert len(runs) == 2
     check(["blocked"], q, k, v, encoding=Steep())
@@ -135,7 +135,7 @@ def test_keys_are_left_out_only_if_all_together_are_lost_in_rounding(dtype, bits
 @pytest.mark.parametrize("causal", [False, True])
 def test_far_keys_of_steep_heads_are_left_out_on_both_sides(causal):
     q, k, v = qkv(600, 600, kv_heads=2)
-    call = called(q * 0, k, v, encoding=pe.ALiBi(HEADS), causal=causal)
+    call = prepare(q * 0, k, v, encoding=pe.ALiBi(HEADS), causal=causal)
     runs = toeplitz._runs(call, toeplitz.line(call, 0), 0)
     assert [heads for heads, _, _ in runs] == [slice(0, 2), slice(2, 4)]
     for (_, nearest, farthest), slope in zip(runs, (2**-4, 2**-8), strict=True):
@@ -144,7 +144,7 @@ def test_far_keys_of_steep_heads_are_left_out_on_both_sides(causal):
         assert nearest == (0 if causal else -farthest)
         assert abs(farthest - min(lost, 599)) <= 1
     q = q[:, :, :40]
-    call = called(q, k, v, encoding=pe.ALiBi(HEADS), causal=causal, window=9)
+    call = prepare(q, k, v, encoding=pe.ALiBi(HEADS), causal=causal, window=9)
     (run,) = toeplitz._runs(call, toeplitz.line(call, 560), 560)
     assert run == (slice(0, 4), 0 if causal else -8, 8)
 
@@ -179,7 +179,7 @@ MIXED = {
 
 def in_flex(options):
     q, k, v = qkv(300, 390, kv_heads=2)
-    return called(q, k, v, encoding=pe.ALiBi(HEADS), **options)
+    return prepare(q, k, v, encoding=pe.ALiBi(HEADS), **options)
 
 
 def indices(call):
@@ -200,10 +200,10 @@ def blocks_of(visible):
 @pytest.mark.parametrize("name", SIGHTS | MIXED)
 def test_flex_asks_each_pair_what_dense_sees(name):
     call = in_flex((SIGHTS | MIXED)[name])
-    visible = call.sight.visible(EVERY, EVERY).expand(2, HEADS, -1, -1)
-    asked = flex._mask_mod(call.sight, 2)(*indices(call)).expand_as(visible)
+    visible = call.visibility.visible(EVERY, EVERY).expand(2, HEADS, -1, -1)
+    asked = flex._mask_mod(call.visibility, 2)(*indices(call)).expand_as(visible)
     assert torch.equal(asked, visible)
-    found = flex._seen_blocks(call.sight, 2)
+    found = flex._seen_blocks(call.visibility, 2)
     assert (found >= blocks_of(visible)).all()  # none is left out
 
 
@@ -212,8 +212,8 @@ def test_flex_asks_each_pair_what_dense_sees(name):
 def test_flex_leaves_out_every_block_that_is_not_seen(name, start):
     where = {"q_pos": torch.arange(start, start + 300), "k_pos": torch.arange(390)}
     call = in_flex(SIGHTS[name] | where)
-    visible = call.sight.visible(EVERY, EVERY).expand(2, -1, -1, -1)
-    assert torch.equal(flex._seen_blocks(call.sight, 2), blocks_of(visible))
+    visible = call.visibility.visible(EVERY, EVERY).expand(2, -1, -1, -1)
+    assert torch.equal(flex._seen_blocks(call.visibility, 2), blocks_of(visible))
 
 
 @pytest.mark.parametrize("name", ["one way", "positions of each row"])

@@ -38,8 +38,8 @@ from posenc.core.inputs import repeat_heads
 from posenc.core.logits import compute_bias, logits
 from posenc.core.mechanisms import Bias
 from posenc.torch import attend
-from posenc.torch.attention.call import Call, called
-from posenc.torch.attention.dense import EVERY, along, weighed
+from posenc.torch.attention.call import Call, prepare
+from posenc.torch.attention.dense import EVERY, along, mix_values
 from tests.bounds import UNIT, bias_roundings
 
 EXACT = pe.ALiBi, pe.Sandwich, pe.T5Bias, pe.ClippedBias, pe.SwinBias
@@ -61,7 +61,7 @@ def wide_call(q: Tensor, k: Tensor, v: Tensor, *, encoding: Any, **options: Any)
         encoding = copy.deepcopy(encoding).double()
     if options.get("params"):
         options["params"] = {n: torch.as_tensor(x).double() for n, x in options["params"].items()}
-    return called(*(x.detach().double() for x in (q, k, v)), encoding=encoding, **options)
+    return prepare(*(x.detach().double() for x in (q, k, v)), encoding=encoding, **options)
 
 
 def assert_right(
@@ -98,9 +98,9 @@ def truth_and_bound(call: Call, rows: slice, u: float, *, folded: bool) -> tuple
     with torch.no_grad():
         made, weights, error = softmax_of(call, rows, u, folded=folded)
         v = repeat_heads("v", call.v, call.q)
-        truth = weighed(call, made, v, rows, EVERY)
+        truth = mix_values(call, made, v, rows, EVERY)
         sizes = v.abs() + value_sizes(call)
-        seen = call.sight.visible(rows, EVERY).sum(-1, keepdim=True)
+        seen = call.visibility.visible(rows, EVERY).sum(-1, keepdim=True)
         mean, off = weights @ sizes, weights * torch.expm1(error)
         of_weights = off @ sizes + truth.abs() * off.sum(-1, keepdim=True)
         kept = 1 - (weights * -torch.expm1(-error)).sum(-1, keepdim=True)
@@ -112,8 +112,10 @@ def truth_and_bound(call: Call, rows: slice, u: float, *, folded: bool) -> tuple
 def softmax_of(call: Call, rows: slice, u: float, *, folded: bool) -> tuple[Tensor, Tensor, Tensor]:
     """Logits, weights, and d above: (batch, heads, q, k) each."""
     part = replace(call, q=call.q[:, :, rows], q_pos=along(call.q_pos, rows, call.encoding))
-    made = logits(part.encoding, part.scaled(part.q), part.k, part.q_pos, part.k_pos, part.params)
-    seen = call.sight.visible(rows, EVERY).expand_as(made)
+    made = logits(
+        part.encoding, part.scale_queries(part.q), part.k, part.q_pos, part.k_pos, part.params
+    )
+    seen = call.visibility.visible(rows, EVERY).expand_as(made)
     hidden = made.masked_fill(~seen, -math.inf)
     weights = torch.softmax(hidden, dim=-1).nan_to_num()  # a query that sees nothing
     top = hidden.amax(-1, keepdim=True).clamp(min=-1e300)

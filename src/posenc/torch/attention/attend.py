@@ -14,8 +14,8 @@ from posenc.core.hints import hinted
 from posenc.core.logits import logits
 from posenc.core.mechanisms import Unbiased
 from posenc.torch.attention import flex, folded
-from posenc.torch.attention.blocked import blocked, how
-from posenc.torch.attention.call import FEW, Call, called
+from posenc.torch.attention.blocked import blocked, describe_route
+from posenc.torch.attention.call import FEW, Call, prepare
 from posenc.torch.attention.dense import dense
 
 Form = Literal["dense", "blocked", "folded", "flex"]
@@ -24,7 +24,7 @@ Impl = Literal["auto"] | Form
 FORMS: dict[Form, Callable[[Call], Tensor]] = {
     "dense": dense,
     "blocked": blocked,
-    "folded": folded.folded,
+    "folded": folded.fold,
     "flex": flex.flex,
 }
 
@@ -106,7 +106,7 @@ class Attend:
         impl: Impl = "auto",
     ) -> Tensor:
         rules.one_of("impl", impl, ("auto", *FORMS))
-        call = called(
+        call = prepare(
             q,
             k,
             v,
@@ -146,9 +146,9 @@ class Attend:
         'ALiBi is not a sum of products of query terms and key terms, unless causal=True'
         """
         rules.one_of("impl", impl, ("auto", *FORMS))
-        call = called(q, k, v, **options)
+        call = prepare(q, k, v, **options)
         one = call.first()  # an encoding that cannot take tensors says so here, as in a call
-        needed = call.needed(FIRST, FIRST)
+        needed = call.token_inputs(FIRST, FIRST)
         logits(one.encoding, one.q, one.k, one.q_pos, one.k_pos, one.params, **needed)
         taken, why = (impl, "it was asked for") if impl != "auto" else choose(call)
         reasons = {name: why_unavailable(name, call) for name in FORMS}
@@ -183,12 +183,12 @@ def choose(call: Call) -> tuple[Form, str]:
         return "dense", "the encoding depends on the tokens, which only this form passes on"
     if not torch.compiler.is_compiling() and has_tangent(*call.tensors()):
         return "dense", "it has a forward-mode derivative, which only dense supports"
-    left = call.left()
-    if isinstance(left.encoding, Unbiased) and left.q.shape[-1] <= 2 * call.q.shape[-1]:
+    probe = call.probe()
+    if isinstance(probe.encoding, Unbiased) and probe.q.shape[-1] <= 2 * call.q.shape[-1]:
         return "folded", "all of it is in q and k before PyTorch's own attention"
     if call.q.device.type not in ("cpu", "meta") and not flex.why_unavailable(call):
         return "flex", "FlexAttention has kernels for this device"
     traced = call.q.is_meta or not is_plain_tensor(call.q, call.k, call.v)
     if traced and (call.q.shape[1] * call.pairs <= FEW or not torch.compiler.is_compiling()):
         return "dense", "it is being traced, where pieces that depend on values cannot be"
-    return "blocked", how(call)
+    return "blocked", describe_route(call)

@@ -12,7 +12,7 @@ from posenc.core.inputs import at_length_of, repeat_heads
 from posenc.core.logits import compute_bias, logits
 from posenc.core.mechanisms import Bias, Scores
 from posenc.torch.attention.call import Call
-from posenc.torch.attention.dense import along, weighed
+from posenc.torch.attention.dense import along, mix_values
 from posenc.torch.attention.pieces import Extras, Piece, blocks, fused, in_pieces
 from posenc.torch.attention.toeplitz import affordable, bias_line, toeplitz
 
@@ -24,27 +24,31 @@ FEW_PAIRS = 2**20
 """Pairs, in all heads, that one call of PyTorch's attention takes at once: 4 MB of bias."""
 
 
-def how(call: Call) -> str:
+def describe_route(call: Call) -> str:
     """How `blocked` goes about this call, in words."""
-    left = call.left()
-    if _at_once(left, call):
+    probe = call.probe()
+    if _at_once(probe, call):
         return "its pairs are few enough to write down at once"
-    if isinstance(left.encoding, Scores):
+    if isinstance(probe.encoding, Scores):
         return "its scores are made for a block of queries at a time, never N x N"
-    if _by_line(left, call):
+    if _by_line(probe, call):
         return "the bias is a window of 2N - 1 values, and keys that cannot matter are left out"
     return "the bias is made for a block of queries at a time, never N x N"
 
 
-def _at_once(left: Call, call: Call) -> bool:
-    return isinstance(left.encoding, Bias) and call.q.shape[1] * call.pairs <= FEW_PAIRS
+def _at_once(probe: Call, call: Call) -> bool:
+    return isinstance(probe.encoding, Bias) and call.q.shape[1] * call.pairs <= FEW_PAIRS
 
 
-def _by_line(left: Call, call: Call) -> bool:
-    bias = left.encoding
+def _by_line(probe: Call, call: Call) -> bool:
+    bias = probe.encoding
     if not isinstance(bias, Bias) or bias.axes is not None or not bias.traits.relative:
         return False
-    return call.sight.by_distance and call.sight.offset is not None and _whole(call)
+    return (
+        call.visibility.by_distance
+        and call.visibility.offset is not None
+        and _has_whole_positions(call)
+    )
 
 
 def blocked(call: Call) -> Tensor:
@@ -59,36 +63,40 @@ def blocked(call: Call) -> Tensor:
 def _blocked(call: Call) -> Tensor:
     # for the whole text: a block of it spans less
     call = replace(call, encoding=at_length_of(call.encoding, call.q_pos, call.k_pos))
-    if call.left().q.shape[-1] <= 2 * call.q.shape[-1]:
-        call = call.reduced()
+    if call.probe().q.shape[-1] <= 2 * call.q.shape[-1]:
+        call = call.fold_into_qk()
     if _at_once(call, call):
         every = slice(0, call.q.shape[2]), slice(0, call.k.shape[2])
         given = tuple((call.params or {}).values())
-        return _biased(call, *every, tuple(call.params or ()))(call.q, call.k, call.v, given)
-    if _by_line(call, call) and call.sight.offset is not None:
-        return toeplitz(call, call.sight.offset)
+        return _attend_biased(call, *every, tuple(call.params or ()))(call.q, call.k, call.v, given)
+    if _by_line(call, call) and call.visibility.offset is not None:
+        return toeplitz(call, call.visibility.offset)
     if isinstance(call.encoding, Bias) and call.encoding.axes is None:
-        found = _gathered(call) if call.encoding.traits.relative else None
+        found = _gather_bias(call) if call.encoding.traits.relative else None
         if found is not None:
             return found
     names = tuple(call.params or ())
-    made, most = (_scored, 128) if isinstance(call.encoding, Scores) else (_biased, 32)
+    made, most = (
+        (_attend_scored, 128) if isinstance(call.encoding, Scores) else (_attend_biased, 32)
+    )
     pieces = [
         Piece(slice(None), rows, keys, made(call, rows, keys, names))
-        for rows, keys in _seen(call, most)  # the backward pass holds what they are made from
+        for rows, keys in _visible_blocks(
+            call, most
+        )  # the backward pass holds what they are made from
     ]
     extras = tuple((call.params or {}).values())
     return in_pieces(pieces, call.q, call.k, call.v, extras)
 
 
-def _whole(call: Call) -> bool:
+def _has_whole_positions(call: Call) -> bool:
     return is_integer(call.q_pos) and is_integer(call.k_pos)
 
 
-def _gathered(call: Call) -> Tensor | None:
+def _gather_bias(call: Call) -> Tensor | None:
     """With whole positions in any order, the bias is looked up in one line of all distances."""
     q, k = host(call.q_pos), host(call.k_pos)
-    if q is None or k is None or not q.size or not k.size or not _whole(call):
+    if q is None or k is None or not q.size or not k.size or not _has_whole_positions(call):
         return None
     most, least = int(q.max()) - int(k.min()), int(q.min()) - int(k.max())
     if most - least > 8 * (q.shape[-1] + k.shape[-1]):
@@ -103,17 +111,18 @@ def _gathered(call: Call) -> Tensor | None:
             index = apart - least  # (q, k) or (batch, q, k)
             bias = extras[0][:, index]  # (heads, …, q, k)
             bias = bias[None] if index.ndim == 2 else bias.movedim(0, 1)
-            return _with(call, q, k, v, bias, rows, keys)
+            return _attend_with(call, q, k, v, bias, rows, keys)
 
         return attend
 
     pieces = [
-        Piece(slice(None), rows, keys, attend_with(rows, keys)) for rows, keys in _seen(call, 128)
+        Piece(slice(None), rows, keys, attend_with(rows, keys))
+        for rows, keys in _visible_blocks(call, 128)
     ]
     return in_pieces(pieces, call.q, call.k, call.v, (values,))
 
 
-def _biased(call: Call, rows: slice, keys: slice, names: tuple[str, ...]) -> Any:
+def _attend_biased(call: Call, rows: slice, keys: slice, names: tuple[str, ...]) -> Any:
     def attend(q: Tensor, k: Tensor, v: Tensor, extras: Extras) -> Tensor:
         params = dict(zip(names, extras, strict=True))
         assert isinstance(call.encoding, Bias)
@@ -132,44 +141,44 @@ def _biased(call: Call, rows: slice, keys: slice, names: tuple[str, ...]) -> Any
             for part in blocks(q.shape[2], few)
         ]
         bias = made[0] if len(made) == 1 else torch.cat(made, dim=-2)
-        return _with(call, q, k, v, bias if bias.ndim == 4 else bias[None], rows, keys)
+        return _attend_with(call, q, k, v, bias if bias.ndim == 4 else bias[None], rows, keys)
 
     return attend
 
 
-def _scored(call: Call, rows: slice, keys: slice, names: tuple[str, ...]) -> Any:
+def _attend_scored(call: Call, rows: slice, keys: slice, names: tuple[str, ...]) -> Any:
     def attend(q: Tensor, k: Tensor, v: Tensor, extras: Extras) -> Tensor:
         params = dict(zip(names, extras, strict=True))
         wide = torch.float32 if q.element_size() < 4 else q.dtype
         q, k, v = (x.to(wide) for x in (q, k, v))
         where = (along(call.q_pos, rows, call.encoding), along(call.k_pos, keys, call.encoding))
-        made = logits(call.encoding, call.scaled(q), k, *where, params)
+        made = logits(call.encoding, call.scale_queries(q), k, *where, params)
         here = replace(call, params=params)
-        return weighed(here, made, repeat_heads("v", v, q), rows, keys).to(call.v.dtype)
+        return mix_values(here, made, repeat_heads("v", v, q), rows, keys).to(call.v.dtype)
 
     return attend
 
 
-def _with(
+def _attend_with(
     call: Call, q: Tensor, k: Tensor, v: Tensor, bias: Tensor, rows: slice, keys: slice
 ) -> Tensor:
     dtype = torch.float64 if q.dtype == torch.float64 else torch.float32
     mask = bias.to(dtype)
-    if not call.sight.everything:
-        mask = mask.masked_fill(~call.sight.visible(rows, keys), -math.inf)
+    if not call.visibility.everything:
+        mask = mask.masked_fill(~call.visibility.visible(rows, keys), -math.inf)
     return fused(q, k, v, attn_mask=mask, scale=call.scale)
 
 
-def _seen(call: Call, most: int) -> list[tuple[slice, slice]]:
+def _visible_blocks(call: Call, most: int) -> list[tuple[slice, slice]]:
     """Blocks of at most so many queries, with the run of keys that any of them sees."""
     queries, keys = call.q.shape[2], call.k.shape[2]
     every = slice(0, keys)
     found: list[tuple[slice, slice]] = []
     for block in blocks(queries, affordable(call, most)):
-        if call.sight.everything:
+        if call.visibility.everything:
             found.append((block, every))
             continue
-        seen = call.sight.visible(block, every).any(0).any(0).any(0).nonzero()
+        seen = call.visibility.visible(block, every).any(0).any(0).any(0).nonzero()
         if len(seen):
             found.append((block, slice(int(seen[0]), int(seen[-1]) + 1)))
     return found

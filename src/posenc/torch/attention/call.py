@@ -1,4 +1,4 @@
-"""One call of `attend`: its arguments, checked, and which keys each query sees."""
+"""One call of `attend`: its arguments, checked."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,61 +10,23 @@ import torch
 from torch import Tensor, nn
 
 from posenc.core import rules
-from posenc.core.arrays import host, is_half, working
+from posenc.core.arrays import is_half, working
 from posenc.core.encoding import Encoding, unwrap
 from posenc.core.hints import hinted
 from posenc.core.inputs import check_needs, positions_for
 from posenc.core.logits import rotate_both
 from posenc.core.mechanisms import Additive, Bias, Rotary, Scores, Unbiased
+from posenc.torch.attention.visibility import (
+    Visibility,
+    find_offset,
+    order_tokens,
+    read_documents,
+    read_mask,
+)
 from posenc.torch.parameters import EncodingModule
 
 FEW = 2**22
 """Pairs of a query and a key that may be written down without a second thought."""
-
-
-@dataclass(frozen=True)
-class Sight:
-    """Which keys a query sees: by order, within a window, of its document, by a mask."""
-
-    q_order: Tensor
-    k_order: Tensor
-    causal: bool
-    window: int | None
-    documents: tuple[Tensor, Tensor] | None
-    mask: Tensor | None
-    offset: int | None
-    """The first query's place less the first key's, where both go up one by one; else None."""
-
-    @property
-    def by_distance(self) -> bool:
-        """Whether the distance of a key alone says if it is seen."""
-        return self.documents is None and self.mask is None
-
-    @property
-    def everything(self) -> bool:
-        """Whether all is seen."""
-        return self.by_distance and not self.causal and self.window is None
-
-    def at(self, behind: Tensor) -> Tensor:
-        """Whether a key that far behind its query is seen, by order and window alone."""
-        seen = torch.ones_like(behind, dtype=torch.bool)
-        if self.causal:
-            seen &= behind >= 0
-        if self.window is not None:
-            seen &= behind.abs() < self.window
-        return seen
-
-    def visible(self, rows: slice, keys: slice) -> Tensor:
-        """What these queries see of these keys: (batch or 1, heads or 1, q, k) of bool."""
-        behind = self.q_order[..., rows, None] - self.k_order[..., None, keys]
-        seen = _four(self.at(behind))
-        if self.documents is not None:
-            q, k = self.documents
-            seen = seen & _four(q[..., rows, None] == k[..., None, keys])
-        if self.mask is not None:
-            mask = self.mask if self.mask.shape[-2] == 1 else self.mask[..., rows, :]
-            seen = seen & mask[..., keys]
-        return seen
 
 
 @dataclass(frozen=True)
@@ -79,7 +41,7 @@ class Call:
     q_pos: Tensor
     k_pos: Tensor
     scale: float
-    sight: Sight
+    visibility: Visibility
     features: tuple[Tensor, Tensor] | None = None
 
     @property
@@ -87,7 +49,7 @@ class Call:
         """How many queries and keys meet, in one head."""
         return self.q.shape[0] * self.q.shape[2] * self.k.shape[2]
 
-    def scaled(self, q: Tensor) -> Tensor:
+    def scale_queries(self, q: Tensor) -> Tensor:
         """q for `logits`, which has a scale of its own: products then have that of this call."""
         if isinstance(unwrap(self.encoding), Scores):
             return q
@@ -98,25 +60,25 @@ class Call:
         params = (self.params or {}).values()
         return (self.q, self.k, self.v, *params, *(self.features or ()))
 
-    def over(self, tensors: Sequence[Tensor]) -> "Call":
+    def with_tensors(self, tensors: Sequence[Tensor]) -> "Call":
         """The same call of other such tensors."""
         q, k, v, *learned = tensors
         params = dict(zip(self.params or (), learned, strict=True)) or None
         return replace(self, q=q, k=k, v=v, params=params)
 
-    def needed(self, rows: slice, keys: slice) -> dict[str, Any]:
+    def token_inputs(self, rows: slice, keys: slice) -> dict[str, Any]:
         """What the encoding needs of these tokens, by name: features, and which pairs are seen."""
         needed: dict[str, Any] = {}
         if self.features is not None:
             of_q, of_k = self.features
             needed["features"] = (of_q[..., rows, :], of_k[..., keys, :])
         if "mask" in self.encoding.needs:
-            needed["mask"] = self.sight.visible(rows, keys)
+            needed["mask"] = self.visibility.visible(rows, keys)
         return needed
 
-    def left(self) -> "Call":
-        """What `reduced` leaves of one query and one key: its kind and width without its cost."""
-        return self.first().reduced()
+    def probe(self) -> "Call":
+        """`fold_into_qk` of one query and one key: the kind and width of it, without the cost."""
+        return self.first().fold_into_qk()
 
     def first(self) -> "Call":
         """The same call of the first query and the first key alone, but for what is seen."""
@@ -128,7 +90,7 @@ class Call:
             k_pos=_first(self.k_pos, self.encoding),
         )
 
-    def reduced(self) -> "Call":
+    def fold_into_qk(self) -> "Call":
         """The same without what can be put into q and k beforehand: rotations, Transformer-XL."""
         where = self.q_pos, self.k_pos
         if isinstance(self.encoding, Rotary):
@@ -148,7 +110,7 @@ class Call:
 
 
 @hinted("attend")
-def called(
+def prepare(
     q: Tensor,
     k: Tensor,
     v: Tensor,
@@ -165,8 +127,8 @@ def called(
     features: Any = None,
 ) -> Call:
     """The call, or a sentence that says what is wrong with it."""
-    _fitting(q, k, v)
-    encoding, params = _opened(encoding, params, q)
+    _check_shapes(q, k, v)
+    encoding, params = _unpack_module(encoding, params, q)
     heads = encoding.heads or q.shape[1]
     if heads != q.shape[1]:
         raise ValueError(f"q must have the heads of the encoding, {heads}; got {q.shape[1]}")
@@ -185,24 +147,27 @@ def called(
     if window is not None:
         rules.whole("window", window, least=1, most=2**31)
     offset = k.shape[2] - q.shape[2] if q_pos is None and k_pos is None else None
-    q_pos, k_pos = _placed(q, k, q_pos, k_pos, encoding)
-    order = (q_pos, k_pos) if encoding.axes is None else _ends_together(q, k)
+    q_pos, k_pos = _fill_positions(q, k, q_pos, k_pos, encoding)
+    order = (q_pos, k_pos) if encoding.axes is None else order_tokens(q, k)
     if offset is None:
-        offset = _offset(*order)
-    sight = Sight(*order, causal, window, _documents(documents, q, k), _mask(mask, q, k), offset)
+        offset = find_offset(*order)
+    visibility = Visibility(
+        *order, causal, window, read_documents(documents, q, k), read_mask(mask, q, k), offset
+    )
     scale = _scale(scale, encoding, q)
     features = _features(features, encoding, q, k)
     if features is not None and features[0].ndim == 3 and isinstance(encoding, Bias):
         # a bias has a row for each row of its positions
-        q_pos, k_pos = (p.expand(q.shape[0], *p.shape[-_rank(encoding) :]) for p in (q_pos, k_pos))
-    return Call(q, k, v, encoding, params, q_pos, k_pos, scale, sight, features)
+        rank = 1 if encoding.axes is None else 2  # axes of the positions of one text
+        q_pos, k_pos = (p.expand(q.shape[0], *p.shape[-rank:]) for p in (q_pos, k_pos))
+    return Call(q, k, v, encoding, params, q_pos, k_pos, scale, visibility, features)
 
 
 def _first(positions: Tensor, encoding: Encoding) -> Tensor:
     return positions[..., :1] if encoding.axes is None else positions[..., :1, :]
 
 
-def _opened(
+def _unpack_module(
     encoding: Any, params: Mapping[str, Any] | None, q: Tensor
 ) -> tuple[Encoding, Mapping[str, Tensor] | None]:
     """The encoding and its parameters, out of a module if it is one."""
@@ -239,7 +204,7 @@ def _opened(
     return encoding, tensors
 
 
-def _fitting(q: Tensor, k: Tensor, v: Tensor) -> None:
+def _check_shapes(q: Tensor, k: Tensor, v: Tensor) -> None:
     for name, x in (("q", q), ("k", k), ("v", v)):
         if not isinstance(x, Tensor):
             raise TypeError(f"{name} must be a torch.Tensor; got {type(x).__qualname__}")
@@ -265,7 +230,7 @@ def _fitting(q: Tensor, k: Tensor, v: Tensor) -> None:
         )
 
 
-def _placed(
+def _fill_positions(
     q: Tensor, k: Tensor, q_pos: Any, k_pos: Any, encoding: Encoding
 ) -> tuple[Tensor, Tensor]:
     """The positions: without any the keys are at 0, 1, … and the queries are the last of them."""
@@ -297,51 +262,6 @@ def _placed(
     # small and unsigned whole numbers wrap when they are subtracted
     q_pos, k_pos = (p if p.is_floating_point() else p.to(torch.int64) for p in where)
     return q_pos, k_pos
-
-
-def _ends_together(q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-    """The order of points on several axes: that of the sequence, last query beside last key."""
-    places = torch.arange(k.shape[2], device=k.device)
-    return torch.arange(q.shape[2], device=q.device) + k.shape[2] - q.shape[2], places
-
-
-def _offset(q_order: Tensor, k_order: Tensor) -> int | None:
-    q, k = host(q_order), host(k_order)
-    if q is None or k is None or not q.size or not k.size:
-        return None
-    if q.dtype.kind not in "iu" or k.dtype.kind not in "iu":
-        return None
-    q, k = q.astype("int64"), k.astype("int64")
-    first = q[..., 0] - k[..., 0]
-    one_by_one = all((p[..., 1:] - p[..., :-1] == 1).all() for p in (q, k))
-    return int(first.flat[0]) if one_by_one and (first == first.flat[0]).all() else None
-
-
-def _documents(documents: Any, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor] | None:
-    """The document of each query and each key; one tensor is the keys', queries being the last."""
-    if documents is None:
-        return None
-    pair = documents if isinstance(documents, tuple) else (documents, documents)
-    if len(pair) != 2 or not all(isinstance(ids, Tensor) for ids in pair):
-        raise TypeError(f"documents must be a tensor, or a pair (q, k) of them; got {documents!r}")
-    of_q, of_k = pair
-    if not isinstance(documents, tuple) and of_k.ndim:
-        of_q = of_k[..., max(0, k.shape[2] - q.shape[2]) :]
-    for name, ids, x in (("q", of_q, q), ("k", of_k, k)):
-        if (
-            ids.ndim not in (1, 2)
-            or ids.shape[-1] != x.shape[2]
-            or ids.shape[:-1].numel()
-            not in (
-                1,
-                x.shape[0],
-            )
-        ):
-            raise ValueError(
-                f"documents of {name} must be (seq,) or (batch, seq) with seq = {x.shape[2]}; "
-                f"got shape {tuple(ids.shape)}"
-            )
-    return of_q, of_k
 
 
 def _features(
@@ -377,38 +297,6 @@ def _features(
     return of_q, of_k
 
 
-def _rank(encoding: Encoding) -> int:
-    """How many axes the positions of one text have."""
-    return 1 if encoding.axes is None else 2
-
-
-def _mask(mask: Tensor | None, q: Tensor, k: Tensor) -> Tensor | None:
-    """True where a key is seen: (batch, k) for padding, or (batch or 1, heads or 1, q or 1, k)."""
-    if mask is None:
-        return None
-    if not isinstance(mask, Tensor) or mask.is_floating_point() or mask.is_complex():
-        raise TypeError(
-            f"mask must be of bool, True where a key is seen; got {getattr(mask, 'dtype', mask)!r}"
-        )
-    batch, heads, queries, _ = q.shape
-    if mask.ndim == 2 and batch == queries > 1:
-        raise ValueError(
-            "mask must be mask[:, None, None] for (batch, k) or mask[None, None] for (q, k) where "
-            f"both would fit; got shape {tuple(mask.shape)}"
-        )
-    four = mask[:, None, None, :] if mask.ndim == 2 else mask
-    fits = four.ndim == 4 and all(
-        size in (1, wanted)
-        for size, wanted in zip(four.shape[:3], (batch, heads, queries), strict=True)
-    )
-    if not fits or four.shape[3] != k.shape[2]:
-        raise ValueError(
-            f"mask must be (batch, k) or (batch, heads, q, k), here {(batch, k.shape[2])} or "
-            f"{(batch, heads, queries, k.shape[2])}; got shape {tuple(mask.shape)}"
-        )
-    return four.bool()
-
-
 def _scale(scale: float | None, encoding: Encoding, q: Tensor) -> float:
     if scale is None:
         return 1 / math.sqrt(q.shape[3]) if encoding.scaled else 1.0
@@ -419,8 +307,3 @@ def _scale(scale: float | None, encoding: Encoding, q: Tensor) -> float:
     if rules.real("scale", scale) <= 0:
         raise ValueError(f"scale must be more than 0; got scale={scale!r}")
     return float(scale)
-
-
-def _four(seen: Tensor) -> Tensor:
-    """(q, k) or (batch, q, k) as (batch or 1, 1, q, k)."""
-    return seen[None, None] if seen.ndim == 2 else seen[:, None]

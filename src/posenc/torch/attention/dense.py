@@ -19,15 +19,17 @@ def dense(call: Call) -> Tensor:
     """softmax(logits) v, in at least float32; a query that sees nothing gets 0."""
     wide = working(torch, call.v.dtype)
     q, k, v = (x.to(wide) for x in (call.q, call.k, call.v))
-    needed = call.needed(EVERY, EVERY)
-    made = logits(call.encoding, call.scaled(q), k, call.q_pos, call.k_pos, call.params, **needed)
-    out = weighed(call, made, repeat_heads("v", v, q), EVERY, EVERY)
+    needed = call.token_inputs(EVERY, EVERY)
+    made = logits(
+        call.encoding, call.scale_queries(q), k, call.q_pos, call.k_pos, call.params, **needed
+    )
+    out = mix_values(call, made, repeat_heads("v", v, q), EVERY, EVERY)
     return out.to(call.v.dtype)
 
 
-def weighed(call: Call, made: Tensor, v: Tensor, rows: slice, keys: slice) -> Tensor:
+def mix_values(call: Call, made: Tensor, v: Tensor, rows: slice, keys: slice) -> Tensor:
     """Attention out of these logits (…, q, k), by what the encoding makes of weights and values."""
-    made = made.masked_fill(~call.sight.visible(rows, keys), -math.inf)
+    made = made.masked_fill(~call.visibility.visible(rows, keys), -math.inf)
     # a query that sees nothing, by the mask or by biases of -inf, has no weights and no gradients
     blind = (made == -math.inf).all(-1, keepdim=True)
     weights = torch.softmax(made.masked_fill(blind, 0.0), dim=-1).masked_fill(blind, 0.0)

@@ -11,8 +11,9 @@ from torch.nn.attention.flex_attention import BlockMask, flex_attention
 from posenc.core.arrays import host, is_integer, unrounded
 from posenc.core.mechanisms import Bias, Unbiased
 from posenc.torch.attention.blocked import blocked
-from posenc.torch.attention.call import Call, Sight
+from posenc.torch.attention.call import Call
 from posenc.torch.attention.toeplitz import bias_line
+from posenc.torch.attention.visibility import Visibility
 
 BLOCK = 128
 ON_CPU = torch.backends.cpu.get_cpu_capability().startswith("AVX") and sys.platform != "darwin"
@@ -21,7 +22,7 @@ ON_CPU = torch.backends.cpu.get_cpu_capability().startswith("AVX") and sys.platf
 
 def flex(call: Call) -> Tensor:
     """FlexAttention with a score_mod that looks up the bias and a mask by blocks of 128."""
-    call = call.reduced()
+    call = call.fold_into_qk()
     tensors = call.tensors()
     learning = torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
     if learning and call.q.device.type == "cpu":
@@ -37,7 +38,7 @@ class _BackInBlocks(torch.autograd.Function):
     def forward(ctx: Any, call: Call, *tensors: Tensor) -> Tensor:
         ctx.call = call
         ctx.save_for_backward(*tensors)
-        return _flex(call.over([x.detach() for x in tensors]))
+        return _flex(call.with_tensors([x.detach() for x in tensors]))
 
     @staticmethod
     @torch.autograd.function.once_differentiable
@@ -48,7 +49,7 @@ class _BackInBlocks(torch.autograd.Function):
         wanted = [x for x in tensors if x.requires_grad]
         with unrounded(grad):
             with torch.enable_grad():
-                made = blocked(ctx.call.over(tensors))
+                made = blocked(ctx.call.with_tensors(tensors))
             found = iter(torch.autograd.grad(made, wanted, grad, allow_unused=True))
         return None, *[next(found) if need else None for need in needed]
 
@@ -70,7 +71,7 @@ def _flex(call: Call) -> Tensor:
 
 def why_unavailable(call: Call) -> str | None:
     """Why this call cannot go through FlexAttention; None where it can."""
-    bias = call.left().encoding
+    bias = call.probe().encoding
     name = type(bias).__name__
     if not isinstance(bias, Bias):
         return f"the scores of {name} are not products plus a bias"
@@ -105,7 +106,7 @@ def _compiled() -> Any:
 
 def _range(call: Call) -> tuple[int, int] | None:
     """The smallest and the largest distance, where they are known."""
-    queries, keys, offset = call.q.shape[2], call.k.shape[2], call.sight.offset
+    queries, keys, offset = call.q.shape[2], call.k.shape[2], call.visibility.offset
     if offset is not None:
         return offset - keys + 1, offset + queries - 1
     q, k = host(call.q_pos), host(call.k_pos)
@@ -131,39 +132,39 @@ def _score_mod(call: Call) -> Any:
 
 
 def _block_mask(call: Call) -> BlockMask | None:
-    sight, batch = call.sight, call.q.shape[0]
-    if sight.everything:
+    visibility, batch = call.visibility, call.q.shape[0]
+    if visibility.everything:
         return None
-    seen = _seen_blocks(sight, batch)
+    seen = _seen_blocks(visibility, batch)
     numbers = seen.sum(-1, dtype=torch.int32)[:, None]
     indices = torch.argsort(seen.int(), dim=-1, descending=True, stable=True).int()[:, None]
     made: Any = BlockMask.from_kv_blocks(
         numbers,
         indices,
         BLOCK_SIZE=BLOCK,
-        mask_mod=_mask_mod(sight, batch),
+        mask_mod=_mask_mod(visibility, batch),
         seq_lengths=(call.q.shape[2], call.k.shape[2]),
     )
     return made
 
 
-def _seen_blocks(sight: Sight, batch: int) -> Tensor:
+def _seen_blocks(visibility: Visibility, batch: int) -> Tensor:
     """Which blocks of keys any query of a block may see, from the least and largest of their order.
 
     (batch, q blocks, k blocks) of bool; whether a key in them is seen is asked one by one later.
     """
-    q_least, q_most = _extremes(_rows(sight.q_order, batch))
-    k_least, k_most = _extremes(_rows(sight.k_order, batch))
+    q_least, q_most = _extremes(_rows(visibility.q_order, batch))
+    k_least, k_most = _extremes(_rows(visibility.k_order, batch))
     shape = (batch, q_least.shape[-1], k_least.shape[-1])
     seen = torch.ones(shape, dtype=torch.bool, device=q_least.device)
-    if sight.causal:
+    if visibility.causal:
         seen &= k_least[:, None, :] <= q_most[:, :, None]
-    if sight.window is not None:
-        seen &= q_least[:, :, None] - k_most[:, None, :] < sight.window
-        seen &= k_least[:, None, :] - q_most[:, :, None] < sight.window
-    if sight.documents is not None:
+    if visibility.window is not None:
+        seen &= q_least[:, :, None] - k_most[:, None, :] < visibility.window
+        seen &= k_least[:, None, :] - q_most[:, :, None] < visibility.window
+    if visibility.documents is not None:
         (q_first, q_last), (k_first, k_last) = (
-            _extremes(_rows(ids, batch)) for ids in sight.documents
+            _extremes(_rows(ids, batch)) for ids in visibility.documents
         )
         seen &= (k_first[:, None, :] <= q_last[:, :, None]) & (
             q_first[:, :, None] <= k_last[:, None, :]
@@ -179,10 +180,10 @@ def _extremes(order: Tensor) -> tuple[Tensor, Tensor]:
     return parts.amin(-1), parts.amax(-1)
 
 
-def _mask_mod(sight: Sight, batch: int) -> Any:
-    q_order, k_order = _rows(sight.q_order, batch), _rows(sight.k_order, batch)
-    causal, window, mask = sight.causal, sight.window, sight.mask
-    documents = sight.documents and tuple(_rows(ids, batch) for ids in sight.documents)
+def _mask_mod(visibility: Visibility, batch: int) -> Any:
+    q_order, k_order = _rows(visibility.q_order, batch), _rows(visibility.k_order, batch)
+    causal, window, mask = visibility.causal, visibility.window, visibility.mask
+    documents = visibility.documents and tuple(_rows(ids, batch) for ids in visibility.documents)
 
     def mask_mod(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
         behind = q_order[b, i] - k_order[b, j]

@@ -16,23 +16,25 @@ PARTS = 3
 """Three halves of 8 bits hold the 24 of a float32."""
 
 
-def folded(call: Call) -> Tensor:
+def fold(call: Call) -> Tensor:
     """Plain attention of wider q and k."""
-    return plain(widened(call.reduced()))
+    return plain(widened(call.fold_into_qk()))
 
 
 def plain(call: Call) -> Tensor:
     """Attention without a bias: one call where PyTorch knows what is seen, else in blocks."""
     queries, keys = call.q.shape[2], call.k.shape[2]
-    sight = call.sight
-    if sight.by_distance and sight.window is None:
-        if not sight.causal or (sight.offset is not None and sight.offset >= keys - 1):
+    visibility = call.visibility
+    if visibility.by_distance and visibility.window is None:
+        if not visibility.causal or (
+            visibility.offset is not None and visibility.offset >= keys - 1
+        ):
             return fused(call.q, call.k, call.v, scale=call.scale)
-        if sight.offset == 0 and queries == keys:
+        if visibility.offset == 0 and queries == keys:
             return fused(call.q, call.k, call.v, scale=call.scale, is_causal=True)
     if call.pairs <= FEW:
         every = slice(None)
-        mask = sight.visible(every, every)
+        mask = visibility.visible(every, every)
         return fused(call.q, call.k, call.v, scale=call.scale, attn_mask=mask)
     return blocked(call)
 
@@ -51,7 +53,7 @@ def widened(call: Call) -> Call:
     high = torch.maximum(call.q_pos.amax(), call.k_pos.amax())
     middle = (low + high) // 2  # whole for whole positions, whatever the default dtype
     terms = call.encoding.terms(
-        call.q_pos - middle, call.k_pos - middle, call.params, causal=call.sight.causal
+        call.q_pos - middle, call.k_pos - middle, call.params, causal=call.visibility.causal
     )
     assert terms is not None
     batch, heads, queries, dim = call.q.shape
@@ -76,12 +78,12 @@ def widened(call: Call) -> Call:
 
 def why_unavailable(call: Call) -> str | None:
     """Why this call cannot be folded; None where it can."""
-    left = call.left()
-    bias, name = left.encoding, type(left.encoding).__name__
+    probe = call.probe()
+    bias, name = probe.encoding, type(probe.encoding).__name__
     if not isinstance(bias, Bias):
         return f"the scores of {name} are not products of a wider q and k"
-    if bias.terms(left.q_pos, left.k_pos, left.params, causal=call.sight.causal) is None:
-        once = bias.terms(left.q_pos, left.k_pos, left.params, causal=True) is not None
+    if bias.terms(probe.q_pos, probe.k_pos, probe.params, causal=call.visibility.causal) is None:
+        once = bias.terms(probe.q_pos, probe.k_pos, probe.params, causal=True) is not None
         only = ", unless causal=True" if once else ""
         return f"{name} is not a sum of products of query terms and key terms{only}"
     return None

@@ -38,7 +38,7 @@ def line(call: Call, offset: int) -> Tensor:
     behind = offset + queries - 1 - torch.arange(queries + keys - 1, device=call.q.device)
     bias = bias_line(call, behind)
     dtype = torch.float64 if call.q.dtype == torch.float64 else torch.float32
-    return bias.to(dtype).masked_fill(~call.sight.at(behind), -math.inf).contiguous()
+    return bias.to(dtype).masked_fill(~call.visibility.at(behind), -math.inf).contiguous()
 
 
 def bias_line(call: Call, behind: Tensor) -> Tensor:
@@ -116,7 +116,7 @@ def _runs(call: Call, values: Tensor, offset: int) -> list[tuple[slice, int, int
     kept = values.detach() != -math.inf
     at_keys = offset >= 0 and offset + queries <= keys  # each query is where some key is
     if at_keys and queries >= FEW_QUERIES and math.isfinite(float(call.v.detach().sum())):
-        kept = kept & _matter(call, values.detach(), own=top)
+        kept = kept & _relevant(call, values.detach(), own=top)
     spans: list[tuple[int, int]] = []
     for row in kept.expand(heads, -1).cpu():
         seen = row.nonzero()
@@ -134,7 +134,7 @@ def _runs(call: Call, values: Tensor, offset: int) -> list[tuple[slice, int, int
     return runs
 
 
-def _matter(call: Call, values: Tensor, own: int) -> Tensor:
+def _relevant(call: Call, values: Tensor, own: int) -> Tensor:
     """Which distances can have any weight at all in the dtype of q.
 
     A product is at most |q| |k|; the key at the query's own position has one that is known. Where
