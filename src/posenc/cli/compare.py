@@ -23,6 +23,7 @@ from posenc.cli.options import (
 )
 from posenc.cli.timing import use_one_thread, warn_if_busy
 from posenc.cli.usage import call_library, reject_names_with_all
+from posenc.i18n import Language
 
 
 @click.command()
@@ -54,7 +55,7 @@ def compare(
     seed: int,
     limit: float,
     form: str | None,
-    lang: str,
+    lang: Language,
     as_json: bool,
 ) -> None:
     """Compare encodings side by side: properties, cost, models.

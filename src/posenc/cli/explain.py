@@ -24,6 +24,7 @@ from posenc.cli.usage import (
     split_names_and_text,
     write_output,
 )
+from posenc.i18n import Language
 
 FORMATS = ("text", "markdown", "latex", "html", "json")
 ENDINGS = {
@@ -128,7 +129,7 @@ def _load_one(name: str, file: str) -> posenc.Encoding:
 @format_option
 @text_file_option
 @json_option
-def demo(name: str, lang: str, form: str | None, out: str | None, as_json: bool) -> None:
+def demo(name: str, lang: Language, form: str | None, out: str | None, as_json: bool) -> None:
     """Show one of the tutorials' demonstrations, with its numbers.
 
     \b

@@ -7,10 +7,10 @@ import os
 
 import click
 
+from posenc import i18n
 from posenc.cli.loading import load_encodings
 from posenc.cli.options import Language, encodings_argument, load_option
 from posenc.cli.usage import call_library, install_command, split_names_and_text
-from posenc.i18n import LANGUAGES
 
 
 @click.command()
@@ -23,7 +23,9 @@ from posenc.i18n import LANGUAGES
 @click.option("--no-open", is_flag=True, help="Print the URL without opening a browser.")
 @load_option
 @click.option("--tokenizer", metavar="FILE", help="tokenizer.json to offer on the page.")
-@click.option("--lang", type=Language(LANGUAGES), help="Page language. [default: the browser's]")
+@click.option(
+    "--lang", type=Language(i18n.LANGUAGES), help="Page language. [default: the browser's]"
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the URL as one JSON object.")
 def explore(
     names: tuple[str, ...],
@@ -33,7 +35,7 @@ def explore(
     no_open: bool,
     files: tuple[str, ...],
     tokenizer: str | None,
-    lang: str | None,
+    lang: i18n.Language | None,
     as_json: bool,
 ) -> None:
     """Open the explorer, an interactive page, in a browser.

@@ -3,7 +3,7 @@
 from posenc.checks import Row
 from posenc.comparison.entry import Entry
 from posenc.comparison.opinions import PAIRS, strengths, weaknesses
-from posenc.i18n import Translate, translator
+from posenc.i18n import Language, Translate, translator
 
 MEASURED = (
     "acts",
@@ -28,7 +28,7 @@ MARKS = {
 }
 
 
-def headings(lang: str) -> dict[str, str]:
+def headings(lang: Language) -> dict[str, str]:
     """The heading of each column.
 
     >>> headings("en")["axes"]
@@ -54,7 +54,7 @@ def headings(lang: str) -> dict[str, str]:
     }
 
 
-def cells(entry: Entry, lang: str) -> dict[str, str]:
+def cells(entry: Entry, lang: Language) -> dict[str, str]:
     """The cell of each column for one encoding."""
     t = translator(lang)
     several = "; " if lang == "en" else "；"
@@ -78,7 +78,7 @@ def cells(entry: Entry, lang: str) -> dict[str, str]:
     }
 
 
-def notes(entries: tuple[Entry, ...], lang: str) -> list[str]:
+def notes(entries: tuple[Entry, ...], lang: Language) -> list[str]:
     """What the marks mean, how time and memory were measured, and which times are unreliable."""
     t = translator(lang)
     said = [t("✓ holds, (✓) holds but is not claimed, – does not hold, ✗ is claimed and fails")]

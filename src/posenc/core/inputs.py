@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -71,6 +71,20 @@ def repeat_heads(name: str, k: Array, q: Array) -> Array:
     if heads[0] == heads[1]:
         return k
     return namespace(k=k).repeat(k, heads[0] // heads[1], axis=-3)
+
+
+Features: TypeAlias = ArrayT | tuple[ArrayT, ArrayT]
+"""Hidden states (…, seq, feature_dim) of the tokens, or a pair of them for queries and keys."""
+
+
+def read_needs(
+    encoding: Encoding, *, features: Features[Array] | None, mask: Array | None = None
+) -> dict[str, Any]:
+    """What `encoding` needs by name, features as a pair for queries and keys."""
+    needed = check_needs(encoding, features=features, mask=mask)
+    if features is not None and not isinstance(features, tuple):
+        needed["features"] = (features, features)
+    return needed
 
 
 def check_needs(encoding: Encoding, **given: Any) -> dict[str, Any]:

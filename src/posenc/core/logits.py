@@ -16,11 +16,12 @@ from posenc.core.arrays import (
 from posenc.core.encoding import Encoding, Params
 from posenc.core.hints import hinted
 from posenc.core.inputs import (
+    Features,
     at_length_of,
     call,
-    check_needs,
     if_given,
     positions_for,
+    read_needs,
     repeat_heads,
 )
 from posenc.core.mechanisms import Additive, Bias, Rotary, Scores
@@ -36,7 +37,7 @@ def logits(
     k_pos: Positions[ArrayT],
     params: Params[ArrayT] = None,
     *,
-    features: Any = None,
+    features: Features[ArrayT] | None = None,
     mask: ArrayT | None = None,
 ) -> ArrayT:
     """The attention logits of queries and keys under `encoding`: (…, head, q, k).
@@ -68,9 +69,7 @@ def logits(
     q_pos = positions_for("q", q, q_pos, axes=encoding.axes)
     k_pos = positions_for("k", k, k_pos, axes=encoding.axes)
     k = repeat_heads("k", k, q)
-    needed = check_needs(encoding, features=features, mask=mask)
-    if "features" in needed and not isinstance(features, tuple):
-        needed["features"] = (features, features)
+    needed = read_needs(encoding, features=features, mask=mask)
     with unrounded(q):
         match encoding:
             case Additive():

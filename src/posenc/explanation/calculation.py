@@ -11,7 +11,7 @@ from posenc.core.positions import LIMIT
 from posenc.explanation.explanation import Explanation
 from posenc.explanation.question import Question
 from posenc.explanation.registry import explain_steps
-from posenc.i18n import language, translator
+from posenc.i18n import Language, language, translator
 from posenc.names.expressions import to_source
 from posenc.names.resolve import (
     canonical_name,
@@ -35,7 +35,7 @@ def explain(
     length: int | None = None,
     position: int = 3,
     tokens: str | list[str] | None = None,
-    lang: str = "en",
+    lang: Language = "en",
     digits: int = 4,
     seed: int = 0,
 ) -> Explanation:

@@ -15,7 +15,7 @@ from posenc.explanation.of.scalings import scaling_name
 from posenc.explanation.place import Place, Point
 from posenc.explanation.registry import explain_number
 from posenc.explanation.values import angle_at, value_at
-from posenc.i18n import translatable, translator
+from posenc.i18n import Language, translatable, translator
 from posenc.scalings import Scaling
 
 
@@ -62,7 +62,7 @@ def cell(
     *,
     head: int = 0,
     angle: bool = False,
-    lang: str = "en",
+    lang: Language = "en",
 ) -> Cell:
     """Work out one number of an encoding: an entry of e(p), a cosine or sine, a bias or a logit.
 

@@ -11,7 +11,7 @@ from posenc.explorer import limits
 from posenc.explorer.cache import SharedCache
 from posenc.explorer.parameters import RequestError
 from posenc.explorer.requests import ViewRequest, check_size
-from posenc.i18n import Phrase, catalogue, translator
+from posenc.i18n import Language, Phrase, catalogue, translator
 from posenc.views import Dials, Image, Lines, View, colours, view
 from posenc.views.kinds import KINDS, default_kind, kinds_for
 from posenc.views.subject import count_channels
@@ -254,7 +254,7 @@ def _panel(shown: View, number: int) -> Any:
     return shown.panels[number]
 
 
-def messages(lang: str) -> dict[str, Any]:
+def messages(lang: Language) -> dict[str, Any]:
     """The page's messages in a language."""
     return {"lang": lang, "messages": catalogue(lang)}
 

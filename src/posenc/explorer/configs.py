@@ -7,12 +7,12 @@ from typing import Any, cast
 from posenc.explorer import limits
 from posenc.explorer.answers import LIBRARY_ERRORS
 from posenc.explorer.parameters import RequestError
-from posenc.i18n import phrase, translate, translator
+from posenc.i18n import Language, phrase, translate, translator
 from posenc.names.expressions import to_source
 from posenc.names.resolve import evaluate_encoding
 
 
-def describe_config(body: bytes | str, lang: str) -> dict[str, Any]:
+def describe_config(body: bytes | str, lang: Language) -> dict[str, Any]:
     """The encodings of a config as expressions, with the part of the model that has each."""
     from posenc.interop.config import read_config
     from posenc.interop.model import label_groups

@@ -10,7 +10,7 @@ from posenc.core.mechanisms import Additive, Bias, Rotary, Scores
 from posenc.encodings.registry import catalogue
 from posenc.explorer import controls, limits
 from posenc.explorer.parameters import RequestError
-from posenc.i18n import translator
+from posenc.i18n import Language, translator
 from posenc.layouts import AxisLayout
 from posenc.names.expressions import to_source
 from posenc.names.resolve import VARIANTS, evaluate_encoding, resolve
@@ -24,7 +24,7 @@ MECHANISMS = {"additive": Additive, "rotary": Rotary, "bias": Bias, "scores": Sc
 
 
 def list_encodings(
-    lang: str, loaded: dict[str, Encoding], *, tokenizer: bool = False
+    lang: Language, loaded: dict[str, Encoding], *, tokenizer: bool = False
 ) -> dict[str, Any]:
     """Every encoding with its parameters, by where it acts; the kinds of view; the limits."""
     t = translator(lang)
@@ -105,7 +105,7 @@ def page_query(
     own: dict[str, Encoding],
     *,
     text: str | None = None,
-    lang: str | None = None,
+    lang: Language | None = None,
 ) -> str:
     """The query string of the page that shows these encodings.
 

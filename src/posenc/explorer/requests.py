@@ -8,7 +8,7 @@ from typing import Any, Self
 from posenc.core.encoding import Encoding
 from posenc.explorer import limits
 from posenc.explorer.parameters import RequestError
-from posenc.i18n import phrase
+from posenc.i18n import Language, phrase
 from posenc.names.resolve import evaluate_encoding
 
 Tokenizer = Callable[[str], Iterable[Any]]
@@ -25,7 +25,7 @@ class ViewRequest:
     tokens: tuple[Any, ...]
     length: int
     seed: int
-    lang: str
+    lang: Language
     head: int | None = None
     """The head to look at, from 0."""
     causal: bool | None = None

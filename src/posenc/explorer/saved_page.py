@@ -20,7 +20,7 @@ from posenc.explorer.calculations import Prepared, explain_cell, prepare
 from posenc.explorer.page import MISSING, STATIC, npy
 from posenc.explorer.parameters import RequestError
 from posenc.explorer.requests import ViewRequest
-from posenc.i18n import LANGUAGES
+from posenc.i18n import LANGUAGES, Language
 from posenc.views import Image
 from posenc.views.kinds import KINDS, kinds_for
 
@@ -197,7 +197,7 @@ def _base64(data: memoryview) -> str:
     return base64.b64encode(data).decode()
 
 
-def _page(lang: str, state: str, saved: dict[str, Any]) -> Iterator[bytes]:
+def _page(lang: Language, state: str, saved: dict[str, Any]) -> Iterator[bytes]:
     """The page in pieces, so that it is not held twice; consumes the answers on the way."""
     index = (STATIC / "index.html").read_text(encoding="utf-8")
     script = _asset(r'src="\./(assets/[^"]+\.js)"', index).replace("</script", "<\\/script")

@@ -13,11 +13,13 @@ from posenc.explorer.encodings import page_query
 from posenc.explorer.exports import File
 from posenc.explorer.page import MISSING, STATIC
 from posenc.explorer.parameters import RequestError, language
-from posenc.i18n import translate, translator
+from posenc.i18n import Language, translate, translator
 
 
 @hinted("explore")
-def explore(*encodings: Encoding | str, text: str | None = None, lang: str | None = None) -> Any:
+def explore(
+    *encodings: Encoding | str, text: str | None = None, lang: Language | None = None
+) -> Any:
     """The explorer as a notebook widget; `posenc explore` opens the same page in a browser.
 
     encodings  what to show: each a value (also of your own class), a name or an expression

@@ -10,16 +10,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
-LANGUAGES = ("en", "ja", "zh-Hans", "zh-Hant")
+Language = Literal["en", "ja", "zh-Hans", "zh-Hant"]
+LANGUAGES: tuple[Language, ...] = get_args(Language)
 CATALOGUES = Path(__file__).parent / "locale"
 
 Translate = Callable[..., str]
 """t(message, **values): the message in a language, its {placeholders} filled in."""
 
 
-def language(tag: str) -> str:
+def language(tag: str) -> Language:
     """The one of LANGUAGES that a tag means, as browsers, shells and people write it.
 
     >>> language("zh_TW.UTF-8"), language("zh-CN"), language("jp"), language("en-US")
@@ -27,8 +28,8 @@ def language(tag: str) -> str:
     """
     first, *rest = re.split(r"[-_.@]", tag.lower()) if isinstance(tag, str) else ("",)
     traditional = "hans" not in rest and not {"hant", "tw", "hk", "mo"}.isdisjoint(rest)
-    named = {"en": "en", "ja": "ja", "jp": "ja", "cn": "zh-Hans", "tw": "zh-Hant", "hk": "zh-Hant"}
-    named["zh"] = "zh-Hant" if traditional else "zh-Hans"
+    named: dict[str, Language] = {"en": "en", "ja": "ja", "jp": "ja", "cn": "zh-Hans"}
+    named |= {"tw": "zh-Hant", "hk": "zh-Hant", "zh": "zh-Hant" if traditional else "zh-Hans"}
     if first not in named:
         raise unlisted("lang", tag, LANGUAGES)
     return named[first]

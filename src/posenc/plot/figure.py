@@ -5,16 +5,17 @@ from typing import Any
 
 from posenc.core.encoding import Params
 from posenc.core.hints import hinted
-from posenc.i18n import language
+from posenc.i18n import Language, language
 from posenc.plot.drawing import draw, missing_glyphs
 from posenc.plot.page import Page
 from posenc.views import view
+from posenc.views.kinds import KindName
 
 
 @hinted("show")
 def show(
     what: Any,
-    kind: str | None = None,
+    kind: KindName | None = None,
     *,
     tokens: str | Sequence[str] | None = None,
     length: int | None = None,
@@ -26,7 +27,7 @@ def show(
     trained: int | None = None,
     params: Params = None,
     seed: int = 0,
-    lang: str = "en",
+    lang: Language = "en",
     dark: bool = False,
     size: Any = None,
     dpi: float = 150,

@@ -1,16 +1,17 @@
 """The module that turns queries and keys."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from posenc.core import rules
+from posenc.core.arrays import Array, Positions
 from posenc.core.encoding import Encoding, unwrap
 from posenc.core.hints import hinted
-from posenc.core.inputs import at_length_of, floating, span
+from posenc.core.inputs import Features, at_length_of, floating, read_needs, span
 from posenc.core.logits import rotate_both
 from posenc.core.mechanisms import Rotary, Scores
 from posenc.core.positions import as_arrays
@@ -38,7 +39,7 @@ class RotateQK(EncodingModule):
         encoding: Rotary | Scores,
         *,
         inplace: bool = False,
-        params: Mapping[str, Any] | None = None,
+        params: Mapping[str, Array] | None = None,
     ):
         rotary = unwrap(encoding) if isinstance(encoding, Encoding) else encoding
         if not isinstance(rotary, Rotary):
@@ -60,8 +61,19 @@ class RotateQK(EncodingModule):
         self.inplace = inplace
 
     @hinted("RotateQK")
-    def forward(self, q: Tensor, k: Tensor, q_pos: Any, k_pos: Any = None) -> tuple[Tensor, Tensor]:
-        """Rotate q and k to positions (seq,) or (batch, seq); k_pos is q_pos unless given."""
+    def forward(
+        self,
+        q: Tensor,
+        k: Tensor,
+        q_pos: Positions[Tensor],
+        k_pos: Positions[Tensor] | None = None,
+        *,
+        features: Features[Tensor] | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Rotate q and k to positions (seq,) or (batch, seq); k_pos is q_pos unless given.
+
+        features   (…, seq, feature_dim) of q and k, or a pair of them; for what `needs` them
+        """
         floating("q", q)
         floating("k", k)
         q_pos, k_pos = as_arrays(q_pos, q_pos if k_pos is None else k_pos, like=q)
@@ -70,15 +82,23 @@ class RotateQK(EncodingModule):
         rotary = at_length_of(self.rotary, q_pos, k_pos)
         if not self.rotary.fits_any_length:
             _all_keys(k, q_pos, k_pos)
+        takes = rotary.needs or features is not None
+        needed = read_needs(rotary, features=features) if takes else {}
         if self.inplace:
-            _in_place(rotary, q, k, q_pos, k_pos)
+            _in_place(rotary, q, k, q_pos, k_pos, **needed)
         else:
-            q, k = rotate_both(rotary, q, k, q_pos, k_pos, self.tensors() or None)
+            q, k = rotate_both(rotary, q, k, q_pos, k_pos, self.tensors() or None, **needed)
         for wrapper in _wrappers(self.encoding):
             factors = wrapper.row_factors(q, q_pos)
             if factors is not None:
                 q = q.mul_(factors) if self.inplace else q * factors
         return q, k
+
+    if TYPE_CHECKING:
+
+        @property  # a call has the types of `forward`
+        def __call__(self):  # pyright: ignore[reportIncompatibleMethodOverride]
+            return self.forward
 
     def extra_repr(self) -> str:
         """The encoding."""
@@ -101,7 +121,14 @@ def _all_keys(k: Tensor, *positions: Tensor) -> None:
         )
 
 
-def _in_place(rotary: Rotary, q: Tensor, k: Tensor, q_pos: Tensor, k_pos: Tensor) -> None:
+def _in_place(
+    rotary: Rotary,
+    q: Tensor,
+    k: Tensor,
+    q_pos: Tensor,
+    k_pos: Tensor,
+    features: tuple[Tensor | None, Tensor | None] = (None, None),
+) -> None:
     """Turn q and k where they lie, once both are known to fit."""
     for name, x in (("q", q), ("k", k)):
         if torch.is_grad_enabled() and x.requires_grad:
@@ -109,13 +136,13 @@ def _in_place(rotary: Rotary, q: Tensor, k: Tensor, q_pos: Tensor, k_pos: Tensor
         if _overlaps_itself(x):
             raise ValueError(f"{name} must not be expanded to be turned in place")
     if torch.compiler.is_compiling():  # no memory to look at; the compiler does without temporaries
-        q.copy_(rotary.rotate(q, q_pos))
-        k.copy_(rotary.rotate_keys(k, k_pos))
+        q.copy_(rotary.rotate(q, q_pos, features=features[0]))
+        k.copy_(rotary.rotate_keys(k, k_pos, features=features[1]))
         return
     if _share_memory(q, k):
         raise ValueError("q and k must not share their memory to be turned in place")
-    queries = rotary.tables_for(q, q_pos)
-    keys = rotary.tables_for(k, k_pos, keys=True)
+    queries = rotary.tables_for(q, q_pos, features=features[0])
+    keys = rotary.tables_for(k, k_pos, keys=True, features=features[1])
     for x, (cos, sin, rotated) in ((q, queries), (k, keys)):
         turn_in_place(x, cos, sin, pairing=rotary.pairing, trailing=rotated == "trailing")
 
