@@ -51,7 +51,7 @@ class Adapted:
         """The module, if fn is one."""
         return self.fn if hasattr(self.fn, "parameters") else None
 
-    def cast_module(self, dtype: Any) -> Any:
+    def cast_module(self, dtype: object) -> Any:
         """A copy of this encoding whose module is cast to `dtype`; None if trained or no module."""
         if self.module is None or any(x.requires_grad for x in self.module.parameters()):
             return None
@@ -207,7 +207,7 @@ def bias(
 
 
 def _check_fields(
-    fn: Any, name: str | None, library: Library | None, claims: Any
+    fn: object, name: str | None, library: Library | None, claims: object
 ) -> dict[str, Any]:
     """Check the fields that all three share; name and library default to those of fn."""
     if not callable(fn):

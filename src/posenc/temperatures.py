@@ -8,6 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
+from types import ModuleType
 from typing import Any, Self
 
 import numpy as np
@@ -39,7 +40,7 @@ class Temperature(ABC):
     """A factor for each query position."""
 
     @abstractmethod
-    def _factors(self, p: Array, xp: Any) -> Array:
+    def _factors(self, p: Array, xp: ModuleType) -> Array:
         """The factors at positions p, in the dtype of p."""
 
     def factors(self, positions: Positions[ArrayT], *, dtype: Dtype = None) -> ArrayT:
@@ -71,7 +72,7 @@ class Llama4Temperature(Temperature):
         rules.real("floor_scale", self.floor_scale, least=1)
         rules.real("scale", self.scale, least=0)
 
-    def _factors(self, p: Array, xp: Any) -> Array:
+    def _factors(self, p: Array, xp: ModuleType) -> Array:
         return 1 + self.scale * xp.log1p(xp.floor((p + 1) / self.floor_scale))
 
 
@@ -93,7 +94,7 @@ class MinistralTemperature(Temperature):
         rules.whole("original_length", self.original_length, least=1, most=2**40)
         rules.real("beta", self.beta, least=0)
 
-    def _factors(self, p: Array, xp: Any) -> Array:
+    def _factors(self, p: Array, xp: ModuleType) -> Array:
         return 1 + self.beta * xp.log1p(xp.floor(p / self.original_length))
 
 
@@ -112,7 +113,7 @@ class LogN(Temperature):
     def __post_init__(self) -> None:
         rules.whole("original_length", self.original_length, least=2, most=2**40)
 
-    def _factors(self, p: Array, xp: Any) -> Array:
+    def _factors(self, p: Array, xp: ModuleType) -> Array:
         return clip(xp.log1p(p) / math.log(self.original_length), least=1.0)
 
 
@@ -133,7 +134,7 @@ class SSMax(Temperature):
     def __post_init__(self) -> None:
         rules.real("s", self.s)
 
-    def _factors(self, p: Array, xp: Any) -> Array:
+    def _factors(self, p: Array, xp: ModuleType) -> Array:
         return self.s * xp.log1p(p)
 
 
@@ -286,7 +287,7 @@ class Tempered(Scores):
         return factors[..., None]
 
 
-def _wide(positions: Array) -> tuple[Array, Any]:
+def _wide(positions: Array) -> tuple[Array, ModuleType]:
     """Positions of queries in the widest float there is: a half cannot tell 8,190 from 8,192."""
     values = host(positions)
     if values is not None and values.size and values.min() < 0:

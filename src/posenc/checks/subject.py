@@ -77,7 +77,7 @@ class Subject:
         """Whether a position costs so much that checks sample only a few of every sort."""
         return self.width > 2**17
 
-    def points(self, places: Any) -> np.ndarray:
+    def points(self, places: object) -> np.ndarray:
         """Positions at these places: the places, or on several axes different mixtures of them."""
         p = np.asarray(places)
         if self.encoding.axes is None:
@@ -297,7 +297,7 @@ class WrongShapeError(Exception):
     """The result does not have the shape that it must have."""
 
 
-def _shaped(name: str, made: Any, shape: tuple[int, ...]) -> np.ndarray:
+def _shaped(name: str, made: object, shape: tuple[int, ...]) -> np.ndarray:
     values = to_numpy(made)
     if values.shape != tuple(shape):
         raise WrongShapeError(f"{name} must give {tuple(shape)}; got {values.shape}")

@@ -49,7 +49,9 @@ class ViewKind(click.Choice[str]):
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
         return super(ViewKind, self.load()).get_metavar(param, ctx)
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
         return super(ViewKind, self.load()).convert(value, param, ctx)
 
     def shell_complete(

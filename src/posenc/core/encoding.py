@@ -131,7 +131,7 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
         """
         return None
 
-    def cast_module(self, dtype: Any) -> "Encoding | None":
+    def cast_module(self, dtype: object) -> "Encoding | None":
         """A copy of this encoding whose module is cast to `dtype`.
 
         None if it has no module (only adapted encodings do), or if the module is trained.
@@ -151,7 +151,7 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
         return self
 
     @classmethod
-    def example(cls, **sizes: Any) -> Self:
+    def example(cls, **sizes: object) -> Self:
         """A useful instance, for lists, checks and figures that are given only a name.
 
         sizes   values of the fields without a default (dim, heads, length, …); others are ignored
@@ -191,7 +191,7 @@ def params_like(drawn: Mapping[str, Any], like: Array | None) -> dict[str, Array
     return arrays if like is None else {name: send(x, like) for name, x in arrays.items()}
 
 
-def read_params(params: Any, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, ArrayT]:
+def read_params(params: object, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, ArrayT]:
     """`params` by name in the order of `shapes`, checked against them.
 
     >>> read_params({"slope": 1.0}, {})

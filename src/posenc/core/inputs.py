@@ -87,7 +87,7 @@ def read_needs(
     return needed
 
 
-def check_needs(encoding: Encoding, **given: Any) -> dict[str, Any]:
+def check_needs(encoding: Encoding, **given: object) -> dict[str, Any]:
     """The given `features` and `mask` by name; raise an error unless they match `encoding.needs`.
 
     >>> from posenc import RoPE
@@ -152,7 +152,11 @@ def beside_heads(table: Array, x: Array) -> Array:
 
 
 def call(
-    encoding: Encoding, method: Callable[..., Any], positions: Array, *given: Any, **options: Any
+    encoding: Encoding,
+    method: Callable[..., Any],
+    positions: Array,
+    *given: object,
+    **options: object,
 ) -> Any:
     """Call `method` of `encoding`; name the array library if it fails on another one than NumPy."""
     try:

@@ -1,7 +1,6 @@
 """Attention logits under an encoding of any mechanism: the function that all tools build on."""
 
 import math
-from typing import Any
 
 from posenc.core.arrays import (
     Array,
@@ -120,7 +119,7 @@ def compute_bias(
     params: Params[ArrayT] = None,
     *,
     heads: int | None = None,
-    **needed: Any,
+    **needed: object,
 ) -> ArrayT:
     """`encoding.bias`; raise an error unless its shape is (…, head, q, k)."""
     made = call(encoding, encoding.bias, q_pos, q_pos, k_pos, params, **needed)

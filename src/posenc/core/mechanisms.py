@@ -217,7 +217,7 @@ class Rotary(Encoding):
         return beside_heads(cos, x), beside_heads(sin, x), whole
 
     def _tables(
-        self, positions: Array, params: Params[Array], *, dtype: Dtype, keys: bool, **needed: Any
+        self, positions: Array, params: Params[Array], *, dtype: Dtype, keys: bool, **needed: object
     ) -> tuple[Array, Array]:
         """Cosines and sines at validated positions.
 
@@ -227,7 +227,7 @@ class Rotary(Encoding):
         tables = self.key_cos_sin if keys and differ else self.cos_sin
         return call(self, tables, positions, positions, *if_given(params), dtype=dtype, **needed)
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         """Undo an inherited `_tables` in a class that overrides only `cos_sin`."""
         super().__init_subclass__(**options)
         own = vars(cls)
@@ -349,7 +349,7 @@ class Scores(Encoding):
         return type(self).mixed is not Scores.mixed
 
 
-def _init_fields(encoding: Any) -> set[str]:
+def _init_fields(encoding: object) -> set[str]:
     """The names of the fields that its constructor takes, if it is a dataclass."""
     fields = dataclasses.fields(encoding) if dataclasses.is_dataclass(encoding) else ()
     return {field.name for field in fields if field.init}

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -222,7 +222,7 @@ def _projected(points: Array, matrix: Array) -> Array:
     return namespace(points=points).sum(points[..., :, None] * matrix, axis=-2)
 
 
-def even(name: str, value: Any) -> None:
+def even(name: str, value: object) -> None:
     """Raise an error unless `value` is a positive even number."""
     if rules.dim(name, value) % 2:
         raise translatable(

@@ -1,7 +1,6 @@
 """The learned encoding: a table with one row per position, and ways to resize it."""
 
 from dataclasses import field
-from typing import Any
 
 import numpy as np
 
@@ -217,7 +216,7 @@ def _mixed(matrix: np.ndarray, rows: Array) -> Array:
     return cast(mixed, rows.dtype)
 
 
-def _size(name: str, size: Any) -> tuple[int, int]:
+def _size(name: str, size: object) -> tuple[int, int]:
     if not isinstance(size, tuple | list) or len(size) != 2:
         raise TypeError(f"{name} must be (height, width); got {name}={size!r}")
     height, width = (rules.whole(f"each of {name}", side, least=1, most=2**12) for side in size)

@@ -1,7 +1,7 @@
 """RoPE, the rotary encoding: on one axis, with any scaling; and xPos, which adds a decay to it."""
 
 from dataclasses import field, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -178,7 +178,7 @@ class RoPE(Rotary):
         return RoPE._tables(self, positions, None, dtype=dtype, keys=False)
 
     def _tables(
-        self, positions: Array, params: Params[Array], *, dtype: Dtype, keys: bool, **needed: Any
+        self, positions: Array, params: Params[Array], *, dtype: Dtype, keys: bool, **needed: object
     ) -> tuple[Array, Array]:
         return cos_sin(
             positions, self._settled_frequencies(), dtype=dtype, scale=self.attention_factor

@@ -157,14 +157,14 @@ class Sinusoidal(Additive):
 
     @overload
     def locate(
-        self, vector: Any, candidates: Any = None, *, with_distance: Literal[False] = False
+        self, vector: object, candidates: object = None, *, with_distance: Literal[False] = False
     ) -> np.ndarray: ...
     @overload
     def locate(
-        self, vector: Any, candidates: Any = None, *, with_distance: Literal[True]
+        self, vector: object, candidates: object = None, *, with_distance: Literal[True]
     ) -> Located: ...
     def locate(
-        self, vector: Any, candidates: Any = None, *, with_distance: bool = False
+        self, vector: object, candidates: object = None, *, with_distance: bool = False
     ) -> np.ndarray | Located:
         """The position whose encoding is nearest to each vector, which may be noisy: (…).
 
@@ -198,7 +198,7 @@ class Sinusoidal(Additive):
             )
         return located if with_distance else located.positions
 
-    def _vectors(self, vector: Any) -> np.ndarray:
+    def _vectors(self, vector: object) -> np.ndarray:
         """Vectors (…, dim) in float64; raise an error if they are not that."""
         if is_array(vector) and is_half(vector.dtype):
             vector = cast(vector, namespace(vector=vector).float32)  # NumPy has no bfloat16

@@ -76,7 +76,7 @@ def explain(
     return Explanation(title, lang, tuple(explain_steps(value, question)), digits=digits)
 
 
-def _resolve(encoding: Any, *, length: int, dim: int | None, heads: int | None) -> Encoding:
+def _resolve(encoding: object, *, length: int, dim: int | None, heads: int | None) -> Encoding:
     """The encoding itself, or the one of this name, small enough to be worked by hand."""
     given = {name: size for name, size in (("dim", dim), ("heads", heads)) if size is not None}
     if isinstance(encoding, str) and (name := canonical_name(encoding)):

@@ -130,7 +130,7 @@ def convention(encoding: Encoding) -> dict[str, Any]:
 RANGE = {"least": 0, "most": 2**24 - 64}
 
 
-def _check_place(name: str, place: Any, encoding: Encoding) -> Any:
+def _check_place(name: str, place: object, encoding: Encoding) -> Any:
     """The position, if it is one that this encoding takes."""
     if encoding.axes is None:
         return rules.whole(name, place, **RANGE)

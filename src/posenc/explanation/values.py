@@ -53,7 +53,7 @@ def _query_and_keys(
 
 
 def cos_sin_at(
-    encoding: Rotary, positions: np.ndarray, params: Params, *, dtype: Any = None
+    encoding: Rotary, positions: np.ndarray, params: Params, *, dtype: object = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Cosines and sines at whole positions: (seq, pair) each."""
     given = (params,) if params else ()

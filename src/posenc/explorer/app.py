@@ -347,7 +347,7 @@ async def _body(request: Request) -> bytes:
     return bytes(body)
 
 
-def _response(endpoint: Endpoint, data: Any) -> SizedResponse:
+def _response(endpoint: Endpoint, data: object) -> SizedResponse:
     if isinstance(data, exports.File):
         headers = {"content-disposition": f'attachment; filename="{data.name}"'}
         return _data_response(data.data, data.media, headers)
@@ -373,7 +373,7 @@ def _data_response(data: Any, media: str, headers: dict[str, str] | None = None)
     return SizedResponse(StreamingResponse(chunks(), media_type=media, headers=sized), len(whole))
 
 
-def _json(data: Any) -> Response:
+def _json(data: object) -> Response:
     return _data_response(replies.as_json(data), replies.JSON).response
 
 

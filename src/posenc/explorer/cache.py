@@ -97,7 +97,7 @@ class SharedCache:
             raise other.error
         return other.value
 
-    def _keep(self, key: Hashable, value: Any) -> None:
+    def _keep(self, key: Hashable, value: object) -> None:
         size = self._size(value)
         if size > self._room:
             return

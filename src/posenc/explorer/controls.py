@@ -129,11 +129,11 @@ def _part(kind: Any, now: Any) -> dict[str, Any]:
     return {"type": "part", "choices": choices, "value": str(now)} | inner
 
 
-def _optional(hint: Any) -> bool:
+def _optional(hint: object) -> bool:
     return NoneType in typing.get_args(hint)
 
 
-def _without_none(hint: Any) -> Any:
+def _without_none(hint: object) -> Any:
     if typing.get_origin(hint) not in (UnionType, typing.Union):
         return hint
     return next((each for each in typing.get_args(hint) if each is not NoneType), None)
@@ -175,7 +175,7 @@ def _change_inner(part: Call, outer: str, inner: str, text: str) -> Call:
         raise RequestError(error, f"{outer}.{error.argument}", error.status) from error
 
 
-def _parse_value(row: dict[str, Any], text: str, hint: Any) -> Any:
+def _parse_value(row: dict[str, Any], text: str, hint: object) -> Any:
     name, kind, text = row["name"], row["type"], text.strip()
     if row["optional"] and not text:
         return None

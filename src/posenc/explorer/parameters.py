@@ -20,7 +20,7 @@ class RequestError(Exception):
         message: str | Exception,
         argument: str | None = None,
         status: int = 400,
-        **values: Any,
+        **values: object,
     ) -> None:
         whole = isinstance(message, str)
         self.words = Phrase(message, values) if whole else Phrase("{error}", {"error": message})

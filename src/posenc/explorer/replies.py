@@ -14,7 +14,7 @@ LONGEST = 1_000
 FAILED = N_("the explorer failed at this; its log has the reason")
 
 
-def as_json(data: Any) -> bytes:
+def as_json(data: object) -> bytes:
     """The data as JSON, with null for every number that is not finite.
 
     >>> as_json({"value": float("nan"), "text": "数"}).decode()
@@ -49,11 +49,11 @@ def check_config(size: int) -> None:
         )
 
 
-def _dump(data: Any) -> str:
+def _dump(data: object) -> str:
     return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def _replace_nonfinite(data: Any) -> Any:
+def _replace_nonfinite(data: object) -> Any:
     """The data with null for every number that is not finite."""
     match data:
         case dict():

@@ -45,7 +45,7 @@ def translator(lang: str) -> Translate:
     """
     known = language(lang)
 
-    def t(message: str, **values: Any) -> str:
+    def t(message: str, **values: object) -> str:
         return Phrase(message, values).translate(known)
 
     return t
@@ -73,12 +73,12 @@ class Phrase:
         return self.translate("en")
 
 
-def phrase(template: str, /, **values: Any) -> Phrase:
+def phrase(template: str, /, **values: object) -> Phrase:
     """Part of a sentence, for the values of another phrase."""
     return Phrase(template, values)
 
 
-def translatable(kind: Callable[[str], Exception], template: str, /, **values: Any) -> Exception:
+def translatable(kind: Callable[[str], Exception], template: str, /, **values: object) -> Exception:
     """An error of this kind, in English, that `translate` can say in another language.
 
     >>> template = "{name} must be an even number; got {name}={value}"
@@ -97,7 +97,7 @@ class Note(str):
     words: Phrase
 
     @classmethod
-    def of(cls, template: str, /, **values: Any) -> "Note":
+    def of(cls, template: str, /, **values: object) -> "Note":
         """The sentence with its values filled in.
 
         >>> Note.of("{count} tokens", count=3)
@@ -109,7 +109,7 @@ class Note(str):
         return note
 
 
-def translate(what: Any, lang: str) -> Any:
+def translate(what: object, lang: str) -> Any:
     """What an error, a note or a phrase says, in a language as far as it can; else as it is.
 
     >>> template = "{name} must be an even number; got {name}={value}"
@@ -132,7 +132,7 @@ def either(choices: Iterable[str]) -> Any:
     return reduce(lambda one, other: phrase("{one} or {other}", one=one, other=other), words)
 
 
-def unlisted(name: str, value: Any, choices: tuple[str, ...]) -> Exception:
+def unlisted(name: str, value: object, choices: tuple[str, ...]) -> Exception:
     """The error of a value that is none of these words."""
     kind = ValueError if isinstance(value, str) else TypeError
     template = N_("{name} must be {choices}; got {name}={value!r}")

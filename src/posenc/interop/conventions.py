@@ -84,7 +84,7 @@ def _llama3(
     }
 
 
-def _yarn(factor: float, length: int, **more: Any) -> Mapping[str, Any]:
+def _yarn(factor: float, length: int, **more: object) -> Mapping[str, Any]:
     """Default parameters of a config class with YaRN."""
     named = {"rope_type": "yarn", "factor": factor, "original_max_position_embeddings": length}
     return named | {"beta_fast": 32.0, "beta_slow": 1.0} | more

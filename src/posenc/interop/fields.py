@@ -46,12 +46,12 @@ class Fields:
                 raise disagreement(found[0][0], found[0][1], name, value)
         return found[0] if found else None
 
-    def get(self, *names: str, default: Any = None) -> Any:
+    def get(self, *names: str, default: object = None) -> Any:
         """The value of the first of `names` that the file has, else `default`."""
         found = self.first(*names)
         return default if found is None else found[1]
 
-    def add_note(self, template: str, /, **values: Any) -> None:
+    def add_note(self, template: str, /, **values: object) -> None:
         """Add a note unless it is there already."""
         note = Note.of(template, **values)
         if note not in self.notes:
@@ -72,7 +72,7 @@ class Fields:
         self.note_default(names[0], default)
         return default
 
-    def note_default(self, name: str, value: Any) -> None:
+    def note_default(self, name: str, value: object) -> None:
         """Add a note that a value is the default of the config class."""
         text = f"{value:,.10g}" if isinstance(value, int | float) else repr(value)
         self.add_note(
@@ -186,7 +186,7 @@ class Fields:
         return list(value)[:layers]
 
 
-def disagreement(name: str, value: Any, other: str, other_value: Any) -> Exception:
+def disagreement(name: str, value: object, other: str, other_value: object) -> Exception:
     """The error for two fields that contradict each other."""
     return translatable(
         ValueError,
@@ -198,6 +198,6 @@ def disagreement(name: str, value: Any, other: str, other_value: Any) -> Excepti
     )
 
 
-def _shorten(value: Any) -> str:
+def _shorten(value: object) -> str:
     text = repr(value)
     return text if len(text) < 80 else f"{text[:77]}..."

@@ -74,7 +74,9 @@ def _build_unrotated(fields: Fields, convention: RotaryConvention, kind: str) ->
     return NoPE()
 
 
-def _build_layer(fields: Fields, convention: RotaryConvention, kind: str, theta: Any) -> Encoding:
+def _build_layer(
+    fields: Fields, convention: RotaryConvention, kind: str, theta: object
+) -> Encoding:
     """The encoding of a layer of this type; `theta` is its own base, where layers list them."""
     local = convention.local_base is not None and "sliding" in kind
     parameters = _read_parameters(fields, convention, kind, local)
@@ -279,7 +281,7 @@ def _build_mrope(
     dim: int,
     rotary_dim: int,
     base: float,
-    sections: Any,
+    sections: object,
 ) -> Encoding:
     """RoPE over several axes; for text alone they are equal, which makes it plain RoPE."""
     pairs = rotary_dim // 2

@@ -53,7 +53,7 @@ class Call:
         """All that it could be given."""
         return dict(_signature(self.function).parameters)
 
-    def with_arguments(self, **arguments: Any) -> "Call":
+    def with_arguments(self, **arguments: object) -> "Call":
         """The same call with other arguments."""
         return dataclasses.replace(self, arguments=self.arguments | arguments)
 
@@ -116,7 +116,7 @@ def evaluate(expression: str, *, check: Check | None = None) -> Any:
         raise translatable(ValueError, "expression must not be nested so deeply") from error
 
 
-def to_source(value: Any, *, plain: Callable[[Any], str] = repr) -> str:
+def to_source(value: object, *, plain: Callable[[Any], str] = repr) -> str:
     """The shortest expression that spells a value: what is the default is left out.
 
     `plain` says what is no encoding and no scaling.
@@ -142,7 +142,7 @@ def to_call(value: Any) -> Call:
     return _shorten(whole, value) or whole
 
 
-def _shorten(call: Call, value: Any) -> Call | None:
+def _shorten(call: Call, value: object) -> Call | None:
     """The call without arguments that change nothing; None if it does not make the value at all."""
     if not _makes(call, value):
         return None
@@ -155,14 +155,14 @@ def _shorten(call: Call, value: Any) -> Call | None:
     return call
 
 
-def _makes(call: Call, value: Any) -> bool:
+def _makes(call: Call, value: object) -> bool:
     try:
         return _equal(call.make(), value)
     except Exception:  # it goes with another argument, or a class of someone's own refuses
         return False
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _equal(one: object, other: object) -> bool:
     try:
         return bool(one == other)
     except Exception:  # arrays are equal or not in each of their entries
@@ -334,7 +334,7 @@ def _suggest_presets(kind: type, values: list[Any], named: dict[str, Any]) -> It
         yield str(call.with_arguments(**bound.arguments))
 
 
-def _evaluate(value: Any, check: Check | None) -> Any:
+def _evaluate(value: object, check: Check | None) -> Any:
     if isinstance(value, Call):
         return value.make(check)
     return tuple(_evaluate(item, check) for item in value) if isinstance(value, tuple) else value

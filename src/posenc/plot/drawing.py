@@ -18,7 +18,7 @@ from posenc.views import Dials, Image, Lines, View
 
 
 def draw(
-    view: View, *, lang: Language = "en", dark: bool = False, size: Any = None, dpi: float = 150
+    view: View, *, lang: Language = "en", dark: bool = False, size: object = None, dpi: float = 150
 ) -> Page:
     """Draw a view.
 

@@ -1,7 +1,6 @@
 """`posenc.show`: builds a view and draws it."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from posenc.core.encoding import Params
 from posenc.core.hints import hinted
@@ -14,7 +13,7 @@ from posenc.views.kinds import KindName
 
 @hinted("show")
 def show(
-    what: Any,
+    what: object,
     kind: KindName | None = None,
     *,
     tokens: str | Sequence[str] | None = None,
@@ -29,7 +28,7 @@ def show(
     seed: int = 0,
     lang: Language = "en",
     dark: bool = False,
-    size: Any = None,
+    size: object = None,
     dpi: float = 150,
 ) -> Page:
     """Draw encodings: a figure that notebooks display and `savefig` writes as PNG, SVG or PDF.

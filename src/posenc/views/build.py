@@ -1,7 +1,6 @@
 """`view`: checks a request and builds the view."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from posenc.core import rules
 from posenc.core.encoding import Encoding, Params
@@ -16,7 +15,7 @@ from posenc.views.subjects import gather_subjects
 
 @hinted("view")
 def view(
-    what: Any,
+    what: object,
     kind: str | None = None,
     *,
     tokens: str | Sequence[str] | None = None,

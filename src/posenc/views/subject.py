@@ -6,7 +6,6 @@ like the built-in ones.
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -153,5 +152,5 @@ class Subject:
         return scores * math.sqrt(self.dim) if self.unwrapped.scaled else scores
 
 
-def _as_float64(values: Any) -> np.ndarray:
+def _as_float64(values: object) -> np.ndarray:
     return np.asarray(values, dtype=np.float64)

@@ -24,7 +24,7 @@ MOST = 8
 
 
 def gather_subjects(
-    what: Any,
+    what: object,
     *,
     params: Params = None,
     seed: int = 0,
@@ -66,7 +66,7 @@ def _draw_params(encoding: Encoding, seed: int) -> Params:
     return encoding.init(np.random.default_rng(seed)) or None
 
 
-def _resolve(item: Any, sizes: dict[str, int]) -> list[Subject]:
+def _resolve(item: object, sizes: dict[str, int]) -> list[Subject]:
     """Return a subject for each encoding that one item is or names."""
     own = _without_length(sizes)
     if isinstance(item, Encoding):
