@@ -28,6 +28,7 @@ from posenc.core.positions import documents as documents
 from posenc.core.positions import left_padded as left_padded
 from posenc.core.positions import packed as packed
 from posenc.core.positions import randomised as randomised
+from posenc.core.scaling import Scaling as Scaling
 from posenc.encodings.alibi import ALiBi as ALiBi
 from posenc.encodings.alibi import TwoSidedALiBi as TwoSidedALiBi
 from posenc.encodings.axial import AxialRoPE as AxialRoPE
@@ -72,7 +73,6 @@ from posenc.scalings import Interpolation as Interpolation
 from posenc.scalings import Llama3 as Llama3
 from posenc.scalings import LongRoPE as LongRoPE
 from posenc.scalings import Proportional as Proportional
-from posenc.scalings import Scaling as Scaling
 from posenc.scalings import YaRN as YaRN
 from posenc.temperatures import Llama4Temperature as Llama4Temperature
 from posenc.temperatures import LogN as LogN

@@ -76,36 +76,21 @@ class AdaptedRotary(Adapted, Rotary):
     ) -> tuple[ArrayT, ArrayT]:
         raise TypeError(f"fn must be asked for rotations, not for angles; {self.name} has no table")
 
-    def rotate(
+    def _rotate(
         self,
-        x: ArrayT,
-        positions: Positions[ArrayT],
-        params: Params[ArrayT] = None,
+        x: Array,
+        positions: Array,
+        params: Params[Array],
+        features: Array | None,
         *,
-        inverse: bool = False,
-        features: ArrayT | None = None,
-    ) -> ArrayT:
-        self._check_call(params, inverse, features)
-        return self.fn(x, positions)
-
-    def rotate_keys(
-        self,
-        x: ArrayT,
-        positions: Positions[ArrayT],
-        params: Params[ArrayT] = None,
-        *,
-        inverse: bool = False,
-        features: ArrayT | None = None,
-    ) -> ArrayT:
-        self._check_call(params, inverse, features)
-        return (self.keys or self.fn)(x, positions)
-
-    def _check_call(self, params: Params[Array], inverse: bool, features: Array | None) -> None:
-        """Raise an error for arguments that a foreign function does not take."""
+        inverse: bool,
+        keys: bool,
+    ) -> Array:
         self.read_params(params)
         check_needs(self, features=features)
         if inverse:
             raise ValueError(f"inverse must be False for a foreign rotation; got inverse={inverse}")
+        return (self.keys or self.fn if keys else self.fn)(x, positions)
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,10 +11,10 @@ import numpy as np
 
 from posenc.core import rules
 from posenc.core.frequencies import geometric
-from posenc.core.values import value
+from posenc.core.scaling import Plain, Scaling
+from posenc.core.values import UNSTATED, value
 from posenc.i18n import N_, translatable
 from posenc.i18n.arguments import sentences
-from posenc.scalings import Plain, Scaling
 
 Pairs = tuple[np.ndarray, np.ndarray]
 """The axis of each pair, (pair,) of int, and its radians per unit of that axis, (pair,)."""
@@ -23,10 +23,8 @@ Pairs = tuple[np.ndarray, np.ndarray]
 class AxisLayout(ABC):
     """The axis that each pair of channels follows, and its frequency."""
 
-    @property
-    def scale(self) -> float:
-        """What cosines and sines are multiplied by: logits grow by its square."""
-        return 1.0
+    scaling: Scaling | None = UNSTATED
+    """What adapts its frequencies to longer texts; None: nothing."""
 
     @abstractmethod
     def pairs(self, dim: int) -> Pairs:
@@ -134,10 +132,6 @@ class Sections(AxisLayout):
                 sections=sections,
                 shares=counts,
             )
-
-    @property
-    def scale(self) -> float:
-        return 1.0 if self.scaling is None else self.scaling.scale
 
     def pairs(self, dim: int) -> Pairs:
         _check_total("sections", self.sections, dim // 2)

@@ -175,3 +175,10 @@ def test_frames_lie_a_time_step_apart(xp):
         [0] * 3,
         [1] * 3,
     ]
+
+
+def test_the_trained_length_is_that_of_the_scaling():
+    scaling = pe.YaRN(4.0, 4096)
+    assert pe.AxialRoPE.mrope(16, sections=(4, 2, 2), scaling=scaling).trained_length == 4096
+    assert pe.AxialRoPE.mrope(16, sections=(4, 2, 2)).trained_length is None
+    assert pe.AxialRoPE.split(16).trained_length is None

@@ -133,8 +133,7 @@ class Rotary(Encoding):
         inverse    rotate back: R(p)^-1 x
         features   (…, seq, feature_dim), for an encoding that `needs` them
         """
-        tables = self.tables_for(x, positions, params, features=features)
-        return self._rotate(x, *tables, inverse=inverse)
+        return self._rotate(x, positions, params, features, inverse=inverse, keys=False)
 
     def rotate_keys(
         self,
@@ -149,8 +148,7 @@ class Rotary(Encoding):
 
         x          keys, (…, seq, dim); the other arguments are those of `rotate`
         """
-        tables = self.tables_for(x, positions, params, keys=True, features=features)
-        return self._rotate(x, *tables, inverse=inverse)
+        return self._rotate(x, positions, params, features, inverse=inverse, keys=True)
 
     @property
     def searched(self) -> bool:
@@ -177,8 +175,16 @@ class Rotary(Encoding):
         return _replace(self, pairing="interleaved"), np.argsort(evens_first)
 
     def _rotate(
-        self, x: Array, cos: Array, sin: Array, rotated: Rotated | None, *, inverse: bool
+        self,
+        x: Array,
+        positions: Array,
+        params: Params[Array],
+        features: Array | None,
+        *,
+        inverse: bool,
+        keys: bool,
     ) -> Array:
+        cos, sin, rotated = self.tables_for(x, positions, params, keys=keys, features=features)
         rules.flag("inverse", inverse)
         if inverse and not self.traits.norm_preserving:
             cos, sin = unscaled(cos, sin)

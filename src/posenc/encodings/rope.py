@@ -24,10 +24,10 @@ from posenc.core.inputs import result_dtype
 from posenc.core.mechanisms import Rotary
 from posenc.core.positions import LIMIT, as_positions
 from posenc.core.rotation import Pairing, Rotated, cos_sin
+from posenc.core.scaling import Plain, Scaling
 from posenc.core.values import value
 from posenc.i18n import N_, translatable
 from posenc.i18n.arguments import HEAD_DIM, sentences
-from posenc.scalings import Plain, Scaling
 
 PAIRINGS = ("interleaved", "halves")
 

@@ -10,13 +10,13 @@ import numpy as np
 from posenc.core import rules
 from posenc.core.encoding import Encoding, Params
 from posenc.core.mechanisms import Additive, Bias, Rotary
+from posenc.core.scaling import Scaling
 from posenc.explanation.explanation import Step
 from posenc.explanation.of.scalings import scaling_name
 from posenc.explanation.place import Place, Point
 from posenc.explanation.registry import explain_number
 from posenc.explanation.values import angle_at, value_at
 from posenc.i18n import Language, translatable, translator
-from posenc.scalings import Scaling
 
 
 @dataclass(frozen=True)

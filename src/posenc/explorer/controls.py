@@ -6,6 +6,7 @@ from types import NoneType, UnionType
 from typing import Any
 
 from posenc.core.encoding import SIZES, Encoding
+from posenc.core.scaling import Scaling
 from posenc.explorer import limits
 from posenc.explorer.answers import LIBRARY_ERRORS
 from posenc.explorer.parameters import RequestError
@@ -14,7 +15,6 @@ from posenc.i18n.arguments import argument_help
 from posenc.layouts import Alternating, AxisLayout, Periods, Sections, Split
 from posenc.names.expressions import Call, parse_call, presets, to_call, to_source
 from posenc.names.resolve import VARIANTS, as_encoding, share_out
-from posenc.scalings import Scaling
 from posenc.temperatures import Llama4Temperature, LogN, MinistralTemperature, SSMax, Temperature
 
 EVEN = ("dim", "rotary_dim", "buckets", "features")

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from posenc.core.encoding import Encoding, unwrap
 from posenc.core.mechanisms import Additive, Bias, Rotary, Scores
+from posenc.core.scaling import Scaling
 from posenc.encodings.registry import catalogue
 from posenc.explorer import controls, limits
 from posenc.explorer.parameters import RequestError
@@ -14,7 +15,6 @@ from posenc.i18n import Language, translator
 from posenc.layouts import AxisLayout
 from posenc.names.expressions import to_source
 from posenc.names.resolve import VARIANTS, evaluate_encoding, resolve
-from posenc.scalings import Scaling
 from posenc.views.kinds import KINDS, default_kind, kinds_for
 from posenc.views.kinds.bias import reach
 from posenc.views.kinds.maps import SIDE
