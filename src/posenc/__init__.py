@@ -15,7 +15,7 @@ _NAMES = {
     "explorer.widget": "explore",
     "encodings.registry": "catalogue lookup",
     "plot": "show",
-    "layouts": "Alternating AxisLayout PairTable Periods Sections Split",
+    "layouts": "Alternating AxisLayout PairTable Periods Sections SpaceThenTime Split",
     "interop": "ModelPositions from_config from_state_dict read_config",
     "core.encoding": "Encoding",
     "core.grids": "detr_grid grid mrope_positions",

@@ -64,6 +64,7 @@ from posenc.layouts import AxisLayout as AxisLayout
 from posenc.layouts import PairTable as PairTable
 from posenc.layouts import Periods as Periods
 from posenc.layouts import Sections as Sections
+from posenc.layouts import SpaceThenTime as SpaceThenTime
 from posenc.layouts import Split as Split
 from posenc.names.make import make as make
 from posenc.plot import show as show
@@ -123,6 +124,7 @@ __all__ = [
     "Sections",
     "Shaw",
     "Sinusoidal",
+    "SpaceThenTime",
     "Split",
     "SwinBias",
     "SwinV2Bias",

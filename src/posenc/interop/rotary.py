@@ -6,7 +6,6 @@ from typing import Any
 
 from posenc.core import rules
 from posenc.core.encoding import Encoding
-from posenc.core.frequencies import geometric
 from posenc.core.rotation import Pairing
 from posenc.encodings.axial import AxialRoPE
 from posenc.encodings.nope import NoPE
@@ -16,7 +15,7 @@ from posenc.interop.conventions import NO_ATTENTION, ROTARY, RotaryConvention
 from posenc.interop.fields import MOST_ENTRIES, Fields, disagreement
 from posenc.interop.layers import choose_rotating, read_layer_types
 from posenc.interop.parameters import Backwards, Parameters
-from posenc.layouts import PairTable
+from posenc.layouts import SpaceThenTime
 from posenc.scalings import YaRN
 from posenc.temperatures import Llama4Temperature, MinistralTemperature, Tempered
 
@@ -330,6 +329,6 @@ def _build_ernie(
             "mrope_section must be [n, n, m] for 'ernie4_5_vl_moe'; got {sections}",
             sections=list(share),
         )
-    axes = (1, 2) * share[0] + (0,) * share[2]
-    w = geometric(dim, base=base)
-    return AxialRoPE(dim, PairTable(axes, tuple(w.tolist())), pairing=convention.pairing)
+    height, width, time = share
+    layout = SpaceThenTime((time, height, width), base=base)
+    return AxialRoPE(dim, layout, pairing=convention.pairing)
