@@ -64,7 +64,7 @@ conformance-page: venv  ## docs/conformance.md, out of the same walk
 	$(BIN)/python -W ignore -m tests.conformance.page
 
 readme-table: venv  ## the READMEs' tables: the list of encodings, and properties out of checks that passed
-	$(BIN)/python -m posenc.checks.table
+	$(BIN)/python -m tests.checks.readme_table
 
 cli-page: venv  ## docs/cli.md, out of the help of every command
 	$(BIN)/python -m tests.cli.page

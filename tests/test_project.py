@@ -141,7 +141,7 @@ def test_nothing_is_missing_for_a_built_in(name):
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_the_readme_lists_the_built_ins(lang):
-    from posenc.checks.table import build_list, replace_list
+    from tests.checks.readme_table import build_list, replace_list
 
     text = (ROOT / ("README.md" if lang == "en" else f"README.{lang}.md")).read_text()
     rows = build_list(lang)
@@ -150,7 +150,7 @@ def test_the_readme_lists_the_built_ins(lang):
 
 
 def test_the_table_of_properties_is_what_the_checks_find():
-    from posenc.checks.table import build_table, replace_table
+    from tests.checks.readme_table import build_table, replace_table
 
     measured = build_table()
     for language in ("", ".ja", ".zh-Hans", ".zh-Hant"):

@@ -69,6 +69,16 @@ def test_a_mask_alone_is_no_order():
     assert report["symmetric"].detail == "keys ahead of their query are hidden"
 
 
+def test_what_looks_at_other_tokens_is_not_measured_alone():
+    report = check(tokens.Forgetting())
+    for name in ("unique", "bounded"):
+        assert report[name].verdict == "not applicable"
+        assert report[name].detail == "it depends on the other tokens that a query sees"
+    told = str(pe.compare({"fox": tokens.Forgetting()}, bench=False))
+    assert "repeat" not in told
+    assert check(tokens.Gated())["bounded"].verdict == "not claimed: does not hold"
+
+
 def test_a_token_has_the_same_features_in_every_call():
     subject = Subject(tokens.Forgetting(5), seed=3)
     p = np.arange(40)

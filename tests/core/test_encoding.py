@@ -211,3 +211,47 @@ def test_the_repr_is_short_and_reads_back(value, text):
     text = text or "RoPE(64, rotary_dim=32, scaling=YaRN(4, 8192))"
     assert repr(value) == text
     assert eval(text, vars(pe) | {name: getattr(pe, name) for name in pe.__all__}) == value
+
+
+@dataclass(frozen=True)
+class Shapes(pe.Scores):
+    """Keeps the shapes of what it is given."""
+
+    feature_dim: int
+    seen: list[tuple[int, ...]] = field(default_factory=list)
+    needs: frozenset[str] = field(default=frozenset({"features", "mask"}), init=False)
+
+    def scores(self, q, k, q_pos, k_pos, params=None, *, features, mask):
+        self.seen[:] = [features[0].shape, features[1].shape, mask.shape]
+        return q @ k.mT
+
+
+@pytest.mark.parametrize(
+    ("batch", "beside"), [((), ()), ((2,), (2, 1))], ids=["one text", "a batch"]
+)
+@pytest.mark.parametrize("tempered", [False, True])
+def test_features_and_mask_broadcast_over_the_heads(batch, beside, tempered):
+    encoding = shapes = Shapes(3)
+    if tempered:
+        encoding = pe.Tempered(shapes, pe.SSMax(1.0))
+    q, k = np.ones((*batch, 4, 2, 8)), np.ones((*batch, 2, 5, 8))
+    features = np.ones((*batch, 2, 3)), np.ones((*batch, 5, 3))
+    mask = np.ones((*batch, 2, 5), dtype=bool)
+    pe.logits(encoding, q, k, range(3, 5), range(5), features=features, mask=mask)
+    assert shapes.seen == [(*beside, 2, 3), (*beside, 5, 3), (*beside, 2, 5)]
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (np.ones((5, 4)), r"features of q must be \(…, 5, 3\); got shape \(5, 4\)"),
+        ((np.ones((5, 3)), np.ones((4, 3))), r"features of k must be \(…, 5, 3\); got shape"),
+        ((np.ones((5, 3)),), r"features must be an array, or a pair \(q, k\) of them; got 1"),
+        (np.ones((5, 3), dtype=int), "features of q must have a real floating dtype; got int64"),
+        (np.ones(3), r"features of q must be \(…, seq, dim\); got shape \(3,\)"),
+    ],
+)
+def test_features_that_do_not_fit_are_refused(features, message):
+    x, mask = np.ones((2, 5, 8)), np.ones((5, 5), dtype=bool)
+    with pytest.raises((ValueError, TypeError), match=message):
+        pe.logits(Shapes(3), x, x, range(5), range(5), features=features, mask=mask)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import posenc as pe
+from posenc.core.needs import draw_needs
 from posenc.encodings.registry import load_builtins
 from tests.libraries import numpy_of
 
@@ -49,16 +50,20 @@ def calls(encoding, p, array, params):
     """Everything of `encoding` that takes positions, called with p for queries and keys."""
     heads = encoding.heads or 2
     dim = encoding.dim or 8
-    x = array(np.random.default_rng(0).normal(size=(heads, len(p), dim)).astype("f"))
-    yield lambda: pe.logits(encoding, x, x, p, p, params)
+    rng = np.random.default_rng(0)
+    x = array(rng.normal(size=(heads, len(p), dim)).astype("f"))
+    needs = {name: array(each) for name, each in draw_needs(encoding, rng, len(p)).items()}
+    yield lambda: pe.logits(encoding, x, x, p, p, params, **needs)
+    if "features" in needs:
+        needs["features"] = (needs["features"], needs["features"])
     if isinstance(encoding, pe.Additive):
         yield lambda: encoding.encode(p, params)
         yield lambda: encoding.add(x, p, params)
     if isinstance(encoding, pe.Bias):
-        yield lambda: encoding.bias(p, p, params)
+        yield lambda: encoding.bias(p, p, params, **needs)
         yield lambda: encoding.terms(p, p, params, causal=True)
     if isinstance(encoding, pe.Scores):
-        yield lambda: encoding.scores(x, x, p, p, params)
+        yield lambda: encoding.scores(x, x, p, p, params, **needs)
         yield lambda: encoding.folded(x, x, p, p, params)
         yield lambda: encoding.mixed(x @ array(np.ones((dim, len(p)), "f")), x, p, p, params)
 

@@ -7,6 +7,7 @@ import pytest
 
 import posenc as pe
 from posenc.explanation.cell import cell
+from posenc.explanation.values import LONGEST
 from tests.explanation.reading import columns, matrix
 
 
@@ -103,3 +104,16 @@ def test_a_bias_that_depends_on_the_tokens():
     gates = np.cumsum(draw_features(3, 1)[:, 0])
     told = matrix(pe.explain(GatedBias(), length=3)["bias-2"])
     assert told == pytest.approx(gates[:, None] - gates)
+
+
+def test_a_key_ahead_of_its_query_is_hidden_in_scores_too():
+    assert cell(Gates(), 2, 5).steps[0].name == "unseen"
+    assert cell(Gates(), 5, 2).steps[0].name != "unseen"
+
+
+@pytest.mark.parametrize("encoding", [SelectiveTurn(), Gates(), GatedBias()], ids=repr)
+def test_the_text_of_a_number_has_an_end(encoding):
+    assert np.isfinite(cell(encoding, LONGEST - 1, 1).truth)
+    message = "position must be below 2048 for an encoding that depends on the tokens; got 16777152"
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        cell(encoding, 2**24 - 64, 1)

@@ -290,3 +290,9 @@ def test_a_long_message_is_cut(client):
 )
 def test_the_page_is_told_which_checks_are_costly(client, expression, costly):
     assert client.get("/api/v1/spell", e=expression).json["costly"] is costly
+
+
+def test_features_have_a_limit():
+    limits.check_arguments("Forgetting", {"feature_dim": 4_096})
+    with pytest.raises(ValueError, match="feature_dim must be at most 4,096 in the explorer; got"):
+        limits.check_arguments("Forgetting", {"feature_dim": 4_097})

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import posenc as pe
+from posenc.core.needs import draw_needs
 from posenc.names.resolve import SCALED
 
 MODEL = {"dim": 96, "head_dim": 16, "heads": 6, "length": 40}
@@ -20,7 +21,8 @@ def test_every_name_has_the_sizes_of_the_model(name, rng):
     positions = np.zeros((3, encoding.axes) if encoding.axes else 3, dtype=int)
     q = rng.normal(size=(MODEL["heads"], 3, MODEL["dim"] if additive else MODEL["head_dim"]))
     params = encoding.init(rng)
-    assert pe.logits(encoding, q, q, positions, positions, params).shape == (6, 3, 3)
+    needs = draw_needs(encoding, rng, 3)
+    assert pe.logits(encoding, q, q, positions, positions, params, **needs).shape == (6, 3, 3)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -34,6 +36,8 @@ def test_only_what_an_encoding_states_must_be_given(name):
     made = pe.make(name, **MODEL)
     width = "dim" if isinstance(made, pe.Additive) else "head_dim"
     stated = {width: made.dim, "heads": made.heads, "length": isinstance(made, pe.Learned) or None}
+    if made.feature_dim is not None:
+        stated["dim"] = made.feature_dim
     needed = {size: MODEL[size] for size, value in stated.items() if value is not None}
     assert pe.make(name, **needed) == made
     for size in needed:

@@ -78,7 +78,7 @@ def test_runs_are_found():
 
 def test_a_table_too_large_is_refused():
     with pytest.raises(ValueError, match="positions must lie between 0 and 49"):
-        peers.adapters.table_sides(torch.tensor([[0, 1, 50]]), 3)
+        peers.adapters.find_table_sides(torch.tensor([[0, 1, 50]]), 3)
 
 
 class Table(torch.nn.Module):

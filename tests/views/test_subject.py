@@ -10,6 +10,7 @@ from posenc.core.encoding import Parameter
 from posenc.views import KINDS, default_kind, kinds_for, view
 from posenc.views.embedding import embeddings
 from posenc.views.naming import short_name
+from posenc.views.subject import count_channels
 from tests.views.formulas import softmax
 
 WARM = pe.LogN(2)
@@ -125,3 +126,13 @@ def test_shuffled_words_take_their_features_along():
     assert not np.allclose(straight.values, back.values)
     gated = view(Gated(), "attention", tokens=tokens, causal=False).panels[2:]
     assert np.allclose(gated[0].values, gated[1].values)  # gates know no order
+
+
+@pytest.mark.parametrize("encoding", [pe.RoPE(4), LearnedTurns(), Selective()], ids=repr)
+def test_pairs_are_counted_whatever_the_rotation_depends_on(encoding):
+    assert count_channels(encoding) == 2
+
+
+def test_features_count_in_the_cost_of_attention():
+    wide = KINDS["attention"].cost(Gated(feature_dim=4096), 8)
+    assert wide == {"heads": 2, "positions or dimensions": 4096, "the same again": 8192}

@@ -5,6 +5,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ class Check:
     measure: Callable[[Subject, np.random.Generator], Measurement]
 
 
-def _subject(encoding: Encoding, seed: int) -> Subject:
+def _make_subject(encoding: Encoding, seed: int) -> Subject:
     """The subject, which knows what it takes: the seconds of importing PyTorch are no check's."""
     subject = Subject(encoding, seed=seed)
     _ = subject.takes_tensors
@@ -71,53 +72,46 @@ def run(
         )
     rules.whole("seed", seed, least=0)
     rules.real("limit", limit, least=1e-3)
-    name, _, _ = _run_within(limit, lambda: str(encoding))
-    subject, no_subject, seconds = _run_within(limit, lambda: _subject(encoding, seed))
+    name, _, _ = _run_within(limit, partial(str, encoding))
+    subject, no_subject, seconds = _run_within(limit, partial(_make_subject, encoding, seed))
     rows: list[Row] = []
     silent = 0
     for check in checks:
         if progress is not None:
             progress(check.name)
-        claimed, wrong, _ = _run_within(limit, lambda check=check: check.claimed(encoding))
+        claimed, wrong, _ = _run_within(limit, partial(check.claimed, encoding))
         claimed = claimed is None or claimed  # traits that are none are no excuse
-        if subject is None or wrong is not None:
-            rows.append(_row(check, claimed, None, wrong or no_subject, seconds))
-            continue
-        if silent >= 2:
-            trouble = NoAnswerError("not run after two checks without an answer")
-            rows.append(_row(check, claimed, None, trouble, 0.0))
-            continue
-        rng = np.random.default_rng([seed, zlib.crc32(check.name.encode())])
-        made, trouble, seconds = _run_within(
-            limit, lambda check=check, rng=rng: check.measure(subject, rng)
-        )
-        silent += isinstance(trouble, NoAnswerError)
-        rows.append(_row(check, claimed, made, trouble, seconds))
+        made, trouble, spent = None, wrong or no_subject, seconds
+        if trouble is None and silent >= 2:
+            trouble, spent = NoAnswerError("not run after two checks without an answer"), 0.0
+        elif trouble is None:
+            rng = np.random.default_rng([seed, zlib.crc32(check.name.encode())])
+            work = partial(check.measure, subject, rng)
+            made, trouble, spent = _run_within(limit, work)
+            silent += isinstance(trouble, NoAnswerError)
+        rows.append(_make_row(check, claimed, made, trouble, spent))
     return Report(name or type(encoding).__name__, tuple(rows))
 
 
-def _row(
+def _make_row(
     check: Check,
     claimed: bool,
     made: Measurement | None,
     trouble: BaseException | None,
     seconds: float,
 ) -> Row:
-    verdict: Verdict
-    measured, bound, detail = None, None, ""
-    if isinstance(trouble, NotApplicableError):
+    holds: Verdict = "holds" if claimed else "not claimed: holds"
+    fails: Verdict = "fails" if claimed else "not claimed: does not hold"
+    verdict = fails
+    measured, bound, detail = None, None, f"{type(trouble).__name__}: {trouble}"
+    if made is not None:
+        verdict = holds if made.holds else fails
+        measured, detail = made.value, made.detail
+        bound = f"{'at least' if made.least else 'at most'} {made.bound:g}"
+    elif isinstance(trouble, NotApplicableError):
         verdict, detail = "not applicable", str(trouble)
     elif isinstance(trouble, NoAnswerError):  # it tells of the machine as much as of the encoding
         verdict, detail = "not measured", str(trouble)
-    elif made is None:
-        verdict = "fails" if claimed else "not claimed: does not hold"
-        detail = f"{type(trouble).__name__}: {trouble}"
-    else:
-        good: Verdict = "holds" if claimed else "not claimed: holds"
-        bad: Verdict = "fails" if claimed else "not claimed: does not hold"
-        verdict = good if made.holds else bad
-        measured, detail = made.value, made.detail
-        bound = f"{'at least' if made.least else 'at most'} {made.bound:g}"
     return Row(check.name, check.what, check.why, verdict, measured, bound, detail, seconds)
 
 

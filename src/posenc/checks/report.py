@@ -76,9 +76,9 @@ class Report:
     def __str__(self) -> str:
         lines = [f"{self.subject}: {self.summary}"]
         for row in self.rows:
-            lines.append(
-                f"  {row.name:<17} {row.verdict:<27} {_numbers(row):<24} {row.detail}".rstrip()
-            )
+            numbers = _format_numbers(row)
+            line = f"  {row.name:<17} {row.verdict:<27} {numbers:<24} {row.detail}"
+            lines.append(line.rstrip())
             if row.verdict == "fails":
                 lines.append(f"  {'':<17} {row.what} {row.why}")
         return "\n".join(lines)
@@ -89,7 +89,7 @@ class Report:
         body = "".join(
             f"<tr><td>{html.escape(row.verdict)}</td>"
             f'<td title="{html.escape(f"{row.what} {row.why}")}">{html.escape(row.name)}</td>'
-            f"<td>{html.escape(f'{_numbers(row)} {row.detail}'.strip())}</td></tr>"
+            f"<td>{html.escape(f'{_format_numbers(row)} {row.detail}'.strip())}</td></tr>"
             for row in self.rows
             if row.verdict != "not applicable"
         )
@@ -97,7 +97,7 @@ class Report:
         return f"<p><b>{verdict}</b>: {subject}</p><table><tr>{head}</tr>{body}</table>"
 
 
-def _numbers(row: Row) -> str:
+def _format_numbers(row: Row) -> str:
     if row.measured is None:
         return ""
     return f"{row.measured:.2g}" + (f" ({row.bound})" if row.bound else "")

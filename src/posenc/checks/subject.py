@@ -5,6 +5,7 @@ never sees which library or whose code computes them.
 """
 
 import dataclasses
+import importlib
 import importlib.util
 import warnings
 from functools import cached_property
@@ -96,12 +97,12 @@ class Subject:
             case Additive():
                 return self._encode(positions, dtype)
             case Rotary():
-                x = np.tile(self.fixed(self.dim), (len(positions), 1))
+                x = np.tile(self.make_vector(self.dim), (len(positions), 1))
                 return self.rotate(x, positions, dtype=dtype, tokens=every)
             case Bias():
                 return self.bias(positions, origin, tokens=(every, token))[:, :, 0].T
             case _:
-                x = np.tile(self.fixed(self.dim), (self.heads, len(positions), 1))
+                x = np.tile(self.make_vector(self.dim), (self.heads, len(positions), 1))
                 made = self.score(x, x[:, :1], positions, origin, tokens=(every, token))
                 return made[:, :, 0].T
 
@@ -118,14 +119,14 @@ class Subject:
         assert isinstance(self.encoding, Rotary)
         rotate = self.encoding.rotate_keys if keys else self.encoding.rotate
         library = "torch" if dtype == "bfloat16" else self.library
-        params = self._send_params(library)
         needed: dict[str, Any] = {}
         if "features" in self.encoding.needs:
             features = self.features(positions if tokens is None else tokens)
             needed["features"] = send(features, library, dtype)
-        where = send(positions, library)
-        given = () if params is None else (params,)  # rotations of one's own may take none
-        return _shaped("rotate", rotate(send(x, library, dtype), where, *given, **needed), x.shape)
+        sent = send(x, library, dtype), send(positions, library)
+        return _require_shape(
+            "rotate", rotate(*sent, *self._own_params(library), **needed), x.shape
+        )
 
     def score(
         self,
@@ -143,16 +144,14 @@ class Subject:
         tokens  whose features they have, where needed: a pair of positions, q_pos and k_pos unless
                 given. Tokens that move to other positions keep their features.
         """
-        params = self._send_params(self.library)
         encoding, needed = self.whole if whole else self.encoding, self.needed(q_pos, k_pos, tokens)
-        sent_q, sent_k = send(q, self.library), send(k, self.library)
-        where_q, where_k = send(q_pos, self.library), send(k_pos, self.library)
-        made = to_numpy(logits(encoding, sent_q, sent_k, where_q, where_k, params, **needed))
+        sent = [send(each, self.library) for each in (q, k, q_pos, k_pos)]
+        made = to_numpy(logits(encoding, *sent, params=self._send_params(self.library), **needed))
         if made.shape[-2:] != (q.shape[-2], k.shape[-2]):
             raise WrongShapeError(
                 f"logits must be (…, {q.shape[-2]}, {k.shape[-2]}); got {made.shape}"
             )
-        return np.where(self.seen(q_pos, k_pos), made, -np.inf)
+        return np.where(self.build_mask(q_pos, k_pos), made, -np.inf)
 
     def bias(
         self, q_pos: np.ndarray, k_pos: np.ndarray, *, tokens: Tokens | None = None
@@ -195,10 +194,10 @@ class Subject:
             both = (self.features(each) for each in tokens or (q_pos, k_pos))
             made["features"] = tuple(send(each, library, dtype) for each in both)
         if "mask" in self.encoding.needs:
-            made["mask"] = send(self.seen(q_pos, k_pos), library)
+            made["mask"] = send(self.build_mask(q_pos, k_pos), library)
         return made
 
-    def seen(self, q_pos: np.ndarray, k_pos: np.ndarray) -> np.ndarray:
+    def build_mask(self, q_pos: np.ndarray, k_pos: np.ndarray) -> np.ndarray:
         """Which pairs (q, k) count: all, unless the encoding takes a mask and is `causal_only`."""
         if "mask" not in self.encoding.needs or not self.encoding.causal_only:
             return np.ones((len(q_pos), len(k_pos)), dtype=bool)
@@ -210,11 +209,11 @@ class Subject:
         heads = (self.heads,) if isinstance(self.encoding, Bias | Scores) else ()
         return rng.normal(size=(*heads, count, self.dim))
 
-    def fixed(self, count: int) -> np.ndarray:
+    def make_vector(self, count: int) -> np.ndarray:
         """The same uneven vector every time, of numbers that 16 bits hold exactly."""
         return np.round(np.linspace(1, 2, count) * 128) / 128
 
-    def others(self) -> list[tuple[str, Encoding]]:
+    def list_variants(self) -> list[tuple[str, Encoding]]:
         """Encodings that differ from this one in a number, each with the field that differs."""
         foreign = self.encoding.library is not None  # its function does not read our fields
         if foreign or not dataclasses.is_dataclass(self.encoding):
@@ -246,10 +245,15 @@ class Subject:
         library = "torch" if dtype == "bfloat16" else self.library
         params, where = self._send_params(library), send(positions, library)
         made = self.encoding.encode(where, params, dtype=_dtype(dtype, library))
-        return _shaped("encode", made, (len(positions), self.dim))
+        return _require_shape("encode", made, (len(positions), self.dim))
 
     def _send_params(self, library: str) -> dict[str, Any] | None:
         return {name: send(x, library) for name, x in self.params.items()} or None
+
+    def _own_params(self, library: str) -> tuple[dict[str, Any], ...]:
+        """The parameters as an argument, if there are any: rotations of one's own may take none."""
+        params = self._send_params(library)
+        return () if params is None else (params,)
 
     def _returns_tensors(self) -> bool:
         """Whether it returns tensors for tensors: NumPy's functions may accept them too."""
@@ -273,7 +277,7 @@ class Subject:
                 return encoding.encode(where, params, dtype=x.dtype)
             case Rotary() as encoding:
                 own = {name: both[0] for name, both in needed.items() if name == "features"}
-                return encoding.rotate(x[0], where, *(() if params is None else (params,)), **own)
+                return encoding.rotate(x[0], where, *self._own_params("torch"), **own)
             case Bias() as encoding:
                 return encoding.bias(where, where, params, **needed)
             case encoding:
@@ -297,7 +301,7 @@ class WrongShapeError(Exception):
     """The result does not have the shape that it must have."""
 
 
-def _shaped(name: str, made: object, shape: tuple[int, ...]) -> np.ndarray:
+def _require_shape(name: str, made: object, shape: tuple[int, ...]) -> np.ndarray:
     values = to_numpy(made)
     if values.shape != tuple(shape):
         raise WrongShapeError(f"{name} must give {tuple(shape)}; got {values.shape}")
@@ -305,13 +309,7 @@ def _shaped(name: str, made: object, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _dtype(name: str | None, library: str) -> Any:
-    if name is None:
-        return None
-    if library == "torch":
-        import torch
-
-        return getattr(torch, name)
-    return getattr(np, name)
+    return None if name is None else getattr(importlib.import_module(library), name)
 
 
 def send(values: np.ndarray, library: str, dtype: str | None = None) -> Any:
@@ -319,9 +317,8 @@ def send(values: np.ndarray, library: str, dtype: str | None = None) -> Any:
     if library == "torch":
         import torch
 
-        floating = values.dtype.kind == "f"
-        wanted = getattr(torch, dtype) if dtype else (torch.float32 if floating else None)
-        return torch.from_numpy(values.copy()).to(wanted)
+        usual = "float32" if values.dtype.kind == "f" else None
+        return torch.from_numpy(values.copy()).to(_dtype(dtype or usual, library))
     # a copy: an encoding that changes its inputs must not change ours
     return values.copy() if dtype is None else values.astype(dtype)
 

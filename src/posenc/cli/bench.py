@@ -2,25 +2,24 @@
 
 from __future__ import annotations  # names of posenc are not looked up before a command runs
 
-import json
 from dataclasses import asdict
 from typing import Any
 
 import click
 
-from posenc.cli.loading import load_encodings, resolve_name
-from posenc.cli.options import encodings_argument, json_option, load_option
+from posenc.cli import options
+from posenc.cli.loading import resolve_names, select_encodings
 from posenc.cli.timing import use_one_thread, warn_if_busy
-from posenc.cli.usage import call_library
+from posenc.cli.usage import call_library, print_data
 
 
 @click.command()
-@encodings_argument
-@load_option
+@options.encodings
+@options.load
 @click.option(
     "--rounds", default=9, show_default=True, help="Interleaved rounds; medians are reported."
 )
-@json_option
+@options.as_json
 def bench(names: tuple[str, ...], files: tuple[str, ...], rounds: int, as_json: bool) -> None:
     """Time posenc against straightforward implementations.
 
@@ -43,71 +42,61 @@ def bench(names: tuple[str, ...], files: tuple[str, ...], rounds: int, as_json: 
     per token.
     """
     if names or files:
-        _time_encodings(names, files, rounds, as_json=as_json)
-        return
-    from posenc.bench import attentions, rotations, tables
-    from posenc.bench.timing import machine_load
+        use_one_thread()
+    from posenc.bench.timing import STEADY, machine_load
 
     before = machine_load()
-    results = [
-        call_library(lambda part=part: part.measure(rounds=rounds))
-        for part in (tables, rotations, attentions)
-    ]
-    rows = [row for result in results for row in result["rows"].values()]
-    unsteady = sum(not row["steady"] for row in rows)
+    if names or files:
+        data, lines, steady = _time_encodings(names, files, rounds)
+    else:
+        data, lines, steady = _time_implementations(rounds)
+    unsteady = steady.count(False)
     trusted = not (unsteady or before["busy"])
+    print_data(data | {"machine": before, "trusted": trusted}, lines, as_json=as_json)
     if as_json:
-        click.echo(json.dumps({"benchmarks": results, "machine": before, "trusted": trusted}))
         return
+    warn_if_busy(before)
+    if unsteady:
+        click.echo(
+            f"Unreliable timings: {unsteady} of {len(steady)} rows are unsteady. The middle half "
+            "of their rounds, or of the rounds they are compared with, spreads by more than "
+            f"{STEADY:.0%}."
+        )
+
+
+Timings = tuple[dict[str, Any], list[str], list[bool]]
+"""The data for JSON, the lines of a table, and whether each row is steady."""
+
+
+def _time_implementations(rounds: int) -> Timings:
+    from posenc.bench import attentions, rotations, tables
+
+    parts = (tables, rotations, attentions)
+    results = [call_library(part.measure, rounds=rounds) for part in parts]
+    lines: list[str] = []
     for result in results:
-        click.echo(f"{result['what']:<28} {'median':>11} {'ratio':>6}  largest error")
+        lines.append(f"{result['what']:<28} {'median':>11} {'ratio':>6}  largest error")
         for name, row in result["rows"].items():
             milliseconds, ratio, error = row["seconds"] * 1e3, row["ratio"], row["error"]
             mark = _mark(row["steady"])
-            click.echo(f"{name:<28} {milliseconds:8.1f} ms {ratio:6.2f}  {error:.1e}{mark}")
-    _warn(before, unsteady, len(rows))
+            lines.append(f"{name:<28} {milliseconds:8.1f} ms {ratio:6.2f}  {error:.1e}{mark}")
+    steady = [row["steady"] for result in results for row in result["rows"].values()]
+    return {"benchmarks": results}, lines, steady
 
 
-def _time_encodings(
-    names: tuple[str, ...], files: tuple[str, ...], rounds: int, *, as_json: bool
-) -> None:
-    use_one_thread()
+def _time_encodings(names: tuple[str, ...], files: tuple[str, ...], rounds: int) -> Timings:
     from posenc.bench.costs import measure
-    from posenc.bench.timing import machine_load
 
-    before = machine_load()
-    names, loaded, unnamed = load_encodings(names, files)
-    subjects: dict[str, Any] = {}
-    for name in (*names, *unnamed):
-        subjects |= resolve_name(name, loaded)
-    costs = {
-        name: call_library(lambda e=e: measure(e, rounds=rounds)) for name, e in subjects.items()
-    }
-    unsteady = sum(not cost.steady for cost in costs.values())
-    trusted = not (unsteady or before["busy"])
-    if as_json:
-        data = {name: asdict(cost) for name, cost in costs.items()}
-        click.echo(json.dumps({"encodings": data, "machine": before, "trusted": trusted}))
-        return
-    click.echo(f"{'per token':<28} {'time':>11} {'to q k^T':>8}  {'memory':>9}  error")
+    subjects = resolve_names(*select_encodings(names, files))
+    costs = {name: call_library(measure, e, rounds=rounds) for name, e in subjects.items()}
+    lines = [f"{'per token':<28} {'time':>11} {'to q k^T':>8}  {'memory':>9}  error"]
     for name, cost in costs.items():
         times = f"{cost.seconds * 1e6:8.2f} us {cost.ratio:8.2f}"
         mark = _mark(cost.steady)
-        click.echo(f"{name:<28} {times}  {cost.bytes:7,.0f} B  {cost.error:.1e}{mark}")
-    _warn(before, unsteady, len(costs))
+        lines.append(f"{name:<28} {times}  {cost.bytes:7,.0f} B  {cost.error:.1e}{mark}")
+    data = {name: asdict(cost) for name, cost in costs.items()}
+    return {"encodings": data}, lines, [cost.steady for cost in costs.values()]
 
 
 def _mark(steady: bool) -> str:
     return "" if steady else "  unsteady"
-
-
-def _warn(before: dict[str, Any], unsteady: int, rows: int) -> None:
-    """Warn if the timings are unreliable, and say why."""
-    from posenc.bench.timing import STEADY
-
-    warn_if_busy(before)
-    if unsteady:
-        click.echo(
-            f"Unreliable timings: {unsteady} of {rows} rows are unsteady. The middle half of their "
-            f"rounds, or of the rounds they are compared with, spreads by more than {STEADY:.0%}."
-        )

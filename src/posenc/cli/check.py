@@ -9,25 +9,18 @@ from contextlib import redirect_stdout
 import click
 
 import posenc
-from posenc.cli.loading import load_encodings, resolve_name
-from posenc.cli.options import (
-    all_option,
-    encodings_argument,
-    json_option,
-    limit_option,
-    load_option,
-    seed_option,
-)
-from posenc.cli.usage import call_library, reject_names_with_all
+from posenc.cli import options
+from posenc.cli.loading import resolve_names, select_encodings
+from posenc.cli.usage import call_library
 
 
 @click.command()
-@encodings_argument
-@load_option
-@all_option
-@seed_option
-@limit_option
-@json_option
+@options.encodings
+@options.load
+@options.every
+@options.seed
+@options.limit
+@options.as_json
 def check(
     names: tuple[str, ...],
     files: tuple[str, ...],
@@ -51,22 +44,12 @@ def check(
     --json prints {"ok", "reports": {NAME: {"subject", "ok", "rows": [{"name", "what",
     "why", "verdict", "measured", "bound", "detail", "seconds"}]}}}.
     """
-    if every:
-        reject_names_with_all(names)
-    subjects: dict[str, posenc.Encoding] = {}
-    names, loaded, unnamed = load_encodings(names, files)
-    for name in posenc.catalogue() if every else names:
-        subjects |= resolve_name(name, loaded)
-    subjects |= {name: loaded[name] for name in unnamed}
-    if not subjects:
-        raise click.UsageError("specify an ENCODING, --load FILE or --all")
+    subjects = resolve_names(*select_encodings(names, files, every=every))
     reports: dict[str, posenc.Report] = {}
     for count, (name, encoding) in enumerate(subjects.items(), start=1):
         click.echo(f"[{count}/{len(subjects)}] {name}", err=True)
         with redirect_stdout(sys.stderr):  # an encoding may print; stdout is for our data
-            reports[name] = call_library(
-                lambda encoding=encoding: posenc.check(encoding, seed=seed, limit=limit)
-            )
+            reports[name] = call_library(posenc.check, encoding, seed=seed, limit=limit)
         if not as_json:
             click.echo(str(reports[name]))
     ok = all(report.ok for report in reports.values())

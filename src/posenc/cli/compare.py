@@ -8,55 +8,42 @@ from contextlib import redirect_stdout
 
 import click
 
-import posenc
-from posenc.cli.loading import load_encodings
-from posenc.cli.options import (
-    all_option,
-    dim_option,
-    encodings_argument,
-    heads_option,
-    json_option,
-    lang_option,
-    limit_option,
-    load_option,
-    seed_option,
-)
+from posenc.cli import options
+from posenc.cli.loading import select_encodings
 from posenc.cli.timing import use_one_thread, warn_if_busy
-from posenc.cli.usage import call_library, reject_names_with_all
+from posenc.cli.usage import call_library, merge_format
 from posenc.i18n import Language
 
 
 @click.command()
-@encodings_argument
-@load_option
-@all_option
-@dim_option
-@heads_option
+@options.encodings
+@options.load
+@options.every
+@options.dim
+@options.heads
 @click.option("--length", type=int, help="Number of rows of learned tables given by name.")
 @click.option("--no-bench", is_flag=True, help="Skip the time and memory measurements.")
-@seed_option
-@limit_option
+@options.seed
+@options.limit
 @click.option(
     "--format",
     "form",
     type=click.Choice(("text", "markdown", "json")),
     help="Output format. [default: text]",
 )
-@lang_option
-@json_option
+@options.lang
+@options.as_json
 def compare(
     names: tuple[str, ...],
     files: tuple[str, ...],
     every: bool,
-    dim: int | None,
-    heads: int | None,
-    length: int | None,
     no_bench: bool,
     seed: int,
     limit: float,
     form: str | None,
     lang: Language,
     as_json: bool,
+    **sizes: int | None,
 ) -> None:
     """Compare encodings side by side: properties, cost, models.
 
@@ -85,30 +72,21 @@ def compare(
     from posenc.bench.timing import machine_load
     from posenc.comparison import compare as compare_encodings
 
-    if as_json and form not in (None, "json"):
-        raise click.UsageError(f"--json cannot be combined with --format {form}")
-    if every:
-        reject_names_with_all(names)
-    elif not (names or files):
-        raise click.UsageError("specify an ENCODING, --load FILE or --all")
-    sizes = {"dim": dim, "heads": heads, "length": length}
-    names, loaded, unnamed = load_encodings(names, files)
-    subjects = [{name: loaded[name]} if name in loaded else name for name in (*names, *unnamed)]
-    subjects = [*(posenc.catalogue() if every else ()), *subjects]
+    form = merge_format(form, as_json=as_json)
+    chosen, loaded = select_encodings(names, files, every=every)
     before = machine_load()
     with redirect_stdout(sys.stderr):  # an encoding may print; stdout is for our data
         result = call_library(
-            lambda: compare_encodings(
-                *subjects,
-                sizes={name: size for name, size in sizes.items() if size is not None},
-                bench=not no_bench,
-                lang=lang,
-                seed=seed,
-                limit=limit,
-                progress=lambda name: click.echo(name, err=True),
-            )
+            compare_encodings,
+            *({name: loaded[name]} if name in loaded else name for name in chosen),
+            sizes={name: size for name, size in sorted(sizes.items()) if size is not None},
+            bench=not no_bench,
+            lang=lang,
+            seed=seed,
+            limit=limit,
+            progress=lambda name: click.echo(name, err=True),
         )
-    if as_json or form == "json":
+    if form == "json":
         click.echo(json.dumps(result.to_json()))
     else:
         click.echo(result.to_markdown() if form == "markdown" else str(result))

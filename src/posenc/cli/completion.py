@@ -1,11 +1,10 @@
 """`posenc completion`."""
 
-import json
-
 import click
 from click.shell_completion import get_completion_class
 
-from posenc.cli.options import json_option
+from posenc.cli import options
+from posenc.cli.usage import print_data
 
 SETUP = {
     "bash": 'add to ~/.bashrc: eval "$(posenc completion bash)"',
@@ -16,7 +15,7 @@ SETUP = {
 
 @click.command()
 @click.argument("shell", type=click.Choice(tuple(SETUP)))
-@json_option
+@options.as_json
 @click.pass_context
 def completion(ctx: click.Context, shell: str, as_json: bool) -> None:
     """Print a shell completion script.
@@ -35,8 +34,7 @@ def completion(ctx: click.Context, shell: str, as_json: bool) -> None:
     completer = kind(ctx.find_root().command, {}, "posenc", "_POSENC_COMPLETE")
     # source() would run the shell itself
     script = completer.source_template % completer.source_vars()
-    if as_json:
-        click.echo(json.dumps({"shell": shell, "script": script, "how": SETUP[shell]}))
-        return
-    click.echo(script)
-    click.echo(SETUP[shell], err=True)
+    data = {"shell": shell, "script": script, "how": SETUP[shell]}
+    print_data(data, [script], as_json=as_json)
+    if not as_json:
+        click.echo(SETUP[shell], err=True)

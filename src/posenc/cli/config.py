@@ -2,15 +2,14 @@
 
 from __future__ import annotations  # names of posenc are not looked up before a command runs
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import posenc
-from posenc.cli.options import json_option
-from posenc.cli.usage import call_library
+from posenc.cli import options
+from posenc.cli.usage import call_library, print_data
 
 if TYPE_CHECKING:
     from posenc.core.rotation import Pairing
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     type=click.Choice(("interleaved", "halves")),
     help="Channel pairing of RoPE, for an unknown model type.",
 )
-@json_option
+@options.as_json
 def config(
     paths: tuple[str, ...], layer: int | None, pairing: Pairing | None, as_json: bool
 ) -> None:
@@ -46,9 +45,7 @@ def config(
 
     if len(paths) > 2:
         raise click.UsageError(f"expected one path, or two to compare; got {len(paths)}")
-    models = [
-        call_library(lambda path=path: posenc.read_config(path, pairing=pairing)) for path in paths
-    ]
+    models = [call_library(posenc.read_config, path, pairing=pairing) for path in paths]
     for model in models:
         if pairing is not None and not any(isinstance(unwrap(e), Rotary) for e in model.layers):
             raise click.UsageError(
@@ -60,13 +57,11 @@ def config(
             )
     summaries = [describe(model, layer=layer) for model in models]
     if len(summaries) == 1:
-        data: Any = summaries[0]
-        lines = summarise(summaries[0])
-    else:
-        differences = compare(*summaries)
-        data = {"models": summaries, "differences": differences}
-        lines = _format_differences(differences)
-    click.echo(json.dumps(data) if as_json else "\n".join(lines))
+        print_data(summaries[0], summarise(summaries[0]), as_json=as_json)
+        return
+    differences = compare(*summaries)
+    data = {"models": summaries, "differences": differences}
+    print_data(data, _format_differences(differences), as_json=as_json)
 
 
 def _format_differences(rows: list[dict[str, Any]]) -> Iterator[str]:

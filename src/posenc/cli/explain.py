@@ -8,33 +8,20 @@ from typing import Any
 import click
 
 import posenc
+from posenc.cli import options
 from posenc.cli.loading import find_loaded
-from posenc.cli.options import (
-    complete_name,
-    json_option,
-    lang_option,
-    out_option,
-    seed_option,
-    text_option,
-)
 from posenc.cli.usage import (
     call_library,
     call_with_effect,
+    merge_format,
     reject_options,
+    report_unwritable,
     split_names_and_text,
-    write_output,
 )
 from posenc.i18n import Language
 
 FORMATS = ("text", "markdown", "latex", "html", "json")
-ENDINGS = {
-    "": "text",
-    ".txt": "text",
-    ".md": "markdown",
-    ".tex": "latex",
-    ".html": "html",
-    ".json": "json",
-}
+ENDINGS = dict(zip((".txt", ".md", ".tex", ".html", ".json"), FORMATS, strict=True)) | {"": "text"}
 DEMONSTRATIONS = ("permutation", "rope-relative", "rope-steps", "addition")
 
 format_option = click.option(
@@ -43,23 +30,23 @@ format_option = click.option(
     type=click.Choice(FORMATS),
     help="Output format. [default: by the ending of --out, else text]",
 )
-text_file_option = out_option(".txt, .md, .tex, .html or .json.")
+text_file_option = options.out(".txt, .md, .tex, .html or .json.")
 
 
 @click.command()
-@click.argument("encoding", shell_complete=complete_name)
+@click.argument("encoding", shell_complete=options.complete_name)
 @click.option("--load", "file", metavar="FILE", help="Python file that defines the encoding.")
 @click.option("--dim", type=int, help="Number of channels of an encoding by name. [default: 8]")
 @click.option("--heads", type=int, help="Number of attention heads of a bias by name. [default: 4]")
-@text_option
+@options.text
 @click.option("--length", type=int, help="Number of positions without --text. [default: 3]")
 @click.option("--position", default=3, show_default=True, help="Position to work through.")
 @click.option("--digits", default=4, show_default=True, help="Digits after the decimal point.")
-@seed_option
-@lang_option
+@options.seed
+@options.lang
 @format_option
 @text_file_option
-@json_option
+@options.as_json
 def explain(
     encoding: str,
     file: str | None,
@@ -67,7 +54,7 @@ def explain(
     form: str | None,
     out: str | None,
     as_json: bool,
-    **options: Any,
+    **arguments: Any,
 ) -> None:
     """Work through an encoding step by step, with its numbers.
 
@@ -90,27 +77,33 @@ def explain(
         names, text = split_names_and_text((encoding,), text)
         subject: Any = (*names, "sinusoidal")[0]
     else:
-        subject = call_library(lambda: _load_one(encoding, file))
+        subject = call_library(_load_one, encoding, file)
 
-    def render(**options: Any) -> str:
-        explained = posenc.explain(subject, tokens=options.pop("text"), **options)
-        return explained.render(form)
+    def render(text: str | None, **arguments: Any) -> str:
+        return posenc.explain(subject, tokens=text, **arguments).render(form)
 
     checked = ("text", "length", "position", "seed")
-    result = call_library(lambda: call_with_effect(render, {"text": text, **options}, checked))
-    write_output(out, result, nl=False)
+    _write(out, call_with_effect(render, {"text": text, **arguments}, checked))
+
+
+def _write(path: str | None, text: str) -> None:
+    """Print the text, or write it to a file and print the file's name."""
+    if path is None:
+        click.echo(text, nl=False)
+        return
+    with report_unwritable(path), open(path, "w", encoding="utf-8") as file:  # noqa: PTH123
+        file.write(text if text.endswith("\n") else f"{text}\n")
+    click.echo(path)
 
 
 def _choose_format(form: str | None, out: str | None, *, as_json: bool) -> str:
     """The output format: by name, by --json or by the ending of the file."""
-    if as_json and form not in (None, "json"):
-        raise click.UsageError(f"--json cannot be combined with --format {form}")
+    form = merge_format(form, as_json=as_json)
     ending = "" if out is None else Path(out).suffix.lower()
     if ending not in ENDINGS:
-        raise click.BadParameter(
-            f"must end in .txt, .md, .tex, .html or .json; got {out}", param_hint="--out"
-        )
-    return "json" if as_json else form or ENDINGS[ending]
+        why = f"must end in .txt, .md, .tex, .html or .json; got {out}"
+        raise click.BadParameter(why, param_hint="--out")
+    return form or ENDINGS[ending]
 
 
 def _load_one(name: str, file: str) -> posenc.Encoding:
@@ -125,10 +118,10 @@ def _load_one(name: str, file: str) -> posenc.Encoding:
 
 @click.command()
 @click.argument("name", type=click.Choice(DEMONSTRATIONS))
-@lang_option
+@options.lang
 @format_option
 @text_file_option
-@json_option
+@options.as_json
 def demo(name: str, lang: Language, form: str | None, out: str | None, as_json: bool) -> None:
     """Show one of the tutorials' demonstrations, with its numbers.
 
@@ -141,4 +134,4 @@ def demo(name: str, lang: Language, form: str | None, out: str | None, as_json: 
     --json prints the same object as `posenc explain --json`.
     """
     form = _choose_format(form, out, as_json=as_json)
-    write_output(out, posenc.demonstrate(name, lang=lang).render(form), nl=False)
+    _write(out, posenc.demonstrate(name, lang=lang).render(form))

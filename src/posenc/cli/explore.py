@@ -7,24 +7,24 @@ import os
 
 import click
 
-from posenc import i18n
+from posenc.cli import options
 from posenc.cli.loading import load_encodings
-from posenc.cli.options import Language, encodings_argument, load_option
-from posenc.cli.usage import call_library, install_command, split_names_and_text
+from posenc.cli.usage import call_library, describe_missing, split_names_and_text
+from posenc.i18n import LANGUAGES, Language
 
 
 @click.command()
-@encodings_argument
+@options.encodings
 @click.option("--text", metavar="SENTENCE", help="Initial sentence.")
 @click.option(
     "--port", default=8765, show_default=True, help="Port to bind; if taken, the next free one."
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to bind.")
 @click.option("--no-open", is_flag=True, help="Print the URL without opening a browser.")
-@load_option
+@options.load
 @click.option("--tokenizer", metavar="FILE", help="tokenizer.json to offer on the page.")
 @click.option(
-    "--lang", type=Language(i18n.LANGUAGES), help="Page language. [default: the browser's]"
+    "--lang", type=options.Language(LANGUAGES), help="Page language. [default: the browser's]"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the URL as one JSON object.")
 def explore(
@@ -35,7 +35,7 @@ def explore(
     no_open: bool,
     files: tuple[str, ...],
     tokenizer: str | None,
-    lang: i18n.Language | None,
+    lang: Language | None,
     as_json: bool,
 ) -> None:
     """Open the explorer, an interactive page, in a browser.
@@ -56,29 +56,25 @@ def explore(
     try:
         from posenc.explorer.server import serve
     except ModuleNotFoundError as error:
-        library = (error.name or "").partition(".")[0]
-        raise click.ClickException(
-            f"{library} is not installed; to install the explorer: {install_command('explorer')}"
-        ) from error
+        raise describe_missing(error, "install the explorer", "explorer") from error
     from posenc.explorer.encodings import page_query
     from posenc.text import from_file
 
     names, loaded, _ = load_encodings(names, files)
-    tokens = None if tokenizer is None else call_library(lambda: from_file(tokenizer))
+    tokens = None if tokenizer is None else call_library(from_file, tokenizer)
     if not 0 <= port < 65_536:
         raise click.BadParameter(f"must be in 0 .. 65535; got {port}", param_hint="--port")
     names, text = split_names_and_text(names, text, loaded)
-    query = call_library(lambda: page_query(names, loaded, text=text, lang=lang))
+    query = call_library(page_query, names, loaded, text=text, lang=lang)
     call_library(
-        lambda: serve(
-            host=host,
-            port=port,
-            loaded=loaded,
-            tokenizer=tokens,
-            query=query if names or text or lang else "",
-            open_page=not no_open,
-            say=_print_json if as_json else click.echo,
-        )
+        serve,
+        host=host,
+        port=port,
+        loaded=loaded,
+        tokenizer=tokens,
+        query=query if names or text or lang else "",
+        open_page=not no_open,
+        say=_print_json if as_json else click.echo,
     )
 
 

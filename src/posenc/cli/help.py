@@ -1,15 +1,14 @@
 """`posenc help`."""
 
-import json
-
 import click
 
-from posenc.cli.options import json_option
+from posenc.cli import options
+from posenc.cli.usage import print_data
 
 
 @click.command("help")
 @click.argument("command", required=False)
-@json_option
+@options.as_json
 @click.pass_context
 def show_help(ctx: click.Context, command: str | None, as_json: bool) -> None:
     """Show the help of a command, or list all commands.
@@ -28,4 +27,4 @@ def show_help(ctx: click.Context, command: str | None, as_json: bool) -> None:
     assert described is not None  # resolve_command raises for an unknown name
     context = click.Context(described, info_name=name, help_option_names=["-h", "--help"])
     text = described.get_help(context)
-    click.echo(json.dumps({"command": name, "help": text}) if as_json else text)
+    print_data({"command": name, "help": text}, [text], as_json=as_json)

@@ -1,25 +1,25 @@
 """`posenc info`."""
 
-import json
 import os
 import platform
 import shutil
 import subprocess
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, entry_points, version
 from typing import Any
 
 import click
 
 import posenc
-from posenc.cli.options import json_option
-from posenc.cli.usage import EXTRAS, install_command
+from posenc.cli import options
+from posenc.cli.usage import EXTRAS, install_command, print_data
 
 NEEDED = ("numpy", "array-api-compat", "click")
 INSTALL_FONTS = "install the packages fonts-noto-cjk and fontconfig"
 
 
 @click.command()
-@json_option
+@options.as_json
 def info(as_json: bool) -> None:
     """Show versions, installed libraries, CJK fonts and CPU cores.
 
@@ -30,22 +30,23 @@ def info(as_json: bool) -> None:
     "han_fonts": {"found": [names], "install"}}.
     """
     data = collect_info()
-    if as_json:
-        click.echo(json.dumps(data))
-        return
-    click.echo(f"posenc {data['posenc']}, Python {data['python']}, {data['platform']}")
-    click.echo(f"cores: {data['cores']}")
+    print_data(data, _format_info(data), as_json=as_json)
+
+
+def _format_info(data: dict[str, Any]) -> Iterator[str]:
+    yield f"posenc {data['posenc']}, Python {data['python']}, {data['platform']}"
+    yield f"cores: {data['cores']}"
     for name, number in data["required"].items():
-        click.echo(f"{name:<17} {number or 'missing'}")
+        yield f"{name:<17} {number or 'missing'}"
     for name, row in data["optional"].items():
-        click.echo(f"{name:<17} {row['version'] or 'not installed: ' + row['install']}")
+        yield f"{name:<17} {row['version'] or 'not installed: ' + row['install']}"
     built_in, others = data["encodings"].values()
-    click.echo(f"encodings: {built_in} built in, {len(others)} from other packages")
+    yield f"encodings: {built_in} built in, {len(others)} from other packages"
     for name, source in others.items():
-        click.echo(f"  {name:<15} {source}")
+        yield f"  {name:<15} {source}"
     fonts, install = data["han_fonts"]["found"], data["han_fonts"]["install"]
     more = f" and {len(fonts) - 3} more" if len(fonts) > 3 else ""
-    click.echo(f"fonts with Han characters: {', '.join(fonts[:3]) or 'none; ' + install}{more}")
+    yield f"fonts with Han characters: {', '.join(fonts[:3]) or 'none; ' + install}{more}"
 
 
 def collect_info() -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations  # names of posenc are not looked up before a command runs
 
 import inspect
-import json
 from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, cast
@@ -11,13 +10,14 @@ from typing import Any, cast
 import click
 
 import posenc
-from posenc.cli.options import encodings_argument, json_option
-from posenc.cli.usage import call_library
+from posenc.cli import options
+from posenc.cli.loading import resolve_names
+from posenc.cli.usage import call_library, print_data
 
 
 @click.command("list")
-@encodings_argument
-@json_option
+@options.encodings
+@options.as_json
 def list_encodings(names: tuple[str, ...], as_json: bool) -> None:
     """List all encodings, or describe some in detail.
 
@@ -35,31 +35,25 @@ def list_encodings(names: tuple[str, ...], as_json: bool) -> None:
     "traits", "paper", "year", "models"}}}, where "default" is a Python expression, or
     null for a required argument.
     """
-    from posenc.names.expressions import to_source
-    from posenc.names.resolve import SCALED, resolve
-
     if names:
-        chosen: dict[str, posenc.Encoding] = {}
-        for name in names:
-            chosen |= call_library(lambda name=name: resolve(name))
+        chosen = resolve_names(names, {})
         details = {name: describe_encoding(encoding) for name, encoding in chosen.items()}
-        if as_json:
-            click.echo(json.dumps({"encodings": details}))
-            return
-        for name, row in details.items():
-            click.echo("\n".join([name, *_format_details(row)]))
+        lines = [line for name, row in details.items() for line in (name, *_format_details(row))]
+        print_data({"encodings": details}, lines, as_json=as_json)
         return
+    from posenc.names.expressions import to_source
+    from posenc.names.resolve import SCALED
+
     kinds = call_library(posenc.catalogue)
     rows = {name: describe_class(kind) for name, kind in kinds.items()}
     variants = {name: to_source(make(64)) for name, make in SCALED.items()}
-    if as_json:
-        click.echo(json.dumps({"encodings": rows, "variants": variants}))
-        return
-    for name, row in rows.items():
-        click.echo(f"{name:<18} {row['acts']:<9} {', '.join(row['parameters'])}")
+    lines = [
+        f"{name:<18} {row['acts']:<9} {', '.join(row['parameters'])}" for name, row in rows.items()
+    ]
     for name, expression in variants.items():
         shown = expression if len(expression) < 80 else f"{expression[:76]} …)"
-        click.echo(f"{name:<18} {'rotary':<9} {shown}")
+        lines.append(f"{name:<18} {'rotary':<9} {shown}")
+    print_data({"encodings": rows, "variants": variants}, lines, as_json=as_json)
 
 
 def describe_class(encoding: type[posenc.Encoding]) -> dict[str, Any]:
@@ -78,22 +72,19 @@ def describe_encoding(encoding: posenc.Encoding) -> dict[str, Any]:
     from posenc.i18n.arguments import argument_help
     from posenc.names.expressions import presets, to_source
 
-    row = describe_class(type(encoding))
-    about = encoding.about
+    kind, about = type(encoding), encoding.about
     return {
         "title": about.title,
-        "acts": row["acts"],
+        "acts": describe_class(kind)["acts"],
         "expression": to_source(encoding),
         "parameters": {
             name: {
-                "default": None
-                if parameter.default is parameter.empty
-                else repr(parameter.default),
-                "help": argument_help(type(encoding), name),
+                "default": None if each.default is each.empty else repr(each.default),
+                "help": argument_help(kind, name),
             }
-            for name, parameter in inspect.signature(type(encoding)).parameters.items()
+            for name, each in inspect.signature(kind).parameters.items()
         },
-        "presets": presets(type(encoding)),
+        "presets": presets(kind),
         "traits": list(encoding.traits.claims()),
         "paper": about.paper,
         "year": about.year,

@@ -6,6 +6,9 @@ import ast
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+import click
+
+import posenc
 from posenc.cli.usage import call_library
 
 if TYPE_CHECKING:
@@ -21,19 +24,14 @@ def load_encodings(
     files define and of the calls of their classes among the names; and the names defined in files
     of which nothing was named, which are meant as a whole.
     """
-    return call_library(lambda: _load(tuple(names), files))
-
-
-def _load(
-    names: tuple[str, ...], files: Iterable[str]
-) -> tuple[tuple[str, ...], dict[str, Encoding], list[str]]:
     from posenc.names.resolve import load_file
 
     encodings: dict[str, Encoding] = {}
     unnamed: list[str] = []
+    names = tuple(names)
     for file in files:
-        defined = load_file(file)
-        matches = {name: find_loaded(name, defined) for name in names}
+        defined = call_library(load_file, file)
+        matches = {name: call_library(find_loaded, name, defined) for name in names}
         named = {name: match for name, match in matches.items() if match is not None}
         names = tuple(named[name][0] if name in named else name for name in names)
         encodings |= defined | dict(named.values())
@@ -41,11 +39,29 @@ def _load(
     return names, encodings, list(dict.fromkeys(unnamed))
 
 
-def resolve_name(name: str, loaded: Mapping[str, Encoding]) -> dict[str, Encoding]:
-    """The encodings that a name stands for: one from a file, or what the library resolves it to."""
+def select_encodings(
+    names: tuple[str, ...], files: Iterable[str], *, every: bool = False
+) -> tuple[tuple[str, ...], dict[str, Encoding]]:
+    """The names of what a command works on, and the encodings that files define.
+
+    every  with --all: the whole catalogue instead of `names`
+    """
+    if every and names:
+        raise click.UsageError(f"--all cannot be combined with ENCODING; got {' '.join(names)}")
+    if not (names or files or every):
+        raise click.UsageError("specify an ENCODING, --load FILE or --all")
+    names, loaded, unnamed = load_encodings(names, files)
+    return (*(posenc.catalogue() if every else names), *unnamed), loaded
+
+
+def resolve_names(names: Iterable[str], loaded: Mapping[str, Encoding]) -> dict[str, Encoding]:
+    """The encodings that the names stand for: of a file, or what the library resolves them to."""
     from posenc.names.resolve import resolve
 
-    return {name: loaded[name]} if name in loaded else call_library(lambda: resolve(name))
+    found: dict[str, Encoding] = {}
+    for name in names:
+        found |= {name: loaded[name]} if name in loaded else call_library(resolve, name)
+    return found
 
 
 def find_loaded(what: str, defined: Mapping[str, Encoding]) -> tuple[str, Encoding] | None:

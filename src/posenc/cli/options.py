@@ -36,11 +36,9 @@ def complete_name(
     return items or [CompletionItem(incomplete, type="file")]
 
 
-encodings_argument = click.argument(
-    "names", nargs=-1, metavar="[ENCODING]...", shell_complete=complete_name
-)
+encodings = click.argument("names", nargs=-1, metavar="[ENCODING]...", shell_complete=complete_name)
 
-load_option = click.option(
+load = click.option(
     "--load",
     "files",
     multiple=True,
@@ -49,24 +47,24 @@ load_option = click.option(
     "Can be repeated.",
 )
 
-all_option = click.option(
+every = click.option(
     "--all",
     "every",
     is_flag=True,
     help="All built-in encodings and those of installed packages, without variants such as yarn.",
 )
 
-dim_option = click.option("--dim", type=int, help="Number of channels of encodings given by name.")
+dim = click.option("--dim", type=int, help="Number of channels of encodings given by name.")
 
-heads_option = click.option(
+heads = click.option(
     "--heads", type=int, help="Number of attention heads of encodings given by name."
 )
 
-text_option = click.option("--text", metavar="SENTENCE", help="Sentence to tokenize and encode.")
+text = click.option("--text", metavar="SENTENCE", help="Sentence to tokenize and encode.")
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
-lang_option = click.option(
+lang = click.option(
     "--lang",
     type=Language(LANGUAGES),
     default="en",
@@ -74,14 +72,14 @@ lang_option = click.option(
     help="Output language. Common tags such as zh, zh-TW and jp are accepted.",
 )
 
-seed_option = click.option("--seed", default=0, show_default=True, help="Random seed.")
+seed = click.option("--seed", default=0, show_default=True, help="Random seed.")
 
-limit_option = click.option(
+limit = click.option(
     "--limit", default=20.0, show_default=True, help="Time limit per check, in seconds."
 )
 
 
-def out_option(formats: str) -> Callable[..., Any]:
+def out(formats: str) -> Callable[..., Any]:
     """`--out FILE`; `formats` lists the file name endings that it takes."""
     return click.option(
         "-o",

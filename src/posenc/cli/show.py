@@ -3,74 +3,52 @@
 from __future__ import annotations  # names of posenc are not looked up before a command runs
 
 import json
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
+from posenc.cli import options
 from posenc.cli.loading import load_encodings
-from posenc.cli.options import (
-    dim_option,
-    encodings_argument,
-    heads_option,
-    is_given,
-    json_option,
-    lang_option,
-    load_option,
-    out_option,
-    seed_option,
-    text_option,
-)
 from posenc.cli.usage import (
     call_library,
     call_with_effect,
-    install_command,
+    describe_missing,
     reject_options,
+    report_unwritable,
     split_names_and_text,
 )
 
 ENDINGS = (".png", ".svg", ".pdf")
+# not every view depends on these
+CHECKED = ("text", "length", "channels", "head", "causal", "trained", "seed")
 
 
 class ViewKind(click.Choice[str]):
     """A kind of view; they are imported when this command needs them, not for --help of others."""
 
     def __init__(self) -> None:
-        super().__init__(())
+        self.case_sensitive = True
 
-    def load(self) -> ViewKind:
-        """Import the kinds of view."""
+    @cached_property
+    def choices(self) -> tuple[str, ...]:
         from posenc.views import KINDS
 
-        self.choices = tuple(KINDS)
-        return self
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
-        return super(ViewKind, self.load()).get_metavar(param, ctx)
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> str:
-        return super(ViewKind, self.load()).convert(value, param, ctx)
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        return super(ViewKind, self.load()).shell_complete(ctx, param, incomplete)
+        return tuple(KINDS)
 
 
 @click.command()
-@encodings_argument
-@load_option
-@text_option
+@options.encodings
+@options.load
+@options.text
 @click.option(
     "--kind",
     type=ViewKind(),
     help="What to draw; it must suit all encodings. [default: depends on the first encoding]",
 )
-@dim_option
-@heads_option
+@options.dim
+@options.heads
 @click.option("--length", type=int, help="Number of positions without --text.")
 @click.option("--channels", help="Dimensions, pairs or heads to draw, counted from 0: 0,1,8.")
 @click.option("--head", type=int, help="Head of a bias or of attention, counted from 0.")
@@ -80,13 +58,13 @@ class ViewKind(click.Choice[str]):
     help="Whether attention masks future keys. [default: as the encoding is meant to be used]",
 )
 @click.option("--trained", type=int, help="Training length to mark.")
-@lang_option
+@options.lang
 @click.option("--dark", is_flag=True, help="Use a dark background.")
 @click.option("--size", metavar="WxH", help="Figure size in inches, such as 8x4.5.")
 @click.option("--dpi", type=float, default=150, show_default=True, help="Pixels per inch.")
-@seed_option
-@out_option(".png, .svg or .pdf. [default: posenc-NAME.png]")
-@json_option
+@options.seed
+@options.out(".png, .svg or .pdf. [default: posenc-NAME.png]")
+@options.as_json
 @click.option("--csv", "as_csv", is_flag=True, help="Print the numbers as CSV, one per line.")
 def show(
     names: tuple[str, ...],
@@ -99,7 +77,7 @@ def show(
     size: str | None,
     dpi: float,
     channels: str | None,
-    **options: Any,
+    **arguments: Any,
 ) -> None:
     """Draw encodings of a sentence or of a range of positions.
 
@@ -135,9 +113,11 @@ def show(
     """
     names, loaded, unnamed = load_encodings(names, files)
     names, text = split_names_and_text(names, text, loaded)
-    subjects, name = _choose_subjects((*names, *unnamed), loaded, options["kind"])
-    options |= {"text": text, "channels": _parse_numbers(channels)}
-    if as_json or as_csv:
+    kind = arguments["kind"]
+    subjects, name = _choose_subjects((*names, *unnamed), loaded, kind)
+    arguments |= {"text": text, "channels": _parse_numbers(channels)}
+    as_numbers = as_json or as_csv
+    if as_numbers:
         if as_json and as_csv:
             raise click.UsageError("--json cannot be combined with --csv")
         reject_options(
@@ -145,43 +125,28 @@ def show(
             "cannot be combined with --json or --csv, which draw nothing",
         )
 
-    def print_numbers(**options: Any) -> str:
+    def format_numbers(text: str | None, **arguments: Any) -> str:
         from posenc.views import view
 
-        data = view(subjects, tokens=options.pop("text"), **options)
+        data = view(subjects, tokens=text, **arguments)
         return data.to_csv() if as_csv else json.dumps(data.to_json())
 
-    # not every view depends on these
-    checked = ("text", "length", "channels", "head", "causal", "trained", "seed")
-    if as_json or as_csv:
-        click.echo(
-            call_library(lambda: call_with_effect(print_numbers, options, checked)), nl=as_json
-        )
-        return
-    if any(map(is_given, checked)):
-        call_library(lambda: call_with_effect(print_numbers, options, checked))
-    kind = options["kind"]
+    if as_numbers or any(map(options.is_given, CHECKED)):
+        numbers = call_with_effect(format_numbers, arguments, CHECKED)
+        if as_numbers:
+            click.echo(numbers, nl=as_json)
+            return
     path = Path(out or f"posenc-{name}{'' if kind is None else f'-{kind}'}.png")
     if path.suffix.lower() not in ENDINGS:
         raise click.BadParameter(f"must end in .png, .svg or .pdf; got {path}", param_hint="--out")
-    options["tokens"] = options.pop("text")
-    _draw(path, subjects, **options, dark=dark, size=size, dpi=dpi)
-
-
-def _draw(path: Path, subjects: list[Any], **options: Any) -> None:
     try:
-        import posenc.plot
+        from posenc.plot import show as draw
     except ModuleNotFoundError as error:
-        raise click.ClickException(
-            f"{error.name} is not installed; to draw figures: {install_command('plot')}"
-        ) from error
-    figure = call_library(lambda: posenc.plot.show(subjects, **options))
-    try:
+        raise describe_missing(error, "draw figures", "plot") from error
+    arguments["tokens"] = arguments.pop("text")
+    figure = call_library(draw, subjects, **arguments, dark=dark, size=size, dpi=dpi)
+    with report_unwritable(path):
         figure.savefig(path)
-    except OSError as error:
-        raise click.BadParameter(
-            f"cannot write {path}: {error.strerror}", param_hint="--out"
-        ) from error
     for note in figure.notes:
         click.echo(note, err=True)
     click.echo(path)
@@ -212,6 +177,5 @@ def _parse_numbers(text: str | None) -> list[int] | None:
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
-        raise click.BadParameter(
-            f"must be whole numbers, such as 0,1,8; got {text}", param_hint="--channels"
-        ) from None
+        why = f"must be whole numbers, such as 0,1,8; got {text}"
+        raise click.BadParameter(why, param_hint="--channels") from None

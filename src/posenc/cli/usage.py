@@ -1,24 +1,27 @@
-"""Wrong usage as a sentence: options that conflict, names that are unknown, missing libraries."""
+"""What commands share: wrong usage as a sentence, missing libraries, output."""
 
 from __future__ import annotations  # names of posenc are not looked up before a command runs
 
-from collections.abc import Callable, Collection, Iterable
-from typing import Any, TypeVar
+import json
+from collections.abc import Callable, Collection, Generator, Iterable
+from contextlib import contextmanager
+from typing import Any, ParamSpec, TypeVar
 
 import click
 
 from posenc.cli.options import is_given
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 EXTRAS = {"torch": "torch", "jax": "jax", "matplotlib": "plot", "transformers": "conformance"}
 """The optional libraries, each with the extra of posenc that installs it."""
 
 
-def call_library(work: Callable[[], T]) -> T:
-    """Return `work()`; a wrong argument that the library reports is a usage error."""
+def call_library(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call a function; a wrong argument that the library reports is a usage error."""
     try:
-        return work()
+        return function(*args, **kwargs)
     except (ValueError, TypeError) as error:
         raise click.UsageError(str(error)) from error
 
@@ -32,10 +35,11 @@ def reject_options(names: Iterable[str], why: str) -> None:
         raise click.UsageError(f"{given} {why}")
 
 
-def reject_names_with_all(names: tuple[str, ...]) -> None:
-    """Raise a usage error if encodings are named although --all takes every one."""
-    if names:
-        raise click.UsageError(f"--all cannot be combined with ENCODING; got {' '.join(names)}")
+def merge_format(form: str | None, *, as_json: bool) -> str | None:
+    """The --format, which --json is short for."""
+    if as_json and form not in (None, "json"):
+        raise click.UsageError(f"--json cannot be combined with --format {form}")
+    return "json" if as_json else form
 
 
 def call_with_effect(
@@ -45,7 +49,7 @@ def call_with_effect(
 
     Whether an option has an effect is found out by computing again with another value.
     """
-    result = compute(**options)
+    result = call_library(compute, **options)
     for name in filter(is_given, names):
         # another value than the given one; the default may be what was given
         match value := options[name]:
@@ -83,12 +87,8 @@ def split_names_and_text(
         raise click.BadParameter("the sentence has no tokens", param_hint="--text")
     others = [name for name in names if name not in loaded]
     near = {name: None if len(name.split()) > 1 else nearest(name, loaded) for name in others}
-    if (
-        len(names) == len(others) == 1
-        and text is None
-        and is_sentence(names[0])
-        and not near[names[0]]
-    ):
+    alone = len(names) == len(others) == 1 and text is None
+    if alone and is_sentence(names[0]) and not near[names[0]]:
         if not names[0].split():
             raise click.UsageError("the sentence has no tokens")
         click.echo(f"not an encoding; using it as --text: {names[0]}", err=True)
@@ -106,19 +106,19 @@ def split_names_and_text(
     return names, text
 
 
-def write_output(path: str | None, text: str, *, nl: bool = True) -> None:
-    """Print `text`, or write it to a file and print the file's name."""
-    if path is None:
-        click.echo(text, nl=nl)
-        return
+def print_data(data: object, lines: Iterable[str], *, as_json: bool) -> None:
+    """Print `data` as one JSON object, or the lines of text that say the same."""
+    click.echo(json.dumps(data) if as_json else "\n".join(lines))
+
+
+@contextmanager
+def report_unwritable(path: object) -> Generator[None]:
+    """Turn an error of writing the file --out into wrong usage."""
     try:
-        with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123 (the path as it was typed)
-            file.write(text if text.endswith("\n") else f"{text}\n")
+        yield
     except OSError as error:
-        raise click.BadParameter(
-            f"cannot write {path}: {error.strerror}", param_hint="--out"
-        ) from error
-    click.echo(path)
+        why = f"cannot write {path}: {error.strerror}"
+        raise click.BadParameter(why, param_hint="--out") from error
 
 
 def install_command(extra: str) -> str:
@@ -130,11 +130,12 @@ def install_command(extra: str) -> str:
     return f"pip install '.[{extra}]' in a clone of posenc"
 
 
-def describe_missing(error: ModuleNotFoundError) -> click.ClickException:
-    """An error with the command that installs the missing library."""
+def describe_missing(
+    error: ModuleNotFoundError, purpose: str = "install it", extra: str | None = None
+) -> click.ClickException:
+    """An error with the command that installs the missing library, by default its own extra."""
     library = (error.name or "").partition(".")[0]
-    if library not in EXTRAS:
+    if extra is None and library not in EXTRAS:
         raise error
-    return click.ClickException(
-        f"{library} is not installed; to install it: {install_command(EXTRAS[library])}"
-    )
+    command = install_command(extra or EXTRAS[library])
+    return click.ClickException(f"{library} is not installed; to {purpose}: {command}")

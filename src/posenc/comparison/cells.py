@@ -1,23 +1,12 @@
 """The words of a comparison: headings and cells, in a language."""
 
+from collections.abc import Callable
+
 from posenc.checks import Row
 from posenc.comparison.entry import Entry
 from posenc.comparison.opinions import PAIRS, strengths, weaknesses
-from posenc.i18n import Language, Translate, translator
+from posenc.i18n import N_, Language, Translate, translator
 
-MEASURED = (
-    "acts",
-    "parameters",
-    "size",
-    "unique",
-    "relative",
-    "any_length",
-    "axes",
-    "ratio",
-    "time",
-    "memory",
-)
-KNOWN = ("models", "strengths", "weaknesses", "paper")
 MARKS = {
     "holds": "✓",
     "not claimed: holds": "(✓)",
@@ -28,54 +17,29 @@ MARKS = {
 }
 
 
-def headings(lang: Language) -> dict[str, str]:
+ACTS = {
+    "additive": N_("added to embeddings"),
+    "rotary": N_("turns queries and keys"),
+    "bias": N_("added to logits"),
+    "scores": N_("makes the logits"),
+}
+
+
+def headings(lang: str) -> dict[str, str]:
     """The heading of each column.
 
     >>> headings("en")["axes"]
     'axes'
     """
     t = translator(lang)
-    return {
-        "encoding": t("encoding"),
-        "acts": t("where it acts"),
-        "parameters": t("parameters"),
-        "size": t("parameter bytes"),
-        "unique": t("unique"),
-        "relative": t("relative"),
-        "any_length": t("any length"),
-        "axes": t("axes"),
-        "ratio": t("time / q kᵀ"),
-        "time": t("time per token"),
-        "memory": t("memory per token"),
-        "models": t("models"),
-        "strengths": t("strengths"),
-        "weaknesses": t("weaknesses"),
-        "paper": t("paper"),
-    }
+    return {key: t(heading) for key, (heading, _) in COLUMNS.items()}
 
 
 def cells(entry: Entry, lang: Language) -> dict[str, str]:
     """The cell of each column for one encoding."""
-    t = translator(lang)
-    several = "; " if lang == "en" else "；"
-    about = entry.about
-    return {
-        "encoding": _shorten(entry.encoding),
-        "acts": _describe_mechanism(entry.acts, t),
-        "parameters": _parameters(entry, t),
-        "size": format_bytes(entry.parameter_bytes) if entry.parameters else "",
-        "unique": _mark(entry.report["unique"], t("{count} repeated", count="{:,.0f}")),
-        "relative": _mark(entry.report["relative"], "{:.1g}"),
-        "any_length": _length(entry.report["any_length"]),
-        "axes": _axes(entry, t),
-        "ratio": _ratio(entry, t),
-        "time": "" if entry.cost is None else f"{entry.cost.seconds * 1e6:.1f} µs",
-        "memory": _memory(entry),
-        "models": ", ".join(about.models),
-        "strengths": several.join(strengths(entry, t)),
-        "weaknesses": several.join(weaknesses(entry, t)),
-        "paper": about.paper if about.year is None else f"{about.paper} ({about.year})",
-    }
+    t, several = translator(lang), "; " if lang == "en" else "；"
+    told = {key: describe(entry, t) for key, (_, describe) in COLUMNS.items()}
+    return {key: x if isinstance(x, str) else several.join(x) for key, x in told.items()}
 
 
 def notes(entries: tuple[Entry, ...], lang: Language) -> list[str]:
@@ -89,25 +53,12 @@ def notes(entries: tuple[Entry, ...], lang: Language) -> list[str]:
         if entry.cost is not None:
             size = entry.cost.tokens, entry.cost.heads, entry.cost.dim
             sizes.setdefault(size, []).append(entry.name)
+    words = N_("time and memory with NumPy, {tokens} tokens, {heads} heads of {dim}: {names}")
     for (tokens, heads, dim), names in sizes.items():
-        said.append(
-            t(
-                "time and memory with NumPy, {tokens} tokens, {heads} heads of {dim}: {names}",
-                tokens=tokens,
-                heads=heads,
-                dim=dim,
-                names=", ".join(names),
-            )
-        )
+        said.append(t(words, tokens=tokens, heads=heads, dim=dim, names=", ".join(names)))
     unsteady = [each.name for each in entries if each.cost is not None and not each.cost.steady]
-    if unsteady:
-        said.append(
-            t(
-                "times are unreliable, since the rounds of measurement differ: {names}",
-                names=", ".join(unsteady),
-            )
-        )
-    return said
+    words = N_("times are unreliable, since the rounds of measurement differ: {names}")
+    return [*said, t(words, names=", ".join(unsteady))] if unsteady else said
 
 
 def format_bytes(count: float) -> str:
@@ -127,20 +78,6 @@ def _shorten(text: str, most: int = 180) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _describe_mechanism(acts: str, t: Translate) -> str:
-    match acts:
-        case "additive":
-            return t("added to embeddings")
-        case "rotary":
-            return t("turns queries and keys")
-        case "bias":
-            return t("added to logits")
-        case "scores":
-            return t("makes the logits")
-        case _:
-            return ""
-
-
 def _parameters(entry: Entry, t: Translate) -> str:
     if not entry.parameters:
         return "0"
@@ -156,10 +93,8 @@ def _mark(row: Row, form: str) -> str:
 
 
 def _length(row: Row) -> str:
-    if row.measured is None:
-        return MARKS[row.verdict]
-    number = "> 10^7" if row.measured > 10**7 else f"≤ {row.measured:,.0f}"
-    return f"{MARKS[row.verdict]} {number}"
+    far = row.measured is not None and row.measured > 10**7
+    return _mark(row, "> 10^7" if far else "≤ {:,.0f}")
 
 
 def _axes(entry: Entry, t: Translate) -> str:
@@ -178,3 +113,45 @@ def _memory(entry: Entry) -> str:
     if entry.cost is None:
         return ""
     return format_bytes(entry.cost.bytes) + (" ∝ N" if entry.cost.power > PAIRS else "")
+
+
+def _paper(entry: Entry) -> str:
+    about = entry.about
+    return about.paper if about.year is None else f"{about.paper} ({about.year})"
+
+
+Column = tuple[str, Callable[[Entry, Translate], str | list[str]]]
+"""A heading, and the function that describes an entry."""
+
+MEASURED: dict[str, Column] = {
+    "acts": (N_("where it acts"), lambda e, t: t(ACTS[e.acts]) if e.acts else ""),
+    "parameters": (N_("parameters"), _parameters),
+    "size": (
+        N_("parameter bytes"),
+        lambda e, _: format_bytes(e.parameter_bytes) if e.parameters else "",
+    ),
+    "unique": (
+        N_("unique"),
+        lambda e, t: _mark(e.report["unique"], t("{count} repeated", count="{:,.0f}")),
+    ),
+    "relative": (N_("relative"), lambda e, _: _mark(e.report["relative"], "{:.1g}")),
+    "any_length": (N_("any length"), lambda e, _: _length(e.report["any_length"])),
+    "axes": (N_("axes"), _axes),
+    "ratio": (N_("time / q kᵀ"), _ratio),
+    "time": (
+        N_("time per token"),
+        lambda e, _: "" if e.cost is None else f"{e.cost.seconds * 1e6:.1f} µs",
+    ),
+    "memory": (N_("memory per token"), lambda e, _: _memory(e)),
+}
+KNOWN: dict[str, Column] = {
+    "models": (N_("models"), lambda e, _: ", ".join(e.about.models)),
+    "strengths": (N_("strengths"), strengths),
+    "weaknesses": (N_("weaknesses"), weaknesses),
+    "paper": (N_("paper"), lambda e, _: _paper(e)),
+}
+COLUMNS: dict[str, Column] = {
+    "encoding": (N_("encoding"), lambda e, _: _shorten(e.encoding)),
+    **MEASURED,
+    **KNOWN,
+}

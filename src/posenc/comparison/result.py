@@ -70,12 +70,8 @@ class Comparison:
 
     def _rows(self) -> list[list[str]]:
         """The headings, then a row for each encoding."""
-        named, keys = headings(self.lang), ("encoding", *MEASURED, *KNOWN)
-        rows = [["", *(named[key] for key in keys)]]
-        for entry in self.entries:
-            told = cells(entry, self.lang)
-            rows.append([entry.name, *(told[key] for key in keys)])
-        return rows
+        rows = [["", *headings(self.lang).values()]]
+        return rows + [[entry.name, *cells(entry, self.lang).values()] for entry in self.entries]
 
     def _side_by_side(self, entries: tuple[Entry, ...]) -> list[str]:
         """What was measured, a column for each of these encodings."""

@@ -24,6 +24,7 @@ SIZES: dict[str, Any] = {
     "axes": 2,
     "reach": 16,
     "window": (7, 7),
+    "feature_dim": 64,
 }
 """Values of required fields in an `example`."""
 

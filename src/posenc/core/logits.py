@@ -12,12 +12,14 @@ from posenc.core.arrays import (
     unrounded,
     working,
 )
-from posenc.core.encoding import Encoding, Params
+from posenc.core.encoding import Encoding, Params, unwrap
 from posenc.core.hints import hinted
 from posenc.core.inputs import (
     Features,
     at_length_of,
+    beside_heads,
     call,
+    floating,
     if_given,
     positions_for,
     read_needs,
@@ -47,9 +49,10 @@ def logits(
     q_pos      positions of queries, (q,) or (batch, q), with a last axis of size `axes` on a grid
     k_pos      positions of keys, (k,) or (batch, k), likewise
     params     learned parameters as from `encoding.init`; None if there are none
-    features   hidden states (…, seq, feature_dim), or a pair of them if those of queries and keys
-               differ; for encodings that list "features" in `needs`
-    mask       (…, q, k), True where the query sees the key; for encodings that list "mask"
+    features   hidden states (seq, feature_dim) or (batch, seq, feature_dim), or a pair of them if
+               those of queries and keys differ; for encodings that list "features" in `needs`
+    mask       (q, k), (batch, q, k) or (batch, heads or 1, q, k) of bool, True where the query sees
+               the key; for encodings that list "mask"
 
     An additive encoding is added to q and k themselves, as if the projections were the identity.
     Products are divided by sqrt(dim) unless `encoding.scaled` is False.
@@ -69,6 +72,14 @@ def logits(
     k_pos = positions_for("k", k, k_pos, axes=encoding.axes)
     k = repeat_heads("k", k, q)
     needed = read_needs(encoding, features=features, mask=mask)
+    if "features" in needed:
+        needed["features"] = _fit_features(encoding, needed["features"], q, k)
+        if isinstance(encoding, Bias) and needed["features"][0].ndim == 3:
+            # a bias has a row for each row of its positions
+            q_pos = _in_rows(q_pos, q.shape[0], encoding.axes)
+            k_pos = _in_rows(k_pos, q.shape[0], encoding.axes)
+    if "mask" in needed:
+        needed["mask"] = beside_heads(mask, q)
     with unrounded(q):
         match encoding:
             case Additive():
@@ -91,6 +102,32 @@ def logits(
                     "encoding must derive from Additive, Rotary, Bias or Scores; "
                     f"got {type(encoding).__name__}"
                 )
+
+
+def _fit_features(
+    encoding: Encoding, both: tuple[Array, ...], q: Array, k: Array
+) -> tuple[Array, ...]:
+    """Features of queries and of keys; of scores, they broadcast over the heads of q and k."""
+    if len(both) != 2:
+        raise ValueError(f"features must be an array, or a pair (q, k) of them; got {len(both)}")
+    for name, x, beside in zip(("q", "k"), both, (q, k), strict=True):
+        floating(f"features of {name}", x)
+        namespace(**{name: beside, f"features of {name}": x})
+        shape = (beside.shape[-2], encoding.feature_dim or x.shape[-1])
+        if tuple(x.shape[-2:]) != shape:
+            raise ValueError(
+                f"features of {name} must be (…, {shape[0]}, {shape[1]}); "
+                f"got shape {tuple(x.shape)}"
+            )
+    if not isinstance(unwrap(encoding), Scores):
+        return both
+    return beside_heads(both[0], q), beside_heads(both[1], k)
+
+
+def _in_rows(positions: ArrayT, batch: int, axes: int | None) -> ArrayT:
+    """Positions with a row for each text of a batch: (batch, seq), or (batch, seq, axis)."""
+    own = tuple(positions.shape[-1:] if axes is None else positions.shape[-2:])
+    return namespace(positions=positions).broadcast_to(positions, (batch, *own))
 
 
 def rotate_both(

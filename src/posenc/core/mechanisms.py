@@ -308,7 +308,8 @@ class Scores(Encoding):
 
     An encoding that depends on the tokens themselves lists in `needs` what it takes as keyword
     arguments: `features`, a pair (of the queries, of the keys) of arrays (…, seq, feature_dim), and
-    `mask`, (…, q, k) of bool, True where the query sees the key.
+    `mask`, (…, q, k) of bool, True where the query sees the key. Both broadcast over the heads of q
+    and k: those of a batch are (batch, 1, seq, feature_dim) and (batch, heads or 1, q, k).
     """
 
     @abstractmethod

@@ -10,8 +10,7 @@ from posenc.explanation.question import Question, example_embeddings, matrix_tab
 
 def additive_formula(_encoding: Additive, question: Question) -> Step:
     """x + e(p) in letters."""
-    t = question.t
-    words = t("The encoding of position p is added to the embedding x of the token there.")
+    words = question.t("The encoding of position p is added to the embedding x of the token there.")
     total = row(index("x", "p"), " + ", index("PE", "p"))
     return Step("formula", words, (equation(index("z", "p"), total),))
 

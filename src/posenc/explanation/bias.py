@@ -22,8 +22,7 @@ DISTANCE = row("|", "i", " − ", "j", "|")
 
 def bias_formula(encoding: Bias, question: Question) -> Step:
     """The logit plus b in letters."""
-    t = question.t
-    words = t("A bias b is added to the logit of query i and key j in each head h.")
+    words = question.t("A bias b is added to the logit of query i and key j in each head h.")
     product = row(index("q", "i"), " · ", index("k", "j"))
     logit = frac(product, root("d")) if encoding.scaled else product
     return Step("formula", words, (equation(index("s", "h", "i", "j"), row(logit, " + ", BIAS)),))
@@ -31,7 +30,6 @@ def bias_formula(encoding: Bias, question: Question) -> Step:
 
 def bias_steps(encoding: Bias, question: Question) -> Iterator[Step]:
     """The bias of each query and key in the first two heads."""
-    t = question.t
     positions, names = question.positions()
     needs = draw_needs(encoding, np.random.default_rng(0), len(positions))
     if "features" in needs:
@@ -41,7 +39,7 @@ def bias_steps(encoding: Bias, question: Question) -> Iterator[Step]:
     for head in range(min(2, heads)):
         yield Step(
             f"bias-{head + 1}",
-            t(
+            question.t(
                 "The bias of each query (rows) and key (columns) in head {head} of {heads}.",
                 head=head + 1,
                 heads=heads,
@@ -64,8 +62,7 @@ def distance(at: Place) -> Maths:
 
 def table_formula(question: Question, letter: str) -> Step:
     """The formula of a bias that is looked up in a table, by the row's letter."""
-    t = question.t
-    words = t(
+    words = question.t(
         "The bias of a head is a learned number in row {row} of a table; the distance i − j "
         "selects the row.",
         row=letter,
@@ -75,8 +72,7 @@ def table_formula(question: Question, letter: str) -> Step:
 
 def table_number(at: Place, line: int) -> list[Step]:
     """The steps to a bias that stands in row `line` of a table."""
-    t = at.t
-    words = t(
+    words = at.t(
         "Head {head}, query {query}, key {key}: the distance {distance} is row {row} of the table.",
         head=at.head + 1,
         query=at.row,

@@ -1,7 +1,6 @@
 """One number of an encoding worked out: its formula, the numbers, and the rounding error."""
 
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,13 +8,13 @@ import numpy as np
 
 from posenc.core import rules
 from posenc.core.encoding import Encoding, Params
-from posenc.core.mechanisms import Additive, Bias, Rotary
+from posenc.core.mechanisms import Additive, Rotary
 from posenc.core.scaling import Scaling
 from posenc.explanation.explanation import Step
 from posenc.explanation.of.scalings import scaling_name
 from posenc.explanation.place import Place, Point
 from posenc.explanation.registry import explain_number
-from posenc.explanation.values import angle_at, value_at
+from posenc.explanation.values import value_at
 from posenc.i18n import Language, translatable, translator
 
 
@@ -51,7 +50,10 @@ class DualPrecisionParams:
 
     def __init__(self, params: Params) -> None:
         self.given = params or {}
-        self.by_dtype = [(dtype, _cast(self.given, dtype)) for dtype in (np.float32, np.float64)]
+        self.by_dtype = [
+            (dtype, {name: np.asarray(value).astype(dtype) for name, value in self.given.items()})
+            for dtype in (np.float32, np.float64)
+        ]
 
 
 def cell(
@@ -86,15 +88,13 @@ def cell(
     rules.whole("head", head, least=0, most=heads - 1)
     other = rules.whole("other", other, **RANGE) if rows else _check_place("other", other, encoding)
     both = params if isinstance(params, DualPrecisionParams) else DualPrecisionParams(params)
-    if angle:
-        values = [angle_at(encoding, place, other, cast, dtype) for dtype, cast in both.by_dtype]
-    else:
-        values = [
-            value_at(encoding, place, other, cast, dtype, head) for dtype, cast in both.by_dtype
-        ]
+    values = [
+        value_at(encoding, place, other, cast, dtype, head, angle=angle)
+        for dtype, cast in both.by_dtype
+    ]
     at = Place(place, other, values[1], both.given, t, head, angle)
     steps = explain_number(encoding, at)
-    looks_back = isinstance(encoding, Bias) and encoding.causal_only
+    looks_back = not rows and encoding.causal_only
     if looks_back and isinstance(place, int) and isinstance(other, int) and other > place:
         words = t(
             "Key {key} is ahead of query {query}: a decoder does not see it, and its mask takes "
@@ -115,11 +115,7 @@ def convention(encoding: Encoding) -> dict[str, Any]:
     (32, 'YaRN(4.0, 4096)')
     """
     fields = dataclasses.fields(encoding) if dataclasses.is_dataclass(encoding) else ()
-    values = {
-        field.name: getattr(encoding, field.name)
-        for field in fields
-        if field.init and field.name != "std"
-    }
+    values = {f.name: getattr(encoding, f.name) for f in fields if f.init and f.name != "std"}
     return {
         name: scaling_name(value) if isinstance(value, Scaling) else value
         for name, value in values.items()
@@ -145,7 +141,3 @@ def _check_place(name: str, place: object, encoding: Encoding) -> Any:
     for value in place:
         rules.real(f"each of {name}", value, **RANGE)
     return place
-
-
-def _cast(params: Mapping[str, np.ndarray], dtype: Any) -> Mapping[str, np.ndarray]:
-    return {name: np.asarray(value).astype(dtype) for name, value in params.items()}

@@ -81,27 +81,27 @@ def permutation(t: Translate, lang: Language) -> Explanation:
 def attention(encoding: Encoding, x: np.ndarray) -> np.ndarray:
     """Attention weights (seq, seq), with x (seq, dim) as both queries and keys."""
     positions = np.arange(len(x))
-    scores = logits(encoding, x[None], x[None], positions, positions)[0]
-    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return weights / weights.sum(axis=-1, keepdims=True)
+    return softmax(logits(encoding, x[None], x[None], positions, positions)[0])
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    """The softmax over the last axis."""
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
 
 
 def rope_relative(t: Translate, lang: Language) -> Explanation:
     """The tutorial's table of products, which are equal for equal m - n."""
-    explained = explain("rope", lang=lang)
-    return Explanation(
-        t("RoPE: products depend on the distance only"), lang, (explained["relative"],), digits=6
-    )
+    steps = (explain("rope", lang=lang)["relative"],)
+    return Explanation(t("RoPE: products depend on the distance only"), lang, steps, digits=6)
 
 
 def rope_steps(t: Translate, lang: Language) -> Explanation:
     """The tutorial's steps at position 3: pairs, angles, rotated pairs, the vector, its length."""
     explained = explain("rope", position=3, lang=lang)
     names = ("pairs", "angles", "rotation", "flattened", "norms")
-    steps = tuple(explained[name] for name in names)
-    return Explanation(
-        t("RoPE, step by step at position {position}", position=3), lang, steps, digits=3
-    )
+    title = t("RoPE, step by step at position {position}", position=3)
+    return Explanation(title, lang, tuple(explained[name] for name in names), digits=3)
 
 
 def addition(t: Translate, lang: Language) -> Explanation:

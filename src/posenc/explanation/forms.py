@@ -6,7 +6,7 @@ from collections.abc import Callable
 from html import escape
 
 from posenc.explanation import maths
-from posenc.explanation.explanation import Entry, Explanation, Step, Table
+from posenc.explanation.explanation import Entry, Explanation, Step
 from posenc.i18n import translator
 from posenc.i18n.terminal import width
 
@@ -22,8 +22,8 @@ def text(explained: Explanation) -> str:
         lines += ["", f"{count}. {step.words}", *(f"   {formula}" for formula in formulas)]
         widths = [max(map(width, column)) for column in zip(columns, *rows, strict=True)]
         for line in (columns, *rows) if columns else ():
-            cells = (_align_right(cell, size) for cell, size in zip(line, widths, strict=True))
-            lines.append("   " + "  ".join(cells))
+            sized = zip(line, widths, strict=True)
+            lines.append("   " + "  ".join(" " * (size - width(x)) + x for x, size in sized))
         lines += [f"   {note}"] if note else []
     return "\n".join(lines) + "\n"
 
@@ -99,21 +99,15 @@ def html(explained: Explanation) -> str:
     )
 
 
-def _json(explained: Explanation) -> str:
-    return json.dumps(explained.to_json(), ensure_ascii=False, allow_nan=False) + "\n"
-
-
 FORMS: dict[str, Callable[[Explanation], str]] = {
     "text": text,
     "markdown": markdown,
     "latex": latex,
     "html": html,
-    "json": _json,
+    "json": lambda explained: (
+        json.dumps(explained.to_json(), ensure_ascii=False, allow_nan=False) + "\n"
+    ),
 }
-
-
-def _align_right(cell: str, size: int) -> str:
-    return " " * (size - width(cell)) + cell
 
 
 def _format_step(
@@ -124,7 +118,8 @@ def _format_step(
     formulas = [render(formula, digits) for formula in step.formulas]
     if step.table is None:
         return formulas, [], [], ""
-    lines = [list(step.table.columns), *map(list, _format_rows(step.table, digits))]
+    columns = (_format_column(column, digits) for column in zip(*step.table.rows, strict=True))
+    lines = [list(step.table.columns), *map(list, zip(*columns, strict=True))]
     notes: list[str] = []
     if (cut := len(lines[0]) - COLUMNS) > 0:
         lines = [[*line[: COLUMNS - 1], "…"] for line in lines]
@@ -135,26 +130,18 @@ def _format_step(
     return formulas, lines[0], lines[1:], " · ".join(notes)
 
 
-def _format_rows(table: Table, digits: int) -> list[tuple[str, ...]]:
-    """Entries as text; all numbers of a column have as many decimals as the longest needs."""
-    columns = [_format_column(column, digits) for column in zip(*table.rows, strict=True)]
-    return list(zip(*columns, strict=True))
-
-
 def _format_column(entries: tuple[Entry, ...], digits: int) -> list[str]:
+    """Entries as text; all numbers of a column have as many decimals as the longest needs."""
     texts = [entry if isinstance(entry, str) else maths.number(entry, digits) for entry in entries]
-    behind = [len(s.partition(".")[2]) for s in texts]
-    fixed = [
-        isinstance(entry, float) and "e" not in s and size <= digits
-        for entry, s, size in zip(entries, texts, behind, strict=True)
-    ]
-    needed = max(
-        (size for size, is_fixed in zip(behind, fixed, strict=True) if is_fixed), default=0
-    )
-    return [
-        f"{float(s):.{needed}f}" if is_fixed else s  # from the rounded text: no -0.00
-        for s, is_fixed in zip(texts, fixed, strict=True)
-    ]
+    decimals = {
+        i: size
+        for i, (entry, s) in enumerate(zip(entries, texts, strict=True))
+        if isinstance(entry, float) and "e" not in s
+        if (size := len(s.partition(".")[2])) <= digits
+    }
+    needed = max(decimals.values(), default=0)
+    # from the rounded text: no -0.00
+    return [f"{float(s):.{needed}f}" if i in decimals else s for i, s in enumerate(texts)]
 
 
 def _html_row(tag: str, cells: list[str]) -> str:

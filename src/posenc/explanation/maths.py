@@ -10,6 +10,7 @@ compare a formula with what was computed.
 '\\\\sin(\\\\frac{3}{10000^{2/8}}) = 0.2955'
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 from typing import Any, Literal
@@ -63,12 +64,14 @@ def root(inside: Maths) -> Node:
     return Node("root", (inside,))
 
 
+def join(separator: str, parts: Iterable[Maths]) -> Node:
+    """Trees side by side, with a separator between them."""
+    return row(*[tree for part in parts for tree in (separator, part)][1:])
+
+
 def index(symbol: Maths, *indices: Maths) -> Node:
     """A symbol with indices: w_i, PE_(p, 2i)."""
-    joined: list[Maths] = []
-    for part in indices:
-        joined += [", ", part] if joined else [part]
-    return Node("index", (symbol, joined[0] if len(joined) == 1 else row(*joined)))
+    return Node("index", (symbol, indices[0] if len(indices) == 1 else join(", ", indices)))
 
 
 def matrix(*lines: tuple[Maths, ...]) -> Node:
@@ -78,10 +81,7 @@ def matrix(*lines: tuple[Maths, ...]) -> Node:
 
 def equation(*sides: Maths) -> Node:
     """The sides of an equation, with = between them."""
-    parts: list[Maths] = []
-    for side in sides:
-        parts += [" = ", side] if parts else [side]
-    return row(*parts)
+    return join(" = ", sides)
 
 
 def number(value: float, digits: int = 4) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from posenc.explanation.explanation import Step
-from posenc.explanation.maths import Maths, equation, row
-from posenc.explanation.question import table
+from posenc.explanation.maths import Maths, equation, join, row
+from posenc.explanation.question import number_rows, table
 from posenc.i18n import Translate
 
 Point = int | tuple[float, ...]
@@ -39,34 +39,36 @@ class Place:
 
 
 def substitution(
-    words: str, general: tuple[Maths, ...], *special: tuple[Maths, ...], at: Place
+    words: str,
+    general: tuple[Maths, ...],
+    *special: tuple[Maths, ...],
+    at: Place,
+    between: tuple[Step, ...] = (),
 ) -> list[Step]:
-    """The formula in letters, then with numbers: two steps; each tuple is an equation's sides."""
-    return [Step("formula", words, (equation(*general),)), substitute(*special, at=at)]
+    """The formula in letters, then with numbers: two steps; each tuple is an equation's sides.
+
+    between  steps that lead from one to the other
+    """
+    return [Step("formula", words, (equation(*general),)), *between, substitute(at.t, *special)]
 
 
-def substitute(*equations: tuple[Maths, ...], at: Place) -> Step:
+def substitute(t: Translate, *equations: tuple[Maths, ...]) -> Step:
     """The step in which numbers replace letters; its last equation ends with the result."""
-    t = at.t
-    return Step(
-        "numbers", t("Substituting the numbers:"), tuple(equation(*sides) for sides in equations)
-    )
+    sides = tuple(equation(*sides) for sides in equations)
+    return Step("numbers", t("Substituting the numbers:"), sides)
 
 
 def summands_step(
     name: str, words: str, columns: tuple[str, ...], *values: np.ndarray, first: int = 0
 ) -> Step:
     """A table with a line for each summand of a sum, numbered from `first`."""
-    numbers = range(first, first + len(values[0]))
-    return Step(name, words, table=table(columns, *zip(numbers, *values, strict=True)))
+    return Step(name, words, table=table(columns, *number_rows(*values, first=first)))
 
 
 def dot_product(left: np.ndarray, right: np.ndarray) -> Maths:
     """The products of two vectors' entries, written as a sum: a · b + c · d."""
-    parts: list[Maths] = []
-    for a, b in zip(left, right, strict=True):
-        parts += [*([" + "] if parts else []), bracket(a), " · ", bracket(b)]
-    return row(*parts)
+    products = (join(" · ", map(bracket, pair)).parts for pair in zip(left, right, strict=True))
+    return row(*[tree for product in products for tree in (" + ", *product)][1:])
 
 
 def bracket(value: Any) -> Maths:

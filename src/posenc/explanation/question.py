@@ -1,6 +1,6 @@
 """What is asked of an explanation, and the parts that the answers of all encodings share."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +44,11 @@ class Question:
 def table(columns: Sequence[str], *rows: Sequence[Any]) -> Table:
     """A table of plain Python values, made from any kind of numbers."""
     return Table(tuple(columns), tuple(tuple(map(_to_entry, row)) for row in rows))
+
+
+def number_rows(*columns: Iterable[Any], first: int = 0) -> Iterator[tuple[Any, ...]]:
+    """The rows of a table from its columns, with a number before each."""
+    return ((number, *row) for number, row in enumerate(zip(*columns, strict=True), start=first))
 
 
 def matrix_table(

@@ -79,8 +79,7 @@ def explain_number(encoding: Encoding, at: Place) -> list[Step]:
     for explainer in _explainers(encoding):
         if explainer.number is not None:
             return explainer.number(encoding, at)
-    t = at.t
-    return [Step("value", t("The value of the encoding here."), (at.truth,))]
+    return [Step("value", at.t("The value of the encoding here."), (at.truth,))]
 
 
 def explain_steps(encoding: Encoding, question: Question) -> Iterator[Step]:

@@ -13,6 +13,7 @@ from posenc.explanation.question import (
     example_vectors,
     join_sentences,
     matrix_table,
+    number_rows,
     table,
 )
 from posenc.explanation.values import cos_sin_at, rotate_at
@@ -26,8 +27,7 @@ WORKED_PAIRS = 4
 
 def rotary_formula(_encoding: Rotary, question: Question) -> Step:
     """R(p) x in letters."""
-    t = question.t
-    words = t(
+    words = question.t(
         "A query or a key x at position p is multiplied by a matrix R that rotates its pairs of "
         "channels."
     )
@@ -49,17 +49,11 @@ def rotary_steps(
     q, k = example_vectors(dim)
     rotated = rotate_at(encoding, q, here, question.params)
     before, after = (_pairs(encoding, x, len(cos)) for x in (q, rotated))
-    channels = _pairs(encoding, np.arange(dim)[None], len(cos))
+    channels = [f"{a}, {b}" for a, b in _pairs(encoding, np.arange(dim)[None], len(cos))]
     yield Step(
         "pairs",
         t("The query is grouped into pairs of channels."),
-        table=table(
-            ("i", t("channels"), "x", "y"),
-            *[
-                (i, f"{a}, {b}", x, y)
-                for i, ((a, b), (x, y)) in enumerate(zip(channels, before, strict=True))
-            ],
-        ),
+        table=table(("i", t("channels"), "x", "y"), *number_rows(channels, *before.T)),
     )
     yield _angles_step(encoding, question, cos, sin, angles)
     yield Step(
@@ -68,10 +62,7 @@ def rotary_steps(
         if encoding.traits.norm_preserving
         else t("Each pair is rotated by its angle and multiplied by a factor."),
         tuple(map(_rotation, cos[:WORKED_PAIRS], sin[:WORKED_PAIRS], before, after)),
-        table(
-            ("i", "x", "y", "x′", "y′"),
-            *[(i, *old, *new) for i, (old, new) in enumerate(zip(before, after, strict=True))],
-        ),
+        table(("i", "x", "y", "x′", "y′"), *number_rows(*before.T, *after.T)),
     )
     yield Step(
         "flattened",
@@ -84,8 +75,7 @@ def rotary_steps(
         if encoding.traits.norm_preserving
         else t("It also multiplies by a factor, so the length of the vector changes."),
         table=table(
-            (t("length before"), t("length after")),
-            (np.linalg.norm(q), np.linalg.norm(rotated)),
+            (t("length before"), t("length after")), list(map(np.linalg.norm, (q, rotated)))
         ),
         digits=8,
     )
@@ -119,7 +109,7 @@ def _angles_step(
     return Step(
         "angles",
         t("The angle of each pair at position {position}.", position=where),
-        table=table(columns, *zip(range(len(cos)), *values, strict=True)),
+        table=table(columns, *number_rows(*values)),
     )
 
 

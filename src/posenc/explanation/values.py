@@ -13,19 +13,43 @@ from posenc.core.mechanisms import Additive, Bias, Rotary
 from posenc.core.needs import draw_needs
 from posenc.i18n import translatable
 
+LONGEST = 2_048
+"""Tokens of a text that is drawn for one number: some encodings compare all of them."""
+
 
 def value_at(
-    encoding: Encoding, place: Any, other: Any, params: Params, dtype: Any, head: int = 0
+    encoding: Encoding,
+    place: Any,
+    other: Any,
+    params: Params,
+    dtype: Any,
+    head: int = 0,
+    *,
+    angle: bool = False,
 ) -> float:
-    """The number at a place: an entry of e(p), a cosine or sine, or the bias or logit of a head."""
+    """The number at a place: an entry of e(p), a cosine or sine, or the bias or logit of a head.
+
+    angle  for rotations: the angle of the pair within half a turn, not its cosine or sine
+    """
+    if angle and not isinstance(encoding, Rotary):
+        raise TypeError(
+            f"angle must be left out for an encoding that does not rotate; got {encoding!r}"
+        )
     match encoding:
         case Additive():
-            _check_dimension(encoding, other)
+            if other >= (encoding.dim or other + 1):
+                raise translatable(
+                    ValueError,
+                    "dimension must be 0 .. {last}; got {dimension}",
+                    last=encoding.dim - 1,
+                    dimension=other,
+                )
             return float(encoding.encode(np.array([place]), params, dtype=dtype)[0, other])
         case Rotary():
             pair, wave = pair_of_channel(encoding, other, params)
-            cos, sin = cos_sin_at(encoding, np.array([place]), params, dtype=dtype)
-            return float((cos if wave == "cos" else sin)[0, pair])
+            waves = cos_sin_at(encoding, np.array([place]), params, dtype=dtype)
+            cos, sin = (part[0, pair] for part in waves)
+            return float(np.arctan2(sin, cos) if angle else cos if wave == "cos" else sin)
         case Bias():
             q_pos, k_pos, needs = _query_and_keys(encoding, place, other)
             values = np.asarray(encoding.bias(q_pos, k_pos, params, **needs)).astype(dtype)
@@ -43,13 +67,25 @@ def _query_and_keys(
     """Positions of one query and one key; of all keys of a text for what depends on the tokens."""
     if not encoding.needs:
         return np.array([place]), np.array([other]), {}
-    k_pos = np.arange(max(place, other) + 1)
+    k_pos = _text(max(place, other))
     needs = draw_needs(encoding, np.random.default_rng(0), len(k_pos))
     if "features" in needs:
         needs["features"] = needs["features"][[place]], needs["features"]
     if "mask" in needs:
         needs["mask"] = needs["mask"][[place]]
     return np.array([place]), k_pos, needs
+
+
+def _text(last: int) -> np.ndarray:
+    """The positions of a text that reaches as far as a token."""
+    if last >= LONGEST:
+        raise translatable(
+            ValueError,
+            "position must be below {most} for an encoding that depends on the tokens; got {last}",
+            most=LONGEST,
+            last=last,
+        )
+    return np.arange(last + 1)
 
 
 def cos_sin_at(
@@ -59,7 +95,7 @@ def cos_sin_at(
     given = (params,) if params else ()
     if not encoding.needs:
         return encoding.cos_sin(positions, *given, dtype=dtype)
-    text = np.arange(positions.max() + 1)
+    text = _text(int(positions.max()))
     needs = draw_needs(encoding, np.random.default_rng(0), len(text))
     cos, sin = encoding.cos_sin(text, *given, dtype=dtype, **needs)
     return cos[positions], sin[positions]
@@ -78,20 +114,9 @@ def rotate_at(
     given = (params,) if params else ()
     if not encoding.needs:
         return rotate(x, position, *given)
-    text = np.arange(position.max() + 1)
+    text = _text(int(position.max()))
     needs = draw_needs(encoding, np.random.default_rng(0), len(text))
     return rotate(np.repeat(x, len(text), axis=0), text, *given, **needs)[position]
-
-
-def angle_at(encoding: Encoding, place: Any, channel: Any, params: Params, dtype: Any) -> float:
-    """The angle by which the pair of a channel is rotated, within half a turn."""
-    if not isinstance(encoding, Rotary):
-        raise TypeError(
-            f"angle must be left out for an encoding that does not rotate; got {encoding!r}"
-        )
-    pair, _ = pair_of_channel(encoding, channel, params)
-    cos, sin = cos_sin_at(encoding, np.array([place]), params, dtype=dtype)
-    return float(np.arctan2(sin[0, pair], cos[0, pair]))
 
 
 def pair_of_channel(encoding: Rotary, channel: int, params: Params = None) -> tuple[int, str]:
@@ -123,14 +148,3 @@ def example_query(encoding: Encoding, dtype: Any = np.float64) -> np.ndarray:
     """The random vector that is both query and key of a logit: (head, 1, dim)."""
     dim, heads = (encoding.dim or 8), (encoding.heads or 1)
     return np.random.default_rng(0).normal(size=(heads, 1, dim)).astype(dtype)
-
-
-def _check_dimension(encoding: Encoding, dimension: int) -> None:
-    dim = encoding.dim or dimension + 1
-    if dimension >= dim:
-        raise translatable(
-            ValueError,
-            "dimension must be 0 .. {last}; got {dimension}",
-            last=dim - 1,
-            dimension=dimension,
-        )

@@ -36,6 +36,7 @@ SIZES = {
     "reach": 4_096,
     "buckets": 4_096,
     "features": 4_096,
+    "feature_dim": 4_096,
     "hidden": 1_024,
     "window": 32,
     "sections": 2_048,

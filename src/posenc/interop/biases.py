@@ -1,7 +1,6 @@
 """Models with a bias on their attention logits: ALiBi, T5's buckets, Swin's windows."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from posenc.core import rules
 from posenc.core.encoding import Encoding
@@ -16,46 +15,43 @@ Layers = tuple[Encoding, ...]
 
 def read_alibi(fields: Fields) -> Layers | None:
     """The ALiBi bias of each layer, or None if the config names another encoding."""
-    options: Any = fields.get("attn_config", default={})
-    if fields.model_type == "mpt":
-        if not isinstance(options, Mapping):
-            raise translatable(
-                TypeError,
-                "attn_config must be an object; got attn_config={options!r}",
-                options=options,
+    match fields.model_type:
+        case "mpt":
+            _require_plain_alibi(fields.get("attn_config", default={}))
+        case "bert":  # Jina's embeddings v2 ship their own modelling code
+            if fields.get("position_embedding_type") != "alibi":
+                return None
+            fields.add_note("keys after the query have the same bias as those before it")
+        case "falcon":
+            if not fields.flag("alibi", default=False):
+                return None
+            fields.add_note(
+                "transformers rounds the slopes and biases of Falcon to bfloat16: they are exact "
+                "only while slope x position fits in 8 bits"
             )
-        if not options.get("alibi", True):
-            raise translatable(ValueError, "attn_config.alibi must be true; got alibi=False")
-        if (most := options.get("alibi_bias_max", 8)) != 8:
-            raise translatable(
-                ValueError,
-                "attn_config.alibi_bias_max must be 8; got alibi_bias_max={most!r}",
-                most=most,
-            )
-    if fields.model_type == "bert":  # Jina's embeddings v2 ship their own modelling code
-        if fields.get("position_embedding_type") != "alibi":
-            return None
-        fields.add_note("keys after the query have the same bias as those before it")
-    if fields.model_type == "falcon":
-        if not fields.flag("alibi", default=False):
-            return None
-        fields.add_note(
-            "transformers rounds the slopes and biases of Falcon to bfloat16: they are exact only "
-            "while slope x position fits in 8 bits"
-        )
-        return (ALiBi.falcon(fields.heads(), fields.head_dim()),) * fields.layers()
+            return (ALiBi.falcon(fields.heads(), fields.head_dim()),) * fields.layers()
+        case _:
+            pass
     return (ALiBi(fields.heads()),) * fields.layers()
+
+
+def _require_plain_alibi(options: object) -> None:
+    """Check the attn_config of MPT."""
+    if not isinstance(options, Mapping):
+        template = N_("attn_config must be an object; got attn_config={options!r}")
+        raise translatable(TypeError, template, options=options)
+    if not options.get("alibi", True):
+        raise translatable(ValueError, "attn_config.alibi must be true; got alibi=False")
+    if (most := options.get("alibi_bias_max", 8)) != 8:
+        template = N_("attn_config.alibi_bias_max must be 8; got alibi_bias_max={most!r}")
+        raise translatable(ValueError, template, most=most)
 
 
 def read_t5(fields: Fields) -> Layers:
     """T5's bias: bidirectional in the encoder, causal in the decoder; logits are not scaled."""
     heads = fields.whole("num_heads", "num_attention_heads")
-    buckets = fields.get("relative_attention_num_buckets")
-    far = fields.get("relative_attention_max_distance")
-    if buckets is None:
-        fields.note_default("relative_attention_num_buckets", buckets := 32)
-    if far is None:
-        fields.note_default("relative_attention_max_distance", far := 128)
+    buckets = fields.get_or_note("relative_attention_num_buckets", 32)
+    far = fields.get_or_note("relative_attention_max_distance", 128)
     both, back = (
         T5Bias(heads, buckets=buckets, max_distance=far, bidirectional=way, scaled=False)
         for way in (True, False)
@@ -85,18 +81,12 @@ def read_swin(fields: Fields) -> Layers:
 def read_swin_stages(fields: Fields) -> tuple[tuple[int, Encoding], ...]:
     """The number of layers in each stage of a Swin, and the bias that they share."""
     if fields.flag("use_absolute_embeddings", default=False):
-        raise translatable(
-            ValueError,
-            "use_absolute_embeddings must be false; got use_absolute_embeddings=True",
-        )
+        template = N_("use_absolute_embeddings must be false; got use_absolute_embeddings=True")
+        raise translatable(ValueError, template)
     depths = _read_list(fields, "depths", (2, 2, 6, 2))
     if sum(depths) > MOST_LAYERS:
-        raise translatable(
-            ValueError,
-            "depths must add up to at most {most:,} layers; got {count:,}",
-            most=MOST_LAYERS,
-            count=sum(depths),
-        )
+        template = N_("depths must add up to at most {most:,} layers; got {count:,}")
+        raise translatable(ValueError, template, most=MOST_LAYERS, count=sum(depths))
     heads = _read_list(fields, "num_heads", (3, 6, 12, 24), count=len(depths))
     window = fields.whole("window_size", default=7, most=2**10)
     image, patch = fields.sides("image_size", 224), fields.sides("patch_size", 4)
@@ -108,30 +98,28 @@ def read_swin_stages(fields: Fields) -> tuple[tuple[int, Encoding], ...]:
     for _ in depths[1:]:
         lowest = (lowest + 1) // 2
     if lowest < window:
-        fields.add_note(
+        template = N_(
             "the last feature map has side {lowest}, smaller than the window: transformers fails "
-            "there",
-            lowest=lowest,
+            "there"
         )
+        fields.add_note(template, lowest=lowest)
     return tuple((n, SwinBias(h, (window, window))) for n, h in zip(depths, heads, strict=True))
 
 
 def _build_swin_v2(fields: Fields, heads: tuple[int, ...], window: int, rows: int) -> Layers:
     """The bias of each stage of Swin-v2, whose window is at most as high as the feature map."""
-    if rows >> (len(heads) - 1) < 1:
-        raise translatable(
-            ValueError,
+    count = len(heads)
+    if rows >> (count - 1) < 1:
+        template = N_(
             "image_size must leave at least one row of patches after {count} stages; got {rows} "
-            "rows of patches",
-            count=len(heads),
-            rows=rows,
+            "rows of patches"
         )
+        raise translatable(ValueError, template, count=count, rows=rows)
     fields.add_note(
         "cosine attention: q and k are normalised and their products multiplied by a learned "
         "temperature (logit_scale)"
     )
-    name, count = "pretrained_window_sizes", len(heads)
-    before = _read_list(fields, name, (0,) * count, least=0, count=count)
+    before = _read_list(fields, "pretrained_window_sizes", (0,) * count, least=0, count=count)
     sides = [min(rows >> stage, window) for stage in range(count)]
     return tuple(
         SwinV2Bias(h, (side, side), pretrained_window=(old, old) if old else None)
@@ -140,17 +128,10 @@ def _build_swin_v2(fields: Fields, heads: tuple[int, ...], window: int, rows: in
 
 
 def _read_list(
-    fields: Fields,
-    name: str,
-    default: tuple[int, ...],
-    *,
-    least: int = 1,
-    count: int | None = None,
+    fields: Fields, name: str, default: tuple[int, ...], *, least: int = 1, count: int | None = None
 ) -> tuple[int, ...]:
     """A list of whole numbers, one for each stage; surplus entries are ignored."""
-    value = fields.get(name)
-    if value is None:
-        fields.note_default(name, value := default)
+    value = fields.get_or_note(name, default)
     if not isinstance(value, list | tuple) or not value or len(value) < (count or 1):
         template = N_("{name} must be a list with a number for each stage; got {name}={value!r}")
         if count is not None:
@@ -159,7 +140,5 @@ def _read_list(
                 "got {name}={value!r}"
             )
         raise translatable(ValueError, template, name=name, count=count, value=value)
-    return tuple(
-        rules.whole(f"each of {name}", entry, least=least, most=MOST_LAYERS)
-        for entry in value[:count]
-    )
+    bounds = {"least": least, "most": MOST_LAYERS}
+    return tuple(rules.whole(f"each of {name}", entry, **bounds) for entry in value[:count])

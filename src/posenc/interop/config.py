@@ -14,13 +14,14 @@ from posenc.core.hints import hinted
 from posenc.core.rotation import Pairing
 from posenc.encodings.nope import NoPE
 from posenc.encodings.rope import PAIRINGS
-from posenc.i18n import translatable
+from posenc.i18n import N_, translatable
 from posenc.interop.absolute import read_absolute, read_whisper
 from posenc.interop.biases import read_alibi, read_swin, read_t5
 from posenc.interop.conventions import (
     ABSOLUTE,
     ALIBI,
     NO_POSITIONS,
+    READ_FIELDS,
     ROTARY,
     SWIN,
     T5,
@@ -58,13 +59,13 @@ def read_config(config: Config, *, pairing: Pairing | None = None) -> ModelPosit
     if pairing is not None:
         rules.one_of("pairing", pairing, PAIRINGS)
     layers, length, head_dim = _read_layers(fields, pairing)
-    names = () if fields.model_type in SWIN else HEADS  # heads differ between the stages of Swin
-    found = fields.first(*names)
-    heads = rules.whole(found[0], found[1], least=1) if found is not None else None
+    # heads differ between the stages of Swin
+    found = None if fields.model_type in SWIN else fields.first(*HEADS)
+    heads = None if found is None else rules.whole(*found, least=1)
+    parts = fields.parts if len(set(fields.parts)) > 1 else ()
+    parts = parts if len(parts) == len(layers) else ()
     notes = tuple(fields.notes)
-    return ModelPositions(
-        fields.model_type, layers, length, heads, head_dim, notes, _read_parts(fields, layers)
-    )
+    return ModelPositions(fields.model_type, layers, length, heads, head_dim, notes, parts)
 
 
 def read_fields(config: Config, pairing: Pairing | None = None) -> Fields:
@@ -105,12 +106,6 @@ def from_config(
     return layers[0]
 
 
-def _read_parts(fields: Fields, layers: tuple[Encoding, ...]) -> tuple[str, ...]:
-    """The part of the model that each layer is in, if there is more than one."""
-    parts = fields.parts
-    return parts if len(parts) == len(layers) and len(set(parts)) > 1 else ()
-
-
 def _read_layers(
     fields: Fields, pairing: Pairing | None
 ) -> tuple[tuple[Encoding, ...], int | None, int | None]:
@@ -132,12 +127,8 @@ def _read_layers(
     convention = ROTARY.get(name, RotaryConvention())
     if pairing is not None:
         if name in ROTARY and pairing != convention.pairing:
-            fields.add_note(
-                "pairing {pairing} as requested; {name} uses {usual}",
-                pairing=pairing,
-                name=name,
-                usual=convention.pairing,
-            )
+            template = N_("pairing {pairing} as requested; {name} uses {usual}")
+            fields.add_note(template, pairing=pairing, name=name, usual=convention.pairing)
         convention = replace(convention, pairing=pairing)
     _refuse_unread(fields)
     layers = read_rotary(fields, convention)
@@ -152,81 +143,39 @@ def _resolve_model_type(values: Mapping[str, Any], pairing: Pairing | None) -> s
     if name is None and pairing is not None:
         return "unknown"
     if not isinstance(name, str):
-        raise translatable(
-            ValueError, "model_type must be a string; got model_type={name!r}", name=name
-        )
+        template = N_("model_type must be a string; got model_type={name!r}")
+        raise translatable(ValueError, template, name=name)
     known = ROTARY.keys() | ABSOLUTE.keys() | ALIBI | T5 | SWIN | NO_POSITIONS | {"whisper"}
     for candidate in (name, f"{name}_text"):
         if candidate in known:
             return candidate
     if pairing is not None:
         return name
-    raise translatable(
-        ValueError,
+    template = N_(
         "model_type must be a known one, unless pairing is given (`posenc config --pairing halves`,"
-        " in Python read_config(…, pairing='halves')); got model_type={name!r}",
-        name=name,
+        " in Python read_config(…, pairing='halves')); got model_type={name!r}"
     )
+    raise translatable(ValueError, template, name=name)
 
 
 ABOUT_POSITIONS = re.compile(r"rope|rotary|theta|alibi|position_embeddings?_type")
-UNDERSTOOD = frozenset(
-    {
-        "alibi",
-        "alibi_bias_max",
-        "compress_rope_theta",
-        "global_rope_theta",
-        "layer_rope_theta",
-        "local_rope_theta",
-        "mrope_interleaved",
-        "mrope_section",
-        "no_rope_layer_interval",
-        "no_rope_layers",
-        "partial_rotary_factor",
-        "partial_rotary_factors",
-        "position_embedding_type",
-        "position_embeddings_type",
-        "qk_rope_head_dim",
-        "rope_interleave",
-        "rope_local_base_freq",
-        "rope_parameters",
-        "rope_scaling",
-        "rope_scaling_layers",
-        "rope_theta",
-        "rotary_dim",
-        "rotary_emb_base",
-        "rotary_embedding_base",
-        "rotary_pct",
-        "rotary_value",
-        "swa_rope_theta",
-        "use_mem_rope",
-        "use_rotary_embedding",
-    }
-)
-"""Fields of rotary models that are read, or that do not affect the angles."""
 
 
 def _refuse_unread(fields: Fields) -> None:
     """Refuse fields that seem to be about positions and would be ignored."""
     for name, value in fields.values.items():
-        if ABOUT_POSITIONS.search(name) and name not in UNDERSTOOD:
-            raise translatable(
-                ValueError,
-                "{name} must be a field that {model_type!r} has; got {name}={value!r}",
-                name=name,
-                model_type=fields.model_type,
-                value=value,
-            )
+        if ABOUT_POSITIONS.search(name) and name not in READ_FIELDS:
+            template = N_("{name} must be a field that {model_type!r} has; got {name}={value!r}")
+            named = {"name": name, "model_type": fields.model_type, "value": value}
+            raise translatable(ValueError, template, **named)
     kind = fields.get("position_embedding_type", "position_embeddings_type")
     if kind not in (None, "absolute", "rotary", "rope") or fields.get("alibi"):
         name, value = ("alibi", True) if fields.get("alibi") else ("position_embedding_type", kind)
-        raise translatable(
-            ValueError,
-            "{name} must agree with the rotary encoding of {model_type!r}; got {name}={value!r}",
-            name=name,
-            model_type=fields.model_type,
-            value=value,
+        template = N_(
+            "{name} must agree with the rotary encoding of {model_type!r}; got {name}={value!r}"
         )
+        named = {"name": name, "model_type": fields.model_type, "value": value}
+        raise translatable(ValueError, template, **named)
 
 
 def shorten(text: str) -> str:
@@ -241,17 +190,11 @@ def shorten(text: str) -> str:
 
 def _select_text_config(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """The part of a config that describes its text model."""
-    while True:
-        name = next((n for n in NESTED if isinstance(values.get(n), Mapping)), None)
-        if name is None:
-            break
+    while name := next((n for n in NESTED if isinstance(values.get(n), Mapping)), None):
         values = {"model_type": values.get("model_type"), **values[name]}
-    if values.get("text_config") is not None:
-        raise translatable(
-            ValueError,
-            "text_config must be an object; got text_config={given!r}",
-            given=values["text_config"],
-        )
+    if (given := values.get("text_config")) is not None:
+        template = N_("text_config must be an object; got text_config={given!r}")
+        raise translatable(ValueError, template, given=given)
     return values
 
 

@@ -1,9 +1,11 @@
 """Describe the positional encodings of a model, and the differences between two models."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from posenc import scalings
 from posenc.core.encoding import Encoding, unwrap
 from posenc.encodings.alibi import ALiBi
 from posenc.encodings.axial import AxialRoPE
@@ -15,27 +17,19 @@ from posenc.encodings.swin import SwinBias, SwinV2Bias
 from posenc.encodings.t5 import T5Bias
 from posenc.interop.model import ModelPositions, format_ranges, group_layers
 from posenc.interop.parameters import Backwards
-from posenc.scalings import (
-    NTK,
-    DynamicNTK,
-    Interpolation,
-    Llama3,
-    LongRoPE,
-    Proportional,
-    Scaling,
-    YaRN,
-)
 from posenc.temperatures import Tempered
 
 _BLENDED = "slow pairs rotate slower by the factor, fast ones are unchanged, those between blended"
-SCALINGS: dict[type[Scaling], str] = {
-    Interpolation: "every pair rotates slower by the factor",
-    NTK: "a larger base: the slowest pair rotates slower by the factor, the fastest is unchanged",
-    DynamicNTK: "a larger base once the text is longer than the trained length",
-    YaRN: _BLENDED,
-    Llama3: _BLENDED,
-    LongRoPE: "each pair rotates slower by its own factor, with a second set for long texts",
-    Proportional: "only the fastest pairs rotate",
+SCALINGS: dict[type[scalings.Scaling], str] = {
+    scalings.Interpolation: "every pair rotates slower by the factor",
+    scalings.NTK: "a larger base: the slowest pair rotates slower by the factor, the fastest is "
+    "unchanged",
+    scalings.DynamicNTK: "a larger base once the text is longer than the trained length",
+    scalings.YaRN: _BLENDED,
+    scalings.Llama3: _BLENDED,
+    scalings.LongRoPE: "each pair rotates slower by its own factor, with a second set for long "
+    "texts",
+    scalings.Proportional: "only the fastest pairs rotate",
     Backwards: "pairs rotate the other way",
 }
 
@@ -106,17 +100,15 @@ def compare(one: dict[str, Any], other: dict[str, Any]) -> list[dict[str, Any]]:
         return rows
     for left, right in zip(one["groups"], other["groups"], strict=True):
         where = f"layers {left['where']}" if len(places[0]) > 1 else ""
-        names = [name for name in MEANS if name in left or name in right]
-        if left["name"] != right["name"]:
-            rows.append(_difference("encoding", left["encoding"], right["encoding"], where))
-            continue
-        names.remove("encoding")
-        rows += _compare_fields(left, right, tuple(names), where)
+        names = ["encoding"]
+        if left["name"] == right["name"]:
+            names = [name for name in MEANS if name != "encoding"]
+        rows += _compare_fields(left, right, names, where)
     return rows
 
 
 def _compare_fields(
-    one: dict[str, Any], other: dict[str, Any], names: tuple[str, ...], where: str
+    one: dict[str, Any], other: dict[str, Any], names: Iterable[str], where: str
 ) -> list[dict[str, Any]]:
     return [
         _difference(name, one.get(name), other.get(name), where)
@@ -146,13 +138,13 @@ def _format_encoding(encoding: Encoding) -> str:
         return f"Tempered({_format_encoding(encoding.encoding)}, {encoding.temperature!r})"
     if isinstance(encoding, AxialRoPE):
         return f"AxialRoPE(dim={encoding.dim}, axes={encoding.axes}, pairing={encoding.pairing!r})"
-    if isinstance(encoding, RoPE) and isinstance(encoding.scaling, LongRoPE):
+    if isinstance(encoding, RoPE) and isinstance(encoding.scaling, scalings.LongRoPE):
         return repr(encoding).replace(repr(encoding.scaling), _format_scaling(encoding.scaling))
     return repr(encoding)
 
 
-def _format_scaling(scaling: Scaling) -> str:
-    if isinstance(scaling, LongRoPE):
+def _format_scaling(scaling: scalings.Scaling) -> str:
+    if isinstance(scaling, scalings.LongRoPE):
         return (
             f"LongRoPE({len(scaling.short_factor)} short and long factors, "
             f"{scaling.original_length}, attention_factor={scaling.scale:.6g})"
@@ -161,18 +153,16 @@ def _format_scaling(scaling: Scaling) -> str:
 
 
 def _describe_rotary(encoding: RoPE | AxialRoPE, trained: int | None) -> dict[str, Any]:
-    if isinstance(encoding, RoPE):
-        settled = encoding if encoding.fits_any_length else encoding.at(trained or 1)
-        w = np.abs(settled.frequencies())
-        scaling = encoding.scaling
-        data: dict[str, Any] = {"base": encoding.base}
-        if scaling is not None:
-            data |= {"scaling": _format_scaling(scaling), "does": SCALINGS[type(scaling)]}
-    else:
-        w, data = np.abs(encoding.frequencies()), {"axes": encoding.axes}
-        shares = np.bincount(encoding.axis_of_pair)
-        data["pairs_per_axis"] = [int(n) for n in shares]
+    settled = encoding if encoding.fits_any_length else encoding.at(trained or 1)
+    w = np.abs(settled.frequencies())
     waves = 2 * np.pi / w[w > 0]
+    if isinstance(encoding, AxialRoPE):
+        pairs = np.bincount(encoding.axis_of_pair).tolist()
+        data: dict[str, Any] = {"axes": encoding.axes, "pairs_per_axis": pairs}
+    else:
+        data = {"base": encoding.base}
+        if (scaling := encoding.scaling) is not None:
+            data |= {"scaling": _format_scaling(scaling), "does": SCALINGS[type(scaling)]}
     return data | {
         "dim": encoding.dim,
         "pairing": encoding.pairing,
@@ -193,15 +183,14 @@ def _describe_beyond(encoding: Encoding, description: dict[str, Any]) -> str:
             "the frequencies depend on the length of the text: keys must be cached before rotation"
         )
     scaling = encoding.scaling if isinstance(encoding, RoPE) else None
-    if isinstance(scaling, YaRN | Llama3):
+    if isinstance(scaling, scalings.YaRN | scalings.Llama3):
         factor, length = scaling.factor, scaling.original_length
         return (
             f"slow pairs reach angles never seen in training after {factor:g} x {length:,} = "
             f"{factor * length:,.0f} tokens"
         )
-    if description.get("full_turns") is not None and (
-        description["full_turns"] == description["pairs"]
-    ):
+    turns = description.get("full_turns")
+    if turns is not None and turns == description["pairs"]:
         return "every pair has seen all its angles in training, but not these distances"
     if isinstance(encoding, RoPE | AxialRoPE):
         return "slow pairs reach angles that were never seen in training"

@@ -6,58 +6,39 @@ from typing import Any
 
 import numpy as np
 
+from posenc import scalings
 from posenc.core import rules
 from posenc.core.frequencies import geometric
-from posenc.i18n import phrase, translatable
-from posenc.interop.fields import MOST_LENGTH, Fields, disagreement
-from posenc.scalings import (
-    NTK,
-    DynamicNTK,
-    Interpolation,
-    Llama3,
-    LongRoPE,
-    Proportional,
-    Scaling,
-    YaRN,
-)
+from posenc.i18n import N_, phrase, translatable
+from posenc.interop.fields import MOST_LENGTH, Fields, require_agreement
 
 ALIASES = {"su": "longrope", "mrope": "default"}
-EVERYWHERE = {
-    "rope_type",
-    "type",
-    "rope_theta",
-    "partial_rotary_factor",
-    "mrope_section",
-    "mrope_interleaved",
-    "interleaved",
-    "llama_4_scaling_beta",
-    "max_position_embeddings",
-    "finetuned",
-}
+EVERYWHERE = (
+    "rope_type type rope_theta partial_rotary_factor mrope_section mrope_interleaved interleaved "
+    "llama_4_scaling_beta max_position_embeddings finetuned"
+)
 """Keys that any type may have."""
 
 MOST_NUMBER = 1e12
 _ORIGINAL = "original_max_position_embeddings"
-KEYS: dict[str, tuple[set[str], set[str]]] = {
-    "default": (set(), set()),
-    "linear": ({"factor"}, set()),
-    "dynamic": ({"factor"}, {_ORIGINAL, "alpha"}),
-    "yarn": (
-        {"factor", _ORIGINAL},
-        {"attention_factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim", "truncate"},
-    ),
+_YARN = "beta_fast beta_slow mscale mscale_all_dim"
+KEYS = {
+    "default": ("", ""),
+    "linear": ("factor", ""),
+    "dynamic": ("factor", f"{_ORIGINAL} alpha"),
+    "yarn": (f"factor {_ORIGINAL}", f"attention_factor truncate {_YARN}"),
     "longrope": (
-        {"short_factor", "long_factor", _ORIGINAL},
-        {"factor", "attention_factor", "short_mscale", "long_mscale"},
+        f"short_factor long_factor {_ORIGINAL}",
+        "factor attention_factor short_mscale long_mscale",
     ),
-    "llama3": ({"factor", _ORIGINAL, "low_freq_factor", "high_freq_factor"}, set()),
-    "proportional": (set(), {"factor"}),
+    "llama3": (f"factor {_ORIGINAL} low_freq_factor high_freq_factor", ""),
+    "proportional": ("", "factor"),
 }
 """The required and the optional keys of each type."""
 
 
 @dataclass(frozen=True)
-class Backwards(Scaling):
+class Backwards(scalings.Scaling):
     """No scaling, but pairs rotate the other way: w_i = -base^(-2i/dim), as in nanochat.
 
     >>> Backwards().frequencies(4, base=10_000.0)
@@ -83,49 +64,37 @@ class Parameters:
         return self.values.get(key, default)
 
     def _read_type(self) -> str:
-        types = [(key, self.values[key]) for key in ("rope_type", "type") if key in self.values]
-        known, names = (*KEYS, *ALIASES), list[str]()
-        for key, value in types:
+        found = [(key, self.values[key]) for key in ("rope_type", "type") if key in self.values]
+        known = (*KEYS, *ALIASES)
+        for key, value in found:
             if not isinstance(value, str) or value not in known:
-                raise translatable(
-                    ValueError,
-                    "{name}.{key} must be one of {known}; got {key}={value!r}",
-                    name=self.name,
-                    key=key,
-                    known=", ".join(known),
-                    value=value,
-                )
-            names.append(ALIASES.get(value, value))
-        if len(set(names)) > 1:
-            (key, value), other = types
-            raise disagreement(f"{self.name}.{key}", value, *other)
-        return names[0] if names else "default"
+                template = N_("{name}.{key} must be one of {known}; got {key}={value!r}")
+                listed = {"known": ", ".join(known), "value": value}
+                raise translatable(ValueError, template, name=self.name, key=key, **listed)
+        types = [ALIASES.get(value) or str(value) for _, value in found]
+        if len(set(types)) > 1:
+            (key, value), other = found
+            require_agreement((f"{self.name}.{key}", value), other)
+        return types[0] if types else "default"
 
     def _check_keys(self) -> None:
-        needed, optional = KEYS[self.type]
+        needed, optional = (set(keys.split()) for keys in KEYS[self.type])
+        optional |= {*EVERYWHERE.split()}
         outer = self.fields.values.get(_ORIGINAL) if _ORIGINAL in needed else None
-        if outer is not None and self.values.setdefault(_ORIGINAL, outer) != outer:
-            name, value = f"{self.name}.{_ORIGINAL}", self.values[_ORIGINAL]
-            raise disagreement(_ORIGINAL, outer, name, value)
+        if outer is not None:
+            inner = self.values.setdefault(_ORIGINAL, outer)
+            require_agreement((_ORIGINAL, outer), (f"{self.name}.{_ORIGINAL}", inner))
+        named = {"name": self.name, "type": self.type}
         for key in sorted(needed - self.values.keys()):
-            raise translatable(
-                ValueError,
-                "{name} of type {type!r} must have {key!r}",
-                name=self.name,
-                key=key,
-                type=self.type,
-            )
+            template = N_("{name} of type {type!r} must have {key!r}")
+            raise translatable(ValueError, template, key=key, **named)
         if self.get("alpha"):  # Hunyuan's checkpoints have YaRN's keys without using them
-            optional = optional | {"beta_fast", "beta_slow", "mscale", "mscale_all_dim"}
-        for key in sorted(self.values.keys() - needed - optional - EVERYWHERE):
-            raise translatable(
-                ValueError,
-                "{name} of type {type!r} must have no unknown keys; got {key!r}={value!r}",
-                name=self.name,
-                type=self.type,
-                key=key,
-                value=self.values[key],
+            optional |= set(_YARN.split())
+        for key in sorted(self.values.keys() - needed - optional):
+            template = N_(
+                "{name} of type {type!r} must have no unknown keys; got {key!r}={value!r}"
             )
+            raise translatable(ValueError, template, key=key, value=self.values[key], **named)
 
     def number(self, key: str, *, least: float | None = None, default: object = None) -> Any:
         """The finite number under `key`, as a float."""
@@ -144,57 +113,56 @@ class Parameters:
             value = int(value)
         return rules.whole(f"{self.name}.{_ORIGINAL}", value, least=2, most=MOST_LENGTH)
 
-    def scaling(self, *, pairs: int, share: float) -> Scaling | None:
+    def scaling(self, *, pairs: int, share: float) -> scalings.Scaling | None:
         """The scaling that these parameters describe.
 
         pairs  number of pairs that rotate
         share  fraction of the pairs that rotate, for p-RoPE
         """
+        scaling: scalings.Scaling | None = None
         match self.type:
-            case "default":
-                scaling = None
             case "linear":
-                scaling = Interpolation(self._read_factor())
+                scaling = scalings.Interpolation(self._read_factor())
             case "proportional":
-                scaling = Proportional(share, self._read_factor())
+                scaling = scalings.Proportional(share, self._read_factor())
+            case "dynamic" if self.get("alpha"):
+                scaling = scalings.NTK(self.number("alpha", least=1))
             case "dynamic":
-                scaling = self._build_dynamic()
+                scaling = scalings.DynamicNTK(self._read_factor(), self._require_original_length())
             case "longrope":
                 scaling = self._build_longrope(pairs)
             case "llama3":
                 low, high = self.number("low_freq_factor"), self.number("high_freq_factor")
-                scaling = Llama3(self._read_factor(), self._require_original_length(), low, high)
-            case _:
+                factor, length = self._read_factor(), self._require_original_length()
+                scaling = scalings.Llama3(factor, length, low, high)
+            case "yarn":
                 scaling = self._build_yarn()
+            case _:
+                pass
         return scaling
 
     def _read_factor(self) -> float:
         factor = self.number("factor", least=1, default=1.0)
         whole, length = self.fields.length(), self.original_length()
         if self.type == "yarn" and whole and length and whole / length not in (1, factor):
-            self.fields.add_note(
+            template = N_(
                 "factor {factor:g} differs from max_position_embeddings / original length = "
-                "{whole:,} / {length:,}; the factor is used",
-                factor=factor,
-                whole=whole,
-                length=length,
+                "{whole:,} / {length:,}; the factor is used"
             )
+            self.fields.add_note(template, factor=factor, whole=whole, length=length)
         return factor
 
     def _require_original_length(self) -> int:
         length = self.original_length()
         if length is None:
-            raise translatable(
-                ValueError,
-                "max_position_embeddings must be given for the type {type!r}",
-                type=self.type,
-            )
+            template = N_("max_position_embeddings must be given for the type {type!r}")
+            raise translatable(ValueError, template, type=self.type)
         return length
 
-    def _build_yarn(self) -> Scaling:
+    def _build_yarn(self) -> scalings.Scaling:
         truncate = self.get("truncate", True)
         rules.flag(f"{self.name}.truncate", truncate)
-        return YaRN(
+        return scalings.YaRN(
             self._read_factor(),
             self._require_original_length(),
             self.number("beta_fast") or 32.0,
@@ -205,12 +173,7 @@ class Parameters:
             attention_factor=self.number("attention_factor", least=0),
         )
 
-    def _build_dynamic(self) -> Scaling:
-        if self.get("alpha"):
-            return NTK(self.number("alpha", least=1))
-        return DynamicNTK(self._read_factor(), self._require_original_length())
-
-    def _build_longrope(self, pairs: int) -> Scaling:
+    def _build_longrope(self, pairs: int) -> scalings.Scaling:
         short, long = (self._read_factors(key, pairs) for key in ("short_factor", "long_factor"))
         length = self._require_original_length()
         factor = self.number("factor", least=1e-6)
@@ -218,34 +181,24 @@ class Parameters:
             factor = whole / length
         attention = self.number("attention_factor", least=0)
         mscales = [self.number(key) for key in ("short_mscale", "long_mscale")]
-        if mscales != [None, None]:
-            if mscales[0] != mscales[1]:
-                raise translatable(
-                    ValueError,
-                    "{name}.short_mscale and long_mscale must be equal, since one attention "
-                    "factor serves all lengths; got {short} and {long}",
-                    name=self.name,
-                    short=mscales[0],
-                    long=mscales[1],
-                )
-            attention = mscales[0]
-        return LongRoPE(short, long, length, factor=factor, attention_factor=attention)
+        if mscales[0] != mscales[1]:
+            template = N_(
+                "{name}.short_mscale and long_mscale must be equal, since one attention "
+                "factor serves all lengths; got {short} and {long}"
+            )
+            both = {"short": mscales[0], "long": mscales[1]}
+            raise translatable(ValueError, template, name=self.name, **both)
+        attention = attention if mscales[0] is None else mscales[0]
+        return scalings.LongRoPE(short, long, length, factor=factor, attention_factor=attention)
 
     def _read_factors(self, key: str, pairs: int) -> tuple[float, ...]:
-        values = self.values[key]
-        if not isinstance(values, list | tuple) or len(values) != pairs:
-            listed = isinstance(values, list | tuple)
-            got = phrase("{count} entries", count=len(values)) if listed else repr(values)
-            raise translatable(
-                ValueError,
-                "{name}.{key} must be a list with a factor for each of the {pairs} pairs; "
-                "got {got}",
-                name=self.name,
-                key=key,
-                pairs=pairs,
-                got=got,
+        values, name = self.values[key], f"{self.name}.{key}"
+        listed = isinstance(values, list | tuple)
+        if not listed or len(values) != pairs:
+            template = N_(
+                "{name}.{key} must be a list with a factor for each of the {pairs} pairs; got {got}"
             )
-        return tuple(
-            rules.real(f"each of {self.name}.{key}", value, least=1e-6, most=MOST_NUMBER)
-            for value in values
-        )
+            got = phrase("{count} entries", count=len(values)) if listed else repr(values)
+            raise translatable(ValueError, template, name=self.name, key=key, pairs=pairs, got=got)
+        bounds = {"least": 1e-6, "most": MOST_NUMBER}
+        return tuple(rules.real(f"each of {name}", value, **bounds) for value in values)

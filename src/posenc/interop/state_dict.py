@@ -45,17 +45,12 @@ def from_state_dict(config: Config, state_dict: Mapping[str, Array]) -> tuple[La
         raise TypeError(f"state_dict must map names to arrays; got {type(state_dict).__name__}")
     model = read_config(config)
     places = _locate_parameters(config, model.model_type, model.layers)
-    return tuple(
-        (layer, _read_layer(state_dict, layer, names))
-        for layer, names in zip(model.layers, places, strict=True)
-    )
-
-
-def _read_layer(
-    state_dict: Mapping[str, Any], encoding: Encoding, names: Mapping[str, str]
-) -> dict[str, Array]:
-    shapes = encoding.parameters()
-    return {key: _take(state_dict, name, shapes[key].shape) for key, name in names.items()}
+    layers: list[Layer] = []
+    for layer, names in zip(model.layers, places, strict=True):
+        shapes = layer.parameters()
+        params = {key: _take(state_dict, name, shapes[key].shape) for key, name in names.items()}
+        layers.append((layer, params))
+    return tuple(layers)
 
 
 def _locate_parameters(

@@ -20,8 +20,7 @@ def summarise(description: dict[str, Any]) -> Iterator[str]:
       beyond the trained length: defined: the penalty keeps growing with the distance, ...
     """
     length = description["trained_length"]
-    trained = "unknown" if length is None else f"{length:,}"
-    yield f"{description['model_type']}: {description['layers']} layers, trained length {trained}"
+    yield f"{description['model_type']}: {_format_size(description)}"
     for group in description["groups"]:
         yield f"layers {group['where']}: {group['encoding']}"
         if "pairing" in group:
@@ -31,7 +30,7 @@ def summarise(description: dict[str, Any]) -> Iterator[str]:
             wave = group["longest_wavelength"]
             if wave is not None and length is not None:
                 turns = f"{group['full_turns']} of {group['pairs']}"
-                yield f"  {turns} pairs complete a turn within {trained} tokens"
+                yield f"  {turns} pairs complete a turn within {length:,} tokens"
             if wave is not None:
                 yield f"  longest wavelength: {wave:,.1f} tokens"
             if group["still_pairs"]:
@@ -44,11 +43,14 @@ def summarise(description: dict[str, Any]) -> Iterator[str]:
         yield f"note: {note}"
 
 
-def summarise_html(description: dict[str, Any]) -> str:
-    """A table of the groups of layers, with the notes below it."""
+def _format_size(description: dict[str, Any]) -> str:
     length = description["trained_length"]
     trained = "unknown" if length is None else f"{length:,}"
-    title = f"{description['layers']} layers, trained length {trained}"
+    return f"{description['layers']} layers, trained length {trained}"
+
+
+def summarise_html(description: dict[str, Any]) -> str:
+    """A table of the groups of layers, with the notes below it."""
     groups, notes = description["groups"], description["notes"]
     rows = [
         f"<tr><td>{escape(group['where'])}</td>"
@@ -59,7 +61,7 @@ def summarise_html(description: dict[str, Any]) -> str:
         rows.append(f"<tr><td colspan=3>and {len(groups) - MOST_ROWS} more</td></tr>")
     listed = "".join(f"<li>{escape(str(note))}</li>" for note in notes)
     return (
-        f"<b>{escape(description['model_type'])}</b>: {title}"
+        f"<b>{escape(description['model_type'])}</b>: {_format_size(description)}"
         "<table><thead><tr><th>layers</th><th>encoding</th><th>beyond the trained length</th></tr>"
         f"</thead><tbody>{''.join(rows)}</tbody></table>" + (f"<ul>{listed}</ul>" if notes else "")
     )

@@ -4,7 +4,8 @@ import ast
 import dataclasses
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from functools import cache
 from threading import Lock
 from typing import Any, cast
@@ -92,10 +93,13 @@ def parse_call(expression: str) -> Call:
     """
     read = _parse(expression)
     if not isinstance(read, Call):
-        raise translatable(
-            TypeError, "what is named must be an Encoding; got {given!r}", given=read
-        )
+        raise not_an_encoding(read)
     return read
+
+
+def not_an_encoding(given: object) -> Exception:
+    """The error of a value that is named where an encoding must be."""
+    return translatable(TypeError, "what is named must be an Encoding; got {given!r}", given=given)
 
 
 def evaluate(expression: str, *, check: Check | None = None) -> Any:
@@ -107,13 +111,11 @@ def evaluate(expression: str, *, check: Check | None = None) -> Any:
     4.0
     """
     try:
-        return _evaluate(_parse(expression), check)
+        with _refuse_deep():
+            return _evaluate(_parse(expression), check)
     except TypeError as error:
-        raise translatable(
-            ValueError, "expression must be one that can be made; got {error}", error=error
-        ) from error
-    except (RecursionError, MemoryError) as error:
-        raise translatable(ValueError, "expression must not be nested so deeply") from error
+        template = N_("expression must be one that can be made; got {error}")
+        raise translatable(ValueError, template, error=error) from error
 
 
 def to_source(value: object, *, plain: Callable[[Any], str] = repr) -> str:
@@ -188,7 +190,7 @@ def makers() -> dict[str, type]:
     """The classes that an expression may name."""
     names: dict[str, type] = {kind.__name__: kind for kind in catalogue().values()}
     for module in (scalings, layouts, temperatures):
-        names |= {name: kind for name, kind in vars(module).items() if _own(kind, module)}
+        names |= {name: kind for name, kind in vars(module).items() if _is_defined_in(kind, module)}
     return names
 
 
@@ -208,7 +210,7 @@ def find_maker(name: str) -> type | None:
     return spellings().get(fold(name))
 
 
-def _own(kind: Any, module: Any) -> bool:
+def _is_defined_in(kind: Any, module: Any) -> bool:
     return dataclasses.is_dataclass(kind) and getattr(kind, "__module__", "") == module.__name__
 
 
@@ -216,16 +218,20 @@ def _parse(expression: str) -> Any:
     if "\0" in expression:  # which Python says in its own words, not always the same
         raise translatable(ValueError, "expression must not have null characters in it")
     try:
-        with PARSING:
-            tree = ast.parse(_join_first_name(expression.strip()), mode="eval")
-        return _read(tree.body)
+        with _refuse_deep():
+            with PARSING:
+                tree = ast.parse(_join_first_name(expression.strip()), mode="eval")
+            return _read(tree.body)
     except SyntaxError as error:
-        raise translatable(
-            ValueError,
-            "expression must be Python; got {expression!r}: {why}",
-            expression=expression,
-            why=error.msg,
-        ) from error
+        template = N_("expression must be Python; got {expression!r}: {why}")
+        named = {"expression": expression, "why": error.msg}
+        raise translatable(ValueError, template, **named) from error
+
+
+@contextmanager
+def _refuse_deep() -> Generator[None]:
+    try:
+        yield
     except (RecursionError, MemoryError) as error:
         raise translatable(ValueError, "expression must not be nested so deeply") from error
 
@@ -288,9 +294,8 @@ def _bind(node: ast.Call, call: Call) -> Call:
         hints = [] if call.preset else list(_suggest_presets(call.kind, values, named))
         unknown = [name for name in named if name not in signature.parameters]
         if unknown and not hints:
-            raise unknown_argument(
-                call.maker, unknown[0], signature.parameters, kind=ValueError
-            ) from error
+            known = signature.parameters
+            raise unknown_argument(call.maker, unknown[0], known, kind=ValueError) from error
         template = N_("expression must be one that can be made; got {maker}: {error}")
         if hints:
             template = N_(
@@ -307,18 +312,12 @@ def _read_keywords(node: ast.Call, maker: str) -> dict[str, Any]:
     named: dict[str, Any] = {}
     for word in node.keywords:
         if word.arg is None:
-            raise translatable(
-                ValueError,
-                "expression must name each argument; got {part!r}",
-                part=f"**{ast.unparse(word.value)}",
-            )
+            template, part = N_("expression must name each argument; got {part!r}"), word.value
+            raise translatable(ValueError, template, part=f"**{ast.unparse(part)}")
         if word.arg in named:
-            raise translatable(
-                ValueError,
-                "expression must be one that can be made; got {maker}: {error}",
-                maker=maker,
-                error=phrase("multiple values for argument {name}", name=repr(word.arg)),
-            )
+            template = N_("expression must be one that can be made; got {maker}: {error}")
+            error = phrase("multiple values for argument {name}", name=repr(word.arg))
+            raise translatable(ValueError, template, maker=maker, error=error)
         named[word.arg] = _read(word.value)
     return named
 

@@ -10,8 +10,6 @@ from posenc.core.hints import unknown_argument
 from posenc.core.mechanisms import Additive
 from posenc.names.resolve import canonical_name, make_example, unknown_name
 
-SIZES = ("dim", "head_dim", "heads", "length")
-
 
 def make(
     name: str,
@@ -53,37 +51,30 @@ def make(
         if value is not None:
             rules.whole(size, value, least=1)
     kind = type(make_example(known))
-    wanted = _sizes_of(kind, known, options, **given)
+    wanted = _select_sizes(kind, known, options, given)
     encoding = make_example(known, **{**wanted, **options})
     return cast(Encoding, replace(cast(Any, encoding), **options)) if options else encoding
 
 
-def _sizes_of(
-    kind: type[Encoding],
-    name: str,
-    options: dict[str, Any],
-    *,
-    dim: int | None,
-    head_dim: int | None,
-    heads: int | None,
-    length: int | None,
+def _select_sizes(
+    kind: type[Encoding], name: str, options: dict[str, Any], sizes: dict[str, int | None]
 ) -> dict[str, int]:
     """The sizes of the model that an encoding needs, by the names of its fields."""
     fields = inspect.signature(kind).parameters if is_dataclass(kind) else {}
     for option in options:
         if option not in fields:
-            raise unknown_argument(name, option, [*SIZES, *fields])
+            raise unknown_argument(name, option, [*sizes, *fields])
     width = "dim" if issubclass(kind, Additive) else "head_dim"
     sources = {"dim": width, "feature_dim": "dim", "heads": "heads", "length": "length"}
     needed = {field: sources[field] for field in required_fields(kind) if field in sources}
-    if "head_dim" in needed.values() and head_dim is None and dim and heads:
+    dim, heads = sizes["dim"], sizes["heads"]
+    if "head_dim" in needed.values() and sizes["head_dim"] is None and dim and heads:
         if dim % heads:
             raise ValueError(
                 f"head_dim must be given where heads do not divide dim; got dim={dim}, "
                 f"heads={heads}"
             )
-        head_dim = dim // heads
-    sizes = {"dim": dim, "head_dim": head_dim, "heads": heads, "length": length}
+        sizes = sizes | {"head_dim": dim // heads}
     for size in needed.values():
         if sizes[size] is None:
             raise ValueError(f"{size} must be given for {name}; got {size}=None")

@@ -18,8 +18,15 @@ from posenc.core.hints import did_you_mean, fold, nearest
 from posenc.encodings.axial import AxialRoPE
 from posenc.encodings.registry import catalogue, load_builtins, lookup
 from posenc.encodings.rope import RoPE
-from posenc.i18n import LANGUAGES, translatable, translator
-from posenc.names.expressions import Check, evaluate, find_maker, spellings, to_source
+from posenc.i18n import LANGUAGES, N_, translatable, translator
+from posenc.names.expressions import (
+    Check,
+    evaluate,
+    find_maker,
+    not_an_encoding,
+    spellings,
+    to_source,
+)
 
 
 def share_out(total: int, like: tuple[int, ...]) -> tuple[int, ...]:
@@ -269,7 +276,7 @@ def resolve_one(what: object, **sizes: int) -> Encoding:
 
 def refuse_unused(sizes: Mapping[str, int], *encodings: Encoding) -> None:
     """Say that a size must be left out where none of these encodings has it."""
-    unused = [name for name in sizes if not any(_has(each, name) for each in encodings)]
+    unused = [name for name in sizes if not any(_has_size(each, name) for each in encodings)]
     if unused:
         kinds = " or ".join(dict.fromkeys(type(each).__name__ for each in encodings))
         raise ValueError(
@@ -278,7 +285,7 @@ def refuse_unused(sizes: Mapping[str, int], *encodings: Encoding) -> None:
         )
 
 
-def _has(encoding: Encoding, size: str) -> bool:
+def _has_size(encoding: Encoding, size: str) -> bool:
     """Whether an encoding states a size of this name."""
     own: Any = unwrap(encoding)
     if dataclasses.is_dataclass(own):
@@ -314,17 +321,14 @@ def load_file(path: str | Path) -> dict[str, Encoding]:
     except BaseException as error:  # it may even call sys.exit
         told = f"{type(error).__name__}: {error}"
         raise ValueError(f"file must run; got {path}, which ends with {told}") from error
-    values = {name: value for name, value in vars(module).items() if not name.startswith("_")}
-    mine = {
-        name: as_encoding(value)
-        for name, value in values.items()
-        if isinstance(value, Encoding)
-        or (
-            isinstance(value, type)
-            and issubclass(value, Encoding)
-            and value.__module__ == spec.name
-        )
-    }
+
+    def is_own(value: object) -> bool:
+        if isinstance(value, type):
+            return issubclass(value, Encoding) and value.__module__ == spec.name
+        return isinstance(value, Encoding)
+
+    public = {name: value for name, value in vars(module).items() if not name.startswith("_")}
+    mine = {name: as_encoding(value) for name, value in public.items() if is_own(value)}
     if not mine:
         raise ValueError(f"file must hold an encoding; got {path}, which has none")
     return mine
@@ -335,14 +339,11 @@ def as_encoding(given: object) -> Encoding:
     if isinstance(given, type) and issubclass(given, Encoding):
         return given.example()
     if isinstance(given, scalings.Scaling):
-        raise translatable(
-            TypeError,
+        template = N_(
             "what is named must be an Encoding; got {given!r}; did you mean "
-            "RoPE(64, scaling={given!r})?",
-            given=given,
+            "RoPE(64, scaling={given!r})?"
         )
+        raise translatable(TypeError, template, given=given)
     if not isinstance(given, Encoding):
-        raise translatable(
-            TypeError, "what is named must be an Encoding; got {given!r}", given=given
-        )
+        raise not_an_encoding(given)
     return given

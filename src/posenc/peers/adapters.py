@@ -50,7 +50,7 @@ def split_runs(positions: Any) -> Iterator[tuple[Any, slice]]:
             first = end
 
 
-def table_sides(positions: Any, axes: int) -> list[int]:
+def find_table_sides(positions: Any, axes: int) -> list[int]:
     """The sides of a table with a cell for each of `positions` (n, axis), if it is small enough."""
     most = int(CELLS ** (1 / axes))
     sides = [int(side) + 1 for side in positions.max(dim=0).values]

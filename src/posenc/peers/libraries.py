@@ -4,7 +4,7 @@ from typing import Any
 
 from posenc import adapt
 from posenc.core.about import Traits
-from posenc.peers.adapters import ModuleAdapter, import_library, split_runs, table_sides
+from posenc.peers.adapters import ModuleAdapter, find_table_sides, import_library, split_runs
 
 SINE = Traits(unique=True, bounded=True, ordered=True)
 ALIBI = Traits(unique=True, relative=True, ordered=True)
@@ -53,7 +53,7 @@ def positional_encodings(dim: int = 64, axes: int = 1) -> adapt.AdaptedAdditive:
 
     def encode(module: Any, positions: Any) -> Any:
         where = positions.reshape(-1, axes)
-        whole = table_sides(where, axes)
+        whole = find_table_sides(where, axes)
         grid = module(module.inv_freq.new_zeros(1, *whole, dim))[0]
         return grid[tuple(where.T)].reshape(*positions.shape[: 1 if axes > 1 else None], dim)
 
@@ -79,7 +79,7 @@ def timm_rotary(dim: int = 64) -> adapt.AdaptedRotary:
     theirs = import_library("timm.layers.pos_embed_sincos", "timm")
 
     def rotate(module: Any, x: Any, positions: Any) -> Any:
-        whole = table_sides(positions, 2)
+        whole = find_table_sides(positions, 2)
         table = module.get_embed(whole).reshape(*whole, -1)
         return theirs.apply_rot_embed_cat(x, table[tuple(positions.T)])
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from posenc import adapt
 from posenc.adapt import ROTARY
-from posenc.peers.adapters import ModuleAdapter, import_library, table_sides
+from posenc.peers.adapters import ModuleAdapter, find_table_sides, import_library
 from posenc.peers.libraries import ALIBI
 
 
@@ -101,7 +101,7 @@ def bloom(heads: int = 16, dtype: str = "float32") -> adapt.AdaptedBias:
     theirs = import_library("transformers.models.bloom.modeling_bloom")
 
     def bias(q_pos: object, k_pos: object) -> Any:
-        (length,) = table_sides(torch.cat([q_pos, k_pos])[:, None], 1)
+        (length,) = find_table_sides(torch.cat([q_pos, k_pos])[:, None], 1)
         mask = torch.ones(1, length, dtype=torch.long)
         line = theirs.build_alibi_tensor(mask, heads, getattr(torch, dtype))[:, 0].float()
         return line[:, None, k_pos] - line[:, q_pos, None]

@@ -7,14 +7,21 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 
 from posenc.core import rules
-from posenc.i18n import Language, Translate, translator
+from posenc.i18n import Language, translator
 from posenc.plot import fonts
 from posenc.plot.images import draw_cells, draw_colour_bar, place_image
 from posenc.plot.labels import Labels, Ruler, Title
-from posenc.plot.layout import count_columns, page_width, parse_size, row_heights, smallest_size
+from posenc.plot.layout import (
+    count_columns,
+    is_square,
+    page_width,
+    parse_size,
+    row_heights,
+    smallest_size,
+)
 from posenc.plot.lines import draw_dials, draw_lines
-from posenc.plot.page import Page, page_style
-from posenc.views import Dials, Image, Lines, View
+from posenc.plot.page import Page
+from posenc.views import Dials, Image, Lines, Panel, View
 
 
 def draw(
@@ -42,32 +49,25 @@ def draw(
     heights = row_heights(view)
     own = (page_width(view), sum(heights) + 0.15 * len(heights) + 0.5 + 0.2 * len(view.notes))
     width, height = parse_size(size, smallest_size(view, own)) or own
+    # square cells leave space beside them, which "compressed" removes
+    engine = "compressed" if any(map(is_square, view.panels)) else "constrained"
     scale = max(0.6, min(1.0, width / own[0], height / own[1]))
-    settings = page_style(letters.fonts, dark=dark, scale=scale)
-    with rc_context(settings):
-        # square cells leave space beside them, which "compressed" removes
-        squares = any(isinstance(panel, Image) and panel.square for panel in view.panels)
-        engine = "compressed" if squares else "constrained"
-        page = Page(settings, figsize=(width, height), dpi=dpi, layout=engine)
-        page.view = view
-        room = width / count_columns(view), height / own[1]
-        placed, texts = _place(page, heights, room, letters, t, dark=dark)
-        _write_frame(page, width, letters)
-        ruler = Ruler(page, letters.fonts, settings["xtick.labelsize"], settings["axes.titlesize"])
-        _lay_out(page, own, ruler, texts)  # pixels can be counted from here on
+    options = {"figsize": (width, height), "dpi": dpi, "layout": engine}
+    page = Page(view, letters, t, dark=dark, scale=scale, **options)
+    with rc_context(page.settings):
+        placed, texts = _place(page, heights, (width / count_columns(view), height / own[1]))
+        _write_frame(page, width)
+        _lay_out(page, own, Ruler(page), texts)  # pixels can be counted from here on
         for axes, panel in placed:
             if isinstance(panel, Image):
-                draw_cells(axes, panel, letters, t, dark=dark)
+                draw_cells(page, axes, panel)
     letters.missing |= lacking
     page.notes = tuple(letters.notes(translator(lang)))
     return page
 
 
 def _lay_out(
-    page: Page,
-    own: tuple[float, float],
-    ruler: Ruler,
-    texts: list[tuple[Labels | Title, float]],
+    page: Page, own: tuple[float, float], ruler: Ruler, texts: list[tuple[Labels | Title, float]]
 ) -> None:
     """Place all panels, labels and titles.
 
@@ -129,21 +129,15 @@ def _collect_texts(view: View) -> str:
 
 
 def _place(
-    page: Page,
-    heights: list[float],
-    room: tuple[float, float],
-    letters: fonts.Lettering,
-    t: Translate,
-    *,
-    dark: bool,
-) -> tuple[list[tuple[Axes, Any]], list[tuple[Labels | Title, float]]]:
+    page: Page, heights: list[float], room: tuple[float, float]
+) -> tuple[list[tuple[Axes, Panel]], list[tuple[Labels | Title, float]]]:
     """Add axes for every panel, and labels and titles with a guess of their room in inches.
 
     room  the width of a column in inches, and the height of the page relative to its own
     """
     columns = count_columns(page.view)
     grid = page.add_gridspec(len(heights), columns, height_ratios=heights)
-    placed: list[tuple[Axes, Any]] = []
+    placed: list[tuple[Axes, Panel]] = []
     texts: list[tuple[Labels | Title, float]] = []
     for number, panel in enumerate(page.view.panels):
         row, column = divmod(number, columns)
@@ -151,42 +145,35 @@ def _place(
         space = room[0] - 1, max(0.5, heights[row] * room[1] - 0.8)
         labels: list[Labels] = []
         if isinstance(panel, Image):
-            labels = place_image(axes, panel, letters, space)
+            labels = place_image(page, axes, panel, space)
         elif isinstance(panel, Lines):
-            labels = draw_lines(axes, panel, letters, space, t, dark=dark)
+            labels = draw_lines(page, axes, panel, space)
         else:
-            draw_dials(axes, panel, letters, dark=dark)
-        square = isinstance(panel, Image) and panel.square
-        guess = max(0.5, min(space) if square else space[0])
+            draw_dials(page, axes, panel)
+        guess = max(0.5, min(space) if is_square(panel) else space[0])
         texts += [(one, guess) for one in labels]
         if not _is_titled_by_page(page.view):
-            texts.append(
-                (
-                    Title(axes, panel.title, letters, pad=14 if isinstance(panel, Dials) else None),
-                    guess,
-                )
-            )
+            pad = 14 if isinstance(panel, Dials) else None
+            texts.append((Title(axes, panel.title, page.letters, pad=pad), guess))
         placed.append((axes, panel))
-    _draw_colour_bars(page, placed, letters, dark=dark)
+    _draw_colour_bars(page, placed)
     return placed, texts
 
 
-def _draw_colour_bars(
-    page: Page, placed: list[tuple[Axes, Any]], letters: fonts.Lettering, *, dark: bool
-) -> None:
+def _draw_colour_bars(page: Page, placed: list[tuple[Axes, Panel]]) -> None:
     """Draw a colour bar for all images that share a scale and form a block, else one for each."""
     columns = count_columns(page.view)
-    groups: dict[Any, list[int]] = {}
-    for number, (_, panel) in enumerate(placed):
+    groups: dict[Any, list[tuple[int, Axes, Image]]] = {}
+    for number, (axes, panel) in enumerate(placed):
         if isinstance(panel, Image):
-            groups.setdefault((panel.colours, panel.limit, panel.unit), []).append(number)
-    for numbers in groups.values():
-        rows, across = {n // columns for n in numbers}, {n % columns for n in numbers}
-        whole = len(numbers) in (len(placed), len(rows) * len(across))
-        for block in [numbers] if whole else [[number] for number in numbers]:
-            shrink = 1.0 if len({n // columns for n in block}) < 3 else 0.6
-            axes = [placed[n][0] for n in block]
-            draw_colour_bar(page, placed[block[0]][1], axes, letters, shrink, dark=dark)
+            scale = panel.colours, panel.limit, panel.unit
+            groups.setdefault(scale, []).append((number, axes, panel))
+    for group in groups.values():
+        rows, across = {n // columns for n, *_ in group}, {n % columns for n, *_ in group}
+        whole = len(group) in (len(placed), len(rows) * len(across))
+        shrink = 0.6 if whole and len(rows) > 2 else 1.0
+        for block in [group] if whole else [[one] for one in group]:
+            draw_colour_bar(page, block[0][2], [axes for _, axes, _ in block], shrink)
 
 
 def _is_titled_by_page(view: View) -> bool:
@@ -194,11 +181,10 @@ def _is_titled_by_page(view: View) -> bool:
     return len(view.panels) == 1 and view.title.startswith(view.panels[0].title)
 
 
-def _write_frame(page: Page, width: float, letters: fonts.Lettering) -> None:
+def _write_frame(page: Page, width: float) -> None:
     """Write the title and the notes."""
-    view = page.view
-    title = fonts.wrap(view.title, int(11 * width))
-    page.suptitle(letters.text(title), x=0.01, ha="left")
+    view, letters = page.view, page.letters
+    page.suptitle(letters.text(fonts.wrap(view.title, int(11 * width))), x=0.01, ha="left")
     if view.notes:
         notes = "\n".join(fonts.wrap(note, int(15 * width)) for note in view.notes)
         page.supxlabel(letters.text(notes), fontsize="small", x=0.01, ha="left")

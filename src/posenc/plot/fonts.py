@@ -5,7 +5,6 @@ reader's language decides the font.
 """
 
 import re
-import unicodedata
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 from matplotlib import font_manager
 
 from posenc.i18n import Translate
+from posenc.i18n.terminal import width
 from posenc.text import HAN, JOINER
 
 HAN_FONTS = re.compile(
@@ -124,16 +124,7 @@ class Lettering:
         return notes
 
 
-def breadth(text: str) -> int:
-    """Return the width of a text in letters; a Han character counts as two.
-
-    >>> breadth("AI"), breadth("学习")
-    (2, 4)
-    """
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
-
-
-def wrap(text: str, room: float, measure: Callable[[str], float] = breadth) -> str:
+def wrap(text: str, room: float, measure: Callable[[str], float] = width) -> str:
     """Wrap a text to lines of width `room`; lines may end after any Han character.
 
     >>> wrap("one two three", 8)
@@ -160,7 +151,7 @@ def _split(text: str) -> list[str]:
     for character in text:
         last = pieces[-1][-1] if pieces else " "
         # a line may break after a space, and next to anything wide
-        apart = last == " " or breadth(last + character) > 2
+        apart = last == " " or width(last + character) > 2
         if pieces and (last in NO_END or character in NO_BEGINNING or not apart):
             pieces[-1] += character
         else:

@@ -9,38 +9,33 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Colormap, ListedColormap, Normalize
 from matplotlib.ticker import MaxNLocator
 
-from posenc.i18n import Translate
-from posenc.plot.fonts import Lettering
-from posenc.plot.labels import Labels
+from posenc.plot.labels import Labels, name_averaged
+from posenc.plot.page import Page
 from posenc.views import Axis, Image, colours
 
 LINE = 0.17
 """Height of a label in inches."""
 
 
-def place_image(
-    axes: Axes, image: Image, letters: Lettering, room: tuple[float, float]
-) -> list[Labels]:
+def place_image(page: Page, axes: Axes, image: Image, room: tuple[float, float]) -> list[Labels]:
     """Set up the axes of an image without its cells, and return the labels of rows and columns.
 
     How many cells and labels fit is known only after the page has been laid out.
     """
-    rows, columns = _axes_shape(image)
-    axes.set_xlim(-0.5, columns - 0.5)
-    axes.set_ylim(rows - 0.5, -0.5)
+    _set_limits(axes, image)
     axes.set_aspect("equal" if image.square else "auto")
     for spine in axes.spines.values():
         spine.set_visible(False)
-    beside = _place_ticks(axes, image.rows, letters, int(room[1] / LINE), beside=True)
-    below = _place_ticks(axes, image.columns, letters, int(room[0] / LINE), beside=False)
+    beside = _place_ticks(page, axes, image.rows, room[1], beside=True)
+    below = _place_ticks(page, axes, image.columns, room[0], beside=False)
     return beside + below
 
 
-def draw_cells(axes: Axes, image: Image, letters: Lettering, t: Translate, *, dark: bool) -> None:
+def draw_cells(page: Page, axes: Axes, image: Image) -> None:
     """Draw the cells, averaged if they are more than pixels, which the axis labels then say."""
     box = axes.get_window_extent()
     shown = image.average(max(1, int(box.height)), max(1, int(box.width)))
-    norm, cmap = colour_scale(image, dark=dark)
+    norm, cmap = colour_scale(image, dark=page.dark)
     high, wide = (n * r for n, r in zip(shown.values.shape, shown.ratio, strict=True))
     axes.imshow(
         shown.values,
@@ -51,11 +46,12 @@ def draw_cells(axes: Axes, image: Image, letters: Lettering, t: Translate, *, da
         # angles must not be interpolated as numbers
         interpolation="nearest" if image.colours == "cyclic" else "auto",
     )
-    rows, columns = _axes_shape(image)
-    axes.set_xlim(-0.5, columns - 0.5)
-    axes.set_ylim(rows - 0.5, -0.5)
-    axes.set_ylabel(letters.text(_axis_label(image.rows, shown.ratio[0], t)))
-    axes.set_xlabel(letters.text(_axis_label(image.columns, shown.ratio[1], t)))
+    _set_limits(axes, image)
+    named = zip((image.rows, image.columns), shown.ratio, strict=True)
+    notes = (name_averaged(axis, r, page.t("1:{ratio}, averaged", ratio=r)) for axis, r in named)
+    y, x = map(page.letters.text, notes)
+    axes.set_ylabel(y)
+    axes.set_xlabel(x)
 
 
 def colour_scale(image: Image, *, dark: bool) -> tuple[Normalize, Colormap]:
@@ -68,42 +64,30 @@ def colour_scale(image: Image, *, dark: bool) -> tuple[Normalize, Colormap]:
     return Normalize(least, image.limit), cmap
 
 
-def draw_colour_bar(
-    figure: Any, image: Image, axes: Any, letters: Lettering, shrink: float, *, dark: bool
-) -> None:
+def draw_colour_bar(page: Page, image: Image, axes: list[Axes], shrink: float) -> None:
     """Draw the colour bar of one image, or of all that share its scale."""
-    scale = ScalarMappable(*colour_scale(image, dark=dark))
-    bar = figure.colorbar(scale, ax=axes, pad=0.02, fraction=0.06, aspect=22, shrink=shrink)
-    bar.set_label(letters.text(image.unit))
+    scale = ScalarMappable(*colour_scale(image, dark=page.dark))
+    bar: Any = page.colorbar(scale, ax=axes, pad=0.02, fraction=0.06, aspect=22, shrink=shrink)
+    bar.set_label(page.letters.text(image.unit))
     bar.outline.set_visible(False)
     if image.colours == "cyclic" and image.limit == math.pi:
         quarters = [-math.pi, -math.pi / 2, 0, math.pi / 2, math.pi]
         bar.set_ticks(quarters, labels=["−π", "−π/2", "0", "π/2", "π"])
 
 
-def _place_ticks(
-    axes: Axes, what: Axis, letters: Lettering, most: int, *, beside: bool
-) -> list[Labels]:
+def _place_ticks(page: Page, axes: Axes, what: Axis, room: float, *, beside: bool) -> list[Labels]:
     axis: Any = axes.yaxis if beside else axes.xaxis
-    axis.set_label_text(letters.text(what.name))
+    axis.set_label_text(page.letters.text(what.name))
     if what.labels is not None:
-        return [Labels(axes, what.labels, letters, beside=beside)]
-    axis.set_major_locator(MaxNLocator(nbins=min(9, max(2, most)), integer=True, min_n_ticks=1))
+        return [Labels(axes, what.labels, page.letters, beside=beside)]
+    most = min(9, max(2, int(room / LINE)))
+    axis.set_major_locator(MaxNLocator(nbins=most, integer=True, min_n_ticks=1))
     return []
 
 
-def _axes_shape(image: Image) -> tuple[int, int]:
-    """Return the rows and columns of the axes: more than those of an averaged image."""
-    rows, columns = image.values.shape
-    labels = (image.rows.labels, image.columns.labels)
-    counts = (rows * image.ratio[0], columns * image.ratio[1])
-    high, wide = (
-        n if names is None else len(names) for n, names in zip(counts, labels, strict=True)
-    )
-    return high, wide
-
-
-def _axis_label(axis: Axis, ratio: int, t: Translate) -> str:
-    if ratio == 1:
-        return axis.name
-    return f"{axis.name} ({t('1:{ratio}, averaged', ratio=ratio)})"
+def _set_limits(axes: Axes, image: Image) -> None:
+    """Show all rows and columns: more than those of an averaged image, which may cover more."""
+    sides = zip((image.rows, image.columns), image.values.shape, image.ratio, strict=True)
+    high, wide = (n * r if axis.labels is None else len(axis.labels) for axis, n, r in sides)
+    axes.set_xlim(-0.5, wide - 0.5)
+    axes.set_ylim(high - 0.5, -0.5)

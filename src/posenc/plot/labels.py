@@ -8,6 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
 
 from posenc.plot.fonts import Lettering, wrap
+from posenc.plot.page import Page
+from posenc.views import Axis
 
 LEADING = 1.3
 """Line height, relative to the font size."""
@@ -16,11 +18,13 @@ LEADING = 1.3
 class Ruler:
     """Measures text on a page, in pixels."""
 
-    def __init__(self, page: Any, fonts: list[str], size: float, title_size: float):
-        self._renderer: Any = page.canvas.get_renderer()
+    def __init__(self, page: Page):
+        canvas: Any = page.canvas
+        self._renderer = canvas.get_renderer()
+        size, titles = (page.settings[key] for key in ("xtick.labelsize", "axes.titlesize"))
         self._fonts = {
-            name: FontProperties(family=fonts, size=points)
-            for name, points in (("label", size), ("title", title_size))
+            name: FontProperties(family=page.letters.fonts, size=points)
+            for name, points in (("label", size), ("title", titles))
         }
         self._known: dict[tuple[str, str], float] = {}
         self.line = LEADING * size * page.dpi / 72
@@ -62,6 +66,11 @@ def arrange(
     )
     on_end = max(1, math.ceil(line / pitch))
     return (on_end, True) if may_turn and on_end < level else (level, False)
+
+
+def name_averaged(axis: Axis, ratio: int, note: str) -> str:
+    """Return the name of an axis, with a note if `ratio` of its steps are drawn as one."""
+    return axis.name if ratio == 1 else f"{axis.name} ({note})"
 
 
 class Labels:

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from posenc.core import rules
-from posenc.plot.fonts import breadth
+from posenc.i18n.terminal import width
 from posenc.plot.lines import DIALS_IN_A_ROW, legend_rows
 from posenc.views import Dials, Image, Panel, View
 
@@ -20,7 +20,7 @@ def count_columns(view: View) -> int:
 def page_width(view: View) -> float:
     """Return the width of the page: what its columns need, within bounds."""
     columns = count_columns(view)
-    wanted = [_square(panel) + 1.2 if _is_square(panel) else 99.0 for panel in view.panels]
+    wanted = [_square(panel) + 1.2 if is_square(panel) else 99.0 for panel in view.panels]
     return max(5.5, min(WIDTHS[columns], columns * max(wanted) + 0.8))
 
 
@@ -48,13 +48,14 @@ def _legend_rows(panel: Any, wide: float) -> int:
     return legend_rows(names, wide - 1) if len(names) > 1 else 0
 
 
-def _is_square(panel: Panel) -> bool:
+def is_square(panel: Panel) -> bool:
+    """Return whether it is an image of square cells."""
     return isinstance(panel, Image) and panel.square
 
 
 def _square(panel: Any) -> float:
     """Return the side of a square image: cells as wide as their labels, within bounds."""
-    longest = max(map(breadth, panel.columns.labels or ("",)))
+    longest = max(map(width, panel.columns.labels or ("",)))
     cell = min(max(0.36, 0.12 + 0.07 * longest), 0.6)
     return min(max(2.2, cell * max(panel.values.shape)), 5.0)
 
@@ -64,9 +65,9 @@ def smallest_size(view: View, own: tuple[float, float]) -> tuple[float, float]:
 
     Square images shrink with the shorter side, and with them the room for their labels.
     """
-    part = 0.7 if any(map(_is_square, view.panels)) else 0.5
-    width, height = (math.ceil(10 * part * side) / 10 for side in own)
-    return width, height
+    part = 0.7 if any(map(is_square, view.panels)) else 0.5
+    wide, high = (math.ceil(10 * part * side) / 10 for side in own)
+    return wide, high
 
 
 def parse_size(size: Any, least: tuple[float, float] = (1.0, 1.0)) -> tuple[float, float] | None:
@@ -78,17 +79,17 @@ def parse_size(size: Any, least: tuple[float, float] = (1.0, 1.0)) -> tuple[floa
     if size is None:
         return None
     try:
-        width, height = size.lower().split("x") if isinstance(size, str) else size
-        width, height = float(width), float(height)
+        wide, high = size.lower().split("x") if isinstance(size, str) else size
+        wide, high = float(wide), float(high)
     except (TypeError, ValueError):
         raise ValueError(
             f"size must be inches as WIDTHxHEIGHT, such as 8x4.5; got {size!r}"
         ) from None
-    for side in (width, height):
+    for side in (wide, high):
         rules.real("each side of size", side, least=1, most=100)
-    if width < least[0] or height < least[1]:
+    if wide < least[0] or high < least[1]:
         raise ValueError(
             f"size must be at least {least[0]:g}x{least[1]:g} for what is shown; "
-            f"got {width:g}x{height:g}"
+            f"got {wide:g}x{high:g}"
         )
-    return width, height
+    return wide, high

@@ -8,10 +8,9 @@ from matplotlib.patches import Circle
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 from matplotlib.transforms import ScaledTranslation
 
-from posenc.i18n import Translate
-from posenc.plot.fonts import Lettering, breadth
-from posenc.plot.labels import Labels
-from posenc.plot.page import PAPER
+from posenc.i18n.terminal import width
+from posenc.plot.labels import Labels, name_averaged
+from posenc.plot.page import Page
 from posenc.views import Dials, Line, Lines, colours
 
 DIALS_IN_A_ROW = 4
@@ -20,15 +19,7 @@ STEPS = 100
 """Steps of a line per inch, at most: each is as wide as a thin stroke."""
 
 
-def draw_lines(
-    axes: Axes,
-    panel: Lines,
-    letters: Lettering,
-    room: tuple[float, float],
-    t: Translate,
-    *,
-    dark: bool,
-) -> list[Labels]:
+def draw_lines(page: Page, axes: Axes, panel: Lines, room: tuple[float, float]) -> list[Labels]:
     """Draw lines in shades and strokes that everyone can tell apart, marks, and a legend.
 
     Lines of more steps than fit are averaged, with a band from minimum to maximum. Returns the
@@ -36,43 +27,34 @@ def draw_lines(
     """
     panel = panel.average(max(1, int(STEPS * room[0])))
     for number, line in enumerate(panel.lines):
-        _draw_line(axes, panel, line, number, letters, dark=dark)
-    ink = PAPER["dark" if dark else "light"][1]
+        _draw_line(page, axes, panel, line, number)
     for number, mark in enumerate(panel.marks):
-        rule = axes.axhline if mark.x is None else axes.axvline
-        at = mark.y if mark.x is None else mark.x
-        rule(
-            at or 0.0,
-            color=ink,
-            linewidth=1,
-            linestyle=STROKES[1 + number % 3],
-            label=letters.text(mark.name),
-        )
-    if panel.y_axis.log:
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(FuncFormatter(_format_tick))
-        axes.yaxis.set_minor_formatter(NullFormatter())
-    if panel.x_axis.log:
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(FuncFormatter(_format_tick))
+        rule, at = (axes.axhline, mark.y) if mark.x is None else (axes.axvline, mark.x)
+        name, stroke = page.letters.text(mark.name), STROKES[1 + number % 3]
+        rule(at or 0.0, color=page.ink, linewidth=1, linestyle=stroke, label=name)
+    for name, axis, ticks in (("x", panel.x_axis, axes.xaxis), ("y", panel.y_axis, axes.yaxis)):
+        if axis.log:
+            axes.set(**{f"{name}scale": "log"})
+            ticks.set_major_formatter(FuncFormatter(_format_tick))
+            ticks.set_minor_formatter(NullFormatter())
     axes.grid(visible=True)
     axes.set_axisbelow(True)
     axes.margins(x=0.02)
-    axes.set_xlabel(letters.text(_axis_label(panel, t)))
-    axes.set_ylabel(letters.text(panel.y_axis.name))
-    _draw_legend(axes, room)
+    ratio = panel.ratio
+    note = page.t("1:{ratio}, averaged; the band is from least to largest", ratio=ratio)
+    axes.set_xlabel(page.letters.text(name_averaged(panel.x_axis, ratio, note)))
+    axes.set_ylabel(page.letters.text(panel.y_axis.name))
+    _draw_legend(page, axes, room[0])
     if panel.x_axis.labels is not None:
-        return [Labels(axes, panel.x_axis.labels, letters, beside=False)]
+        return [Labels(axes, panel.x_axis.labels, page.letters, beside=False)]
     if not panel.x_axis.log:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
     return []
 
 
-def _draw_line(
-    axes: Axes, panel: Lines, line: Line, number: int, letters: Lettering, *, dark: bool
-) -> None:
+def _draw_line(page: Page, axes: Axes, panel: Lines, line: Line, number: int) -> None:
     shade, stroke = colours.look(number if line.colour is None else line.colour)
-    colour = colours.lines(dark=dark)[shade]
+    colour = colours.lines(dark=page.dark)[shade]
     # a single point is invisible without a marker
     dot = "o" if np.isfinite(line.y).sum() == 1 else None
     y = np.where(np.isfinite(line.y), line.y, np.nan)
@@ -86,15 +68,8 @@ def _draw_line(
         linewidth=1.5 if panel.ratio == 1 else 0.8,  # thin, so that the band is visible
         marker=dot,
         drawstyle="steps-mid" if panel.steps else "default",
-        label=letters.text(line.name),
+        label=page.letters.text(line.name),
     )
-
-
-def _axis_label(panel: Lines, t: Translate) -> str:
-    if panel.ratio == 1:
-        return panel.x_axis.name
-    note = t("1:{ratio}, averaged; the band is from least to largest", ratio=panel.ratio)
-    return f"{panel.x_axis.name} ({note})"
 
 
 def token_style(number: int, *, dark: bool) -> tuple[str, str]:
@@ -113,35 +88,32 @@ def _format_tick(value: float, _: object) -> str:
     return f"{value:,.10g}"
 
 
-def _draw_legend(axes: Axes, room: tuple[float, float]) -> None:
+def _draw_legend(page: Page, axes: Axes, wide: float) -> None:
     _, names = axes.get_legend_handles_labels()
     if len(names) < 2:
         return
-    if max(map(breadth, names)) <= 18 and room[0] > 5:
+    if max(map(width, names)) <= 18 and wide > 5:
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
         return
-    figure = axes.get_figure(root=True)
-    assert figure is not None
-    below = ScaledTranslation(0, -0.45, figure.dpi_scale_trans)  # inches: under the axis' name
-    rows = legend_rows(names, room[0])
+    below = ScaledTranslation(0, -0.45, page.dpi_scale_trans)  # inches: under the axis' name
     axes.legend(
         loc="upper left",
         bbox_to_anchor=(0.0, 0.0),
         bbox_transform=axes.transAxes + below,
         borderaxespad=0,
-        ncols=-(-len(names) // rows),
+        ncols=-(-len(names) // legend_rows(names, wide)),
     )
 
 
 def legend_rows(names: list[str], wide: float) -> int:
     """Return the rows of a legend of these names, `wide` inches wide."""
-    columns = max(1, min(4, int(wide / (0.6 + 0.075 * max(map(breadth, names))))))
+    columns = max(1, min(4, int(wide / (0.6 + 0.075 * max(map(width, names))))))
     return -(-len(names) // columns)
 
 
-def draw_dials(axes: Axes, panel: Dials, letters: Lettering, *, dark: bool) -> None:
+def draw_dials(page: Page, axes: Axes, panel: Dials) -> None:
     """Draw circles in rows, with a hand of its own colour for each position."""
-    _, ink, guide = PAPER["dark" if dark else "light"]
+    letters, guide = page.letters, page.guide
     longest = max(1.0, float(panel.hands[..., 1].max()))
     for dial, name in enumerate(panel.names):
         x, y = 2.9 * (dial % DIALS_IN_A_ROW), -2.9 * (dial // DIALS_IN_A_ROW)
@@ -150,15 +122,13 @@ def draw_dials(axes: Axes, panel: Dials, letters: Lettering, *, dark: bool) -> N
         for hand, (angle, length) in enumerate(panel.hands[dial]):
             reach = length / longest
             ends = [x + reach * math.cos(angle)], [y + reach * math.sin(angle)]
-            colour, stroke = token_style(hand, dark=dark)
+            colour, stroke = token_style(hand, dark=page.dark)
             axes.plot([x, *ends[0]], [y, *ends[1]], stroke, color=colour, linewidth=1.6)
             label = letters.text(panel.labels[hand]) if dial == 0 else None
             # hands that repeat a colour end in a square
             dot = "o" if stroke == STROKES[0] else "s"
             axes.plot(*ends, dot, color=colour, markersize=4.5, label=label)
-        axes.text(
-            x, y - 1.18, letters.text(name), ha="center", va="top", fontsize="small", color=ink
-        )
+        axes.text(x, y - 1.18, letters.text(name), ha="center", va="top", fontsize="small")
     axes.set_aspect("equal")
     axes.margins(0.02)
     axes.axis("off")

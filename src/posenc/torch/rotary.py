@@ -51,9 +51,10 @@ class RotateQK(EncodingModule):
                     f"got {type(wrapper).__name__}"
                 )
         rules.flag("inplace", inplace)
-        if inplace and rotary.parameters():
+        if inplace and (rotary.parameters() or rotary.needs):
+            does = "learns" if rotary.parameters() else "depends on the tokens"
             raise ValueError(
-                f"inplace must be False for a rotation that learns, {type(rotary).__name__}; "
+                f"inplace must be False for a rotation that {does}, {type(rotary).__name__}; "
                 "got inplace=True"
             )
         super().__init__(encoding, params)
@@ -85,7 +86,7 @@ class RotateQK(EncodingModule):
         takes = rotary.needs or features is not None
         needed = read_needs(rotary, features=features) if takes else {}
         if self.inplace:
-            _in_place(rotary, q, k, q_pos, k_pos, **needed)
+            _in_place(rotary, q, k, q_pos, k_pos)
         else:
             q, k = rotate_both(rotary, q, k, q_pos, k_pos, self.tensors() or None, **needed)
         for wrapper in _wrappers(self.encoding):
@@ -121,14 +122,7 @@ def _all_keys(k: Tensor, *positions: Tensor) -> None:
         )
 
 
-def _in_place(
-    rotary: Rotary,
-    q: Tensor,
-    k: Tensor,
-    q_pos: Tensor,
-    k_pos: Tensor,
-    features: tuple[Tensor | None, Tensor | None] = (None, None),
-) -> None:
+def _in_place(rotary: Rotary, q: Tensor, k: Tensor, q_pos: Tensor, k_pos: Tensor) -> None:
     """Turn q and k where they lie, once both are known to fit."""
     for name, x in (("q", q), ("k", k)):
         if torch.is_grad_enabled() and x.requires_grad:
@@ -136,13 +130,13 @@ def _in_place(
         if _overlaps_itself(x):
             raise ValueError(f"{name} must not be expanded to be turned in place")
     if torch.compiler.is_compiling():  # no memory to look at; the compiler does without temporaries
-        q.copy_(rotary.rotate(q, q_pos, features=features[0]))
-        k.copy_(rotary.rotate_keys(k, k_pos, features=features[1]))
+        q.copy_(rotary.rotate(q, q_pos))
+        k.copy_(rotary.rotate_keys(k, k_pos))
         return
     if _share_memory(q, k):
         raise ValueError("q and k must not share their memory to be turned in place")
-    queries = rotary.tables_for(q, q_pos, features=features[0])
-    keys = rotary.tables_for(k, k_pos, keys=True, features=features[1])
+    queries = rotary.tables_for(q, q_pos)
+    keys = rotary.tables_for(k, k_pos, keys=True)
     for x, (cos, sin, rotated) in ((q, queries), (k, keys)):
         turn_in_place(x, cos, sin, pairing=rotary.pairing, trailing=rotated == "trailing")
 

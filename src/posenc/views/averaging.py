@@ -1,4 +1,4 @@
-"""Downsampling by box means, so that no wave appears that is not there.
+"""Fewer values: box means, so that no wave appears that is not there, and a few that are spread.
 
 Taking every n-th value of a wave gives another, slower wave (moiré); the mean over a box fades.
 """
@@ -56,6 +56,15 @@ def box_extremes(values: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]
     low = np.minimum.reduceat(np.where(known, values, np.inf), at)
     high = np.maximum.reduceat(np.where(known, values, -np.inf), at)
     return np.where(low <= high, low, np.nan), np.where(low <= high, high, np.nan)
+
+
+def spread_evenly(items: np.ndarray, most: int) -> np.ndarray:
+    """Return at most `most` of the items, evenly spread from the first to the last.
+
+    >>> spread_evenly(np.arange(10), 4)
+    array([0, 3, 6, 9])
+    """
+    return items[np.rint(np.linspace(0, len(items) - 1, min(most, len(items)))).astype(int)]
 
 
 def _box_sums(values: np.ndarray, box: tuple[int, int]) -> np.ndarray:

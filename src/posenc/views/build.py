@@ -1,12 +1,12 @@
 """`view`: checks a request and builds the view."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from posenc.core import rules
 from posenc.core.encoding import Encoding, Params
 from posenc.core.hints import hinted
 from posenc.i18n import translator
-from posenc.views.kind import Kind, is_plain
+from posenc.views.kind import is_plain
 from posenc.views.kinds import KINDS, default_kind, first_encoding_for, kinds_for
 from posenc.views.panels import View
 from posenc.views.scene import Scene, parse_tokens
@@ -53,12 +53,11 @@ def view(
     words = parse_tokens(tokens)
     if length is not None:
         rules.whole("length", length, least=1, most=2**24)
-    sizes = {} if dim is None else {"dim": rules.dim("dim", dim)}
-    sizes |= {} if heads is None else {"heads": rules.whole("heads", heads, least=1)}
-    long = len(words) if words else length
-    sizes |= {} if long is None else {"length": long}
     if trained is not None:
         rules.whole("trained", trained, least=1)
+    sizes = {} if dim is None else {"dim": rules.dim("dim", dim)}
+    sizes |= {} if heads is None else {"heads": rules.whole("heads", heads, least=1)}
+    sizes |= {"length": len(words) if words else length or 0}
     subjects = gather_subjects(what, params=params, seed=seed, trained=trained, **sizes)
     encodings = [subject.encoding for subject in subjects]
     kind = kind or default_kind(*encodings)
@@ -68,72 +67,40 @@ def view(
             f"length must be left out if tokens are given, {len(words)} of them; "
             f"got length={length}"
         )
-    scene = Scene(
-        subjects,
-        t,
-        words,
-        length,
-        _check_channels(channels, kind),
-        seed,
-        head=_check_head(head, kind),
-        causal=_check_causal(causal, kind),
-        drawn=params is None and any(subject.params for subject in subjects),
-    )
+    refuse = {
+        "channels": (channels, ", which shows all; {names} take them"),
+        "head": (head, "; {names} take it"),
+        "causal": (causal, "; {names} takes it"),
+    }
+    for option, (given, others) in refuse.items():
+        if given is not None and not getattr(KINDS[kind], option):
+            names = ", ".join(name for name, one in KINDS.items() if getattr(one, option))
+            rule = f"{option} must be left out for kind {kind!r}"
+            raise ValueError(rule + others.format(names=names))
+    if channels is not None:
+        channels = tuple(rules.whole("each of channels", channel) for channel in channels)
+        if not channels:
+            raise ValueError("channels must not be empty; leave them out to see a few")
+    head = None if head is None else rules.whole("head", head, least=0)
+    if causal is not None:
+        rules.flag("causal", causal)
+    drawn = params is None and any(subject.params for subject in subjects)
+    scene = Scene(subjects, t, words, length, channels, seed, drawn, head, causal)
     return KINDS[kind].build(scene)
-
-
-def _check_channels(channels: Sequence[int] | None, kind: str) -> tuple[int, ...] | None:
-    if channels is None:
-        return None
-    if not KINDS[kind].channels:
-        names = _names(lambda kind: kind.channels)
-        raise ValueError(
-            f"channels must be left out for kind {kind!r}, which shows all; {names} take them"
-        )
-    chosen = tuple(rules.whole("each of channels", channel) for channel in channels)
-    if not chosen:
-        raise ValueError("channels must not be empty; leave them out to see a few")
-    return chosen
-
-
-def _check_head(head: int | None, kind: str) -> int | None:
-    if head is None:
-        return None
-    if not KINDS[kind].head:
-        raise ValueError(
-            f"head must be left out for kind {kind!r}; {_names(lambda kind: kind.head)} take it"
-        )
-    return rules.whole("head", head, least=0)
-
-
-def _check_causal(causal: bool | None, kind: str) -> bool | None:
-    if causal is None:
-        return None
-    if not KINDS[kind].causal:
-        names = _names(lambda kind: kind.causal)
-        raise ValueError(f"causal must be left out for kind {kind!r}; {names} takes it")
-    rules.flag("causal", causal)
-    return causal
-
-
-def _names(takes: Callable[[Kind], bool]) -> str:
-    """List the kinds that take an option."""
-    return ", ".join(name for name, kind in KINDS.items() if takes(kind))
 
 
 def _check_kind(kind: str, encodings: Sequence[Encoding], words: Sequence[str] | None) -> None:
     """Raise an error if the kind does not suit all encodings, or tokens one of them."""
-    suitable = kinds_for(*encodings)
     for encoding in encodings:
         if words is not None and not is_plain(encoding):
             raise ValueError(
                 f"tokens must be left out for {type(encoding).__name__}, whose positions have "
                 f"{encoding.axes} axes: it does not encode the tokens of a sentence one by one"
             )
-    if kind not in suitable:
+    if kind not in (suitable := kinds_for(*encodings)):
         names = " and ".join(dict.fromkeys(type(encoding).__name__ for encoding in encodings))
-        choices = ", ".join(suitable) or "none"
         suited = f", which suits {first_encoding_for(kind)}" if kind in KINDS else ""
         raise ValueError(
-            f"kind must be one that suits {names} ({choices}); got kind={kind!r}{suited}"
+            f"kind must be one that suits {names} ({', '.join(suitable) or 'none'}); "
+            f"got kind={kind!r}{suited}"
         )

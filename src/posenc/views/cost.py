@@ -36,7 +36,7 @@ def pairs(_: Encoding, length: int) -> dict[str, int]:
 
 def logits(encoding: Encoding, length: int) -> dict[str, int]:
     """Return the sizes of a matrix for each head: of queries and keys, or of a projection."""
-    dim = width(encoding)
+    dim = max(width(encoding), encoding.feature_dim or 0)
     return {
         HEADS: heads(encoding),
         POSITIONS_OR_DIMENSIONS: max(length, dim),

@@ -5,7 +5,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -15,22 +15,49 @@ from posenc.views.averaging import box_extremes, box_means, box_shape, direction
 Colours = Literal["diverging", "cyclic", "sequential"]
 
 
+class Plain:
+    """Data that can be written as JSON."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return every field as plain data; null where a number is not finite.
+
+        >>> Dials("turns", np.array([[[np.inf, 1.0]]]), ("pair 0",), ("0",)).to_json()
+        {'panel': 'dials', 'title': 'turns', 'hands': [[[None, 1.0]]], 'names': ['pair 0'],
+         'labels': ['0'], 'of': None}
+        """
+        kind = {"panel": type(self).__name__.lower()} if isinstance(self, Panel) else {}
+        return kind | {name: _to_plain(value) for name, value in vars(self).items()}
+
+
+def _to_plain(value: object) -> Any:
+    if isinstance(value, Plain):
+        return value.to_json()
+    if isinstance(value, tuple):
+        return [_to_plain(item) for item in cast("tuple[Any, ...]", value)]
+    return _to_lists(value) if isinstance(value, np.ndarray) else value
+
+
+def _to_lists(values: np.ndarray) -> list[Any]:
+    """Convert to nested lists of floats, with None where a value is not finite."""
+    values = values.astype(np.float64)
+    if np.isfinite(values).all():
+        return values.tolist()
+    numbers = values.astype(object)
+    numbers[~np.isfinite(values)] = None
+    return numbers.tolist()
+
+
 @dataclass(frozen=True)
-class Axis:
+class Axis(Plain):
     """An axis: its name, a label for each step (None: 0, 1, …), and whether its scale is log."""
 
     name: str
     labels: tuple[str, ...] | None = None
     log: bool = False
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the axis as plain data."""
-        labels = None if self.labels is None else list(self.labels)
-        return {"name": self.name, "labels": labels, "log": self.log}
-
 
 @dataclass(frozen=True)
-class Image:
+class Image(Plain):
     """A matrix of values drawn as colours.
 
     values   (rows, columns); NaN is not drawn
@@ -87,26 +114,9 @@ class Image:
         side = max(down, across)
         return (side, side) if self.square else (down, across)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the image as plain data; null where a value is not finite."""
-        return {
-            "panel": "image",
-            "title": self.title,
-            "values": to_lists(self.values),
-            "rows": self.rows.to_json(),
-            "columns": self.columns.to_json(),
-            "limit": self.limit,
-            "colours": self.colours,
-            "unit": self.unit,
-            "square": self.square,
-            "ratio": list(self.ratio),
-            "channel": self.channel,
-            "of": self.of,
-        }
-
 
 @dataclass(frozen=True)
-class Line:
+class Line(Plain):
     """A line of a panel.
 
     y       (x,), a value for each x of the panel
@@ -121,15 +131,9 @@ class Line:
     low: np.ndarray | None = None
     high: np.ndarray | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the line as plain data; null where a value is not finite."""
-        low, high = (None if end is None else to_lists(end) for end in (self.low, self.high))
-        y = to_lists(self.y)
-        return {"name": self.name, "y": y, "colour": self.colour, "low": low, "high": high}
-
 
 @dataclass(frozen=True)
-class Mark:
+class Mark(Plain):
     """A named rule: vertical at x, or horizontal at y."""
 
     name: str
@@ -138,7 +142,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Lines:
+class Lines(Plain):
     """Lines over a common x; a line has a gap where y is not finite.
 
     steps  whether y is constant around each x, without a slope between them
@@ -188,24 +192,9 @@ class Lines:
         x = mean(self.x.astype(np.float64))
         return replace(self, x=x, lines=lines, ratio=self.ratio * ratio)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the lines as plain data; null where a value is not finite."""
-        return {
-            "panel": "lines",
-            "title": self.title,
-            "x": to_lists(self.x),
-            "lines": [line.to_json() for line in self.lines],
-            "x_axis": self.x_axis.to_json(),
-            "y_axis": self.y_axis.to_json(),
-            "marks": [{"name": mark.name, "x": mark.x, "y": mark.y} for mark in self.marks],
-            "steps": self.steps,
-            "ratio": self.ratio,
-            "of": self.of,
-        }
-
 
 @dataclass(frozen=True)
-class Dials:
+class Dials(Plain):
     """Hands on circles.
 
     hands   (dial, hand, 2): the angle of a hand, counterclockwise, and its length
@@ -220,23 +209,12 @@ class Dials:
     labels: tuple[str, ...]
     of: int | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the dials as plain data."""
-        return {
-            "panel": "dials",
-            "title": self.title,
-            "hands": to_lists(self.hands),
-            "names": list(self.names),
-            "labels": list(self.labels),
-            "of": self.of,
-        }
-
 
 Panel = Image | Lines | Dials
 
 
 @dataclass(frozen=True)
-class View:
+class View(Plain):
     """A picture of encodings as data: panels, laid out in `columns`, with notes below them."""
 
     kind: str
@@ -244,16 +222,6 @@ class View:
     panels: tuple[Panel, ...]
     notes: tuple[str, ...] = ()
     columns: int = field(default=1, kw_only=True)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the view as plain data: every number, null where it is not finite."""
-        return {
-            "kind": self.kind,
-            "title": self.title,
-            "panels": [panel.to_json() for panel in self.panels],
-            "notes": list(self.notes),
-            "columns": self.columns,
-        }
 
     def to_csv(self) -> str:
         """Return the view as one long table; `posenc.views.tables` describes its columns."""
@@ -283,16 +251,6 @@ def _colour_lines(panel: Lines, colours: dict[tuple[str, int], int]) -> Lines:
             key = line.name, names[:i].count(line.name)
             lines[i] = replace(line, colour=colours.setdefault(key, len(colours)))
     return replace(panel, lines=tuple(lines))
-
-
-def to_lists(values: np.ndarray) -> list[Any]:
-    """Convert to nested lists of floats, with None where a value is not finite."""
-    values = np.asarray(values, dtype=np.float64)
-    if np.isfinite(values).all():
-        return values.tolist()
-    numbers = values.astype(object)
-    numbers[~np.isfinite(values)] = None
-    return numbers.tolist()
 
 
 def common_limit(arrays: Sequence[np.ndarray]) -> float:

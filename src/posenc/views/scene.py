@@ -1,7 +1,7 @@
 """What a view is built from: subjects, a sentence or a length, and the reader's language."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,9 +9,9 @@ import numpy as np
 from posenc.core import rules
 from posenc.core.grids import grid
 from posenc.core.positions import consecutive
-from posenc.i18n import Note, Translate, translatable
+from posenc.i18n import Translate, translatable
 from posenc.text import split_at_spaces
-from posenc.views.panels import Axis, colour_limits
+from posenc.views.panels import Axis, Image, colour_limits
 from posenc.views.subject import Subject
 
 FAINT = 0.2
@@ -53,63 +53,106 @@ class Scene:
         """Return the positions 0, 1, …, as many as `count` says."""
         return np.asarray(consecutive(self.count(otherwise, most=most)))
 
-    def index(self, subject: Subject) -> int:
-        """Return the index of a subject, which its panels have as `of`."""
-        return self.subjects.index(subject)
+    def index(self, subject: Subject | None) -> int | None:
+        """Return the index of a subject, which its panels have as `of`; None if it is another."""
+        return self.subjects.index(subject) if subject in self.subjects else None
 
     def position_axis(self) -> Axis:
         """Return an axis of positions, labelled by their tokens."""
-        t = self.t
-        return Axis(t("position"), self.tokens)
+        return Axis(self.t("position"), self.tokens)
+
+    def pair_axes(self) -> tuple[Axis, Axis]:
+        """Return the axes of a matrix of queries and keys, labelled by their tokens."""
+        return Axis(self.t("query"), self.tokens), Axis(self.t("key"), self.tokens)
+
+    def square_image(
+        self,
+        subject: Subject | None,
+        title: str,
+        values: np.ndarray,
+        axes: tuple[Axis, Axis],
+        limit: float,
+        unit: str,
+    ) -> Image:
+        """Return an image of square cells, such as a value for each query and key."""
+        of = self.index(subject)
+        return Image(title, values, *axes, limit, "diverging", unit, square=True, of=of)
+
+    def channel_image(
+        self,
+        subject: Subject,
+        title: str,
+        values: np.ndarray,
+        axes: tuple[Axis, Axis],
+        limit: float,
+        *,
+        channel: int | None = None,
+    ) -> Image:
+        """Return an image of `Subject.channels`, or of one channel, whose cells are squares."""
+        square, of = channel is not None, self.index(subject)
+        colours = "diverging" if subject.is_additive else "cyclic"
+        unit = self.t("value") if subject.is_additive else self.t("angle")
+        return Image(
+            title, values, *axes, limit, colours, unit, square=square, channel=channel, of=of
+        )
 
     def title(self, what: str) -> str:
         """Return the title of a view: what it shows, and of which encoding if there is only one."""
-        t = self.t
         first, *others = self.subjects
-        return what if others else t("{encoding}: {what}", encoding=first.name, what=what)
+        return what if others else self.t("{encoding}: {what}", encoding=first.name, what=what)
 
     def label(self, subject: Subject, what: str) -> str:
         """Return `what`, after the name of the subject if there are several."""
-        t = self.t
         single = len(self.subjects) == 1
-        return what if single else t("{encoding}: {what}", encoding=subject.name, what=what)
+        return what if single else self.t("{encoding}: {what}", encoding=subject.name, what=what)
 
-    def scale_notes(self, sizes: dict[str, float]) -> list[str]:
-        """Say that encodings have different colour scales, or which are faint on a common one.
+    def label_line(self, subject: Subject, what: str) -> str:
+        """Return `what` as the name of a line or an image, after the subject if there are several.
 
-        sizes  the largest value of each encoding, by its name
+        It may stand in a legend, so there is no colon.
         """
-        t = self.t
-        if len(set(colour_limits(list(sizes.values())))) > 1:
-            return [
-                t(
-                    "each encoding has its own colour scale: their largest values are {sizes}",
-                    sizes=", ".join(format_number(size) for size in sizes.values()),
-                )
-            ]
-        return self.faint_notes(sizes, max(sizes.values(), default=0.0))
+        return what if len(self.subjects) == 1 else f"{subject.name}, {what}"
 
-    def faint_notes(self, sizes: dict[str, float], limit: float) -> list[str]:
+    def name_channel(self, subject: Subject, channel: int) -> str:
+        """Return the name of a dimension, or of a pair if the subject rotates."""
+        if subject.is_additive:
+            return self.t("dimension {dimension}", dimension=channel)
+        return self.t("pair {pair}", pair=channel)
+
+    def set_scales(self, sizes: Mapping[Subject, float]) -> tuple[dict[Subject, float], list[str]]:
+        """Return the end of each subject's colour scale, and notes for the reader.
+
+        They say that the scales differ, or whose values are faint on a common one.
+
+        sizes  the largest value of each subject
+        """
+        limits = dict(zip(sizes, colour_limits(list(sizes.values())), strict=True))
+        by_name = {subject.name: size for subject, size in sizes.items()}
+        if len(set(limits.values())) <= 1:
+            return limits, self.faint_notes(by_name, max(by_name.values(), default=0.0))
+        note = self.t(
+            "each encoding has its own colour scale: their largest values are {sizes}",
+            sizes=", ".join(map(format_number, by_name.values())),
+        )
+        return limits, [note]
+
+    def faint_notes(self, sizes: Mapping[str, float], limit: float) -> list[str]:
         """Say which values can hardly be seen on a colour scale that ends at `limit`.
 
         sizes  the largest value of each image or encoding, by its name
         """
-        t = self.t
+        faint = {name: format_number(size) for name, size in sizes.items() if size < FAINT * limit}
         return [
-            t(
-                "one colour scale for all: {encoding} is at most {size}",
-                encoding=name,
-                size=format_number(size),
+            self.t(
+                "one colour scale for all: {encoding} is at most {size}", encoding=name, size=size
             )
-            for name, size in sizes.items()
-            if size < FAINT * limit
+            for name, size in faint.items()
         ]
 
     def sentence(self) -> tuple[str, ...]:
         """Return the tokens, numbers for a given length, or an example sentence."""
-        t = self.t
         if self.tokens is not None or self.length is None:
-            return self.tokens or tuple(split_at_spaces(t("the dog bit the man")))
+            return self.tokens or tuple(split_at_spaces(self.t("the dog bit the man")))
         return tuple(str(position) for position in range(self.length))
 
     def choose(self, count: int, most: int, *, evenly: bool = False) -> list[int]:
@@ -130,15 +173,11 @@ class Scene:
 
         If it is among them already they stay as they are, so that pictures do not jump.
         """
-        if self.head is None or count == 1:
+        if self.head is None or count == 1 or self.head in shown:
             return shown
-        self.check_head(count)
-        return shown if self.head in shown else [self.head, *shown[1:]]
-
-    def check_head(self, count: int) -> None:
-        """Raise an error if the chosen head is not one of `count` heads."""
-        if self.head is not None and not 0 <= self.head < count:
+        if not 0 <= self.head < count:
             raise ValueError(f"head must lie in 0 .. {count - 1}; got {self.head}")
+        return [self.head, *shown[1:]]
 
     @property
     def is_causal(self) -> bool:
@@ -164,25 +203,20 @@ class Scene:
         return np.pad(flat, ((0, 0), ((subject.unwrapped.axes or 2) - 2, 0))), side
 
     def notes(self, *more: str) -> tuple[str, ...]:
-        """Return the notes of a view: `more`, those of configs, and that parameters are random."""
-        t = self.t
-        drawn = t("parameters drawn at random, seed {seed}", seed=self.seed)
-        return (*more, *self._config_notes(), *([drawn] if self.drawn else []))
+        """Return the notes of a view: `more`, those of configs, and that parameters are random.
 
-    def _config_notes(self) -> list[str]:
-        """Say which part of its model uses each encoding, and what its config.json notes."""
+        Those of configs say which part of its model uses each encoding, and what was noted there.
+        """
         t = self.t
         parts = [
-            t("{encoding}: {what}", encoding=subject.name, what=self._translate(subject.part))
+            t("{encoding}: {what}", encoding=subject.name, what=subject.part)
             for subject in self.subjects
             if subject.part is not None
         ]
-        notes = [self._translate(note) for subject in self.subjects for note in subject.notes]
-        return [*parts, *dict.fromkeys(notes)]
-
-    def _translate(self, note: Note) -> str:
-        t = self.t
-        return t(note.words.template, **note.words.values)
+        words = [note.words for subject in self.subjects for note in subject.notes]
+        noted = [t(said.template, **said.values) for said in words]
+        drawn = [t("parameters drawn at random, seed {seed}", seed=self.seed)] if self.drawn else []
+        return (*more, *parts, *dict.fromkeys(noted), *drawn)
 
 
 def parse_tokens(tokens: str | Sequence[str] | None) -> tuple[str, ...] | None:

@@ -12,6 +12,7 @@ import numpy as np
 from posenc.core.encoding import Encoding, Params, unwrap
 from posenc.core.logits import compute_bias, logits
 from posenc.core.mechanisms import Additive, Bias, Rotary
+from posenc.core.needs import draw_needs
 from posenc.i18n import Note
 from posenc.views.naming import short_name
 
@@ -24,9 +25,17 @@ def count_channels(encoding: Encoding) -> int:
     encoding = unwrap(encoding)
     if isinstance(encoding, Rotary):
         origin = np.zeros(1) if encoding.axes is None else np.zeros((1, encoding.axes))
-        cos, _ = encoding.at(1).cos_sin(origin)
+        params = draw_params(encoding, 0)
+        given = () if params is None else (params,)
+        needed = draw_needs(encoding, np.random.default_rng(0), 1)
+        cos, _ = encoding.at(1).cos_sin(origin, *given, **needed)
         return int(cos.shape[-1])
     return encoding.dim if isinstance(encoding, Additive) else 0
+
+
+def draw_params(encoding: Encoding, seed: int) -> Params:
+    """Draw parameters; None if nothing is learned."""
+    return encoding.init(np.random.default_rng(seed)) or None
 
 
 @dataclass(frozen=True, eq=False)  # parameters are arrays: compare by identity
@@ -56,6 +65,11 @@ class Subject:
         return unwrap(self.encoding)
 
     @property
+    def is_additive(self) -> bool:
+        """Whether the encoding is added to embeddings."""
+        return isinstance(self.unwrapped, Additive)
+
+    @property
     def heads(self) -> int:
         """Heads of queries and keys; 1 if all heads are alike."""
         return self.encoding.heads or 1
@@ -83,15 +97,8 @@ class Subject:
         assert isinstance(self.unwrapped, Additive)
         return _as_float64(self.unwrapped.encode(self.as_points(positions), self.params))
 
-    def factors(self, positions: np.ndarray) -> np.ndarray:
-        """Return the complex factor cos + i sin of each pair of a query: (seq, pair)."""
-        return self._factors(positions, keys=False)
-
-    def key_factors(self, positions: np.ndarray) -> np.ndarray:
-        """Return the complex factor of each pair of a key: (seq, pair)."""
-        return self._factors(positions, keys=True)
-
-    def _factors(self, positions: np.ndarray, *, keys: bool) -> np.ndarray:
+    def factors(self, positions: np.ndarray, *, keys: bool = False) -> np.ndarray:
+        """Return the complex factor cos + i sin of each pair of a query, or a key: (seq, pair)."""
         assert isinstance(self.unwrapped, Rotary)
         rotary = self.unwrapped
         if self.varies_with_length:
@@ -100,6 +107,12 @@ class Subject:
         params = () if self.params is None else (self.params,)
         cos, sin = tables(self.as_points(positions), *params, dtype=np.float64)
         return _as_float64(cos) + 1j * _as_float64(sin)
+
+    def channels(self, positions: np.ndarray) -> np.ndarray:
+        """Return e(p), or the angle of each pair from -pi to pi: (seq, channel)."""
+        if self.is_additive:
+            return self.encode(positions)
+        return np.angle(self.factors(positions))
 
     def rotate(self, x: np.ndarray, position: int, *, keys: bool = False) -> np.ndarray:
         """Rotate a query, or a key, by its position: (dim,)."""

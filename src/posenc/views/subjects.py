@@ -6,8 +6,6 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
-
 from posenc.core import rules
 from posenc.core.encoding import SIZES, Encoding, Params
 from posenc.names.resolve import (
@@ -17,7 +15,7 @@ from posenc.names.resolve import (
     refuse_unused,
     resolve,
 )
-from posenc.views.subject import Subject
+from posenc.views.subject import Subject, draw_params
 
 MOST = 8
 """Encodings side by side, at most: more of them, and their lines, cannot be told apart."""
@@ -29,6 +27,7 @@ def gather_subjects(
     params: Params = None,
     seed: int = 0,
     trained: int | None = None,
+    length: int = 0,
     **sizes: int,
 ) -> tuple[Subject, ...]:
     """Return the subjects that `what` is or names: an Encoding, a name, an expression, a config.
@@ -36,7 +35,8 @@ def gather_subjects(
     what     one of these, or a list or mapping of them
     params   parameters of a single encoding; None: drawn with `seed`
     trained  length of training; None: as the config or the encoding says
-    sizes    dim, heads and length of encodings given by name
+    length   rows that a table of an encoding given by name must have
+    sizes    dim and heads of encodings given by name
 
     >>> [subject.name for subject in gather_subjects(["rope", "ALiBi(4)"])]
     ['RoPE(64)', 'ALiBi(4)']
@@ -45,45 +45,40 @@ def gather_subjects(
     items = list(cast("Sequence[Any]", what)) if several else [what]
     if isinstance(what, Mapping):
         items = list(cast("Mapping[Any, Any]", what).values())
-    named = [subject for item in items for subject in _resolve(item, sizes)]
+    named = [subject for item in items for subject in _resolve(item, length, sizes)]
     if not 1 <= len(named) <= MOST:
         raise ValueError(f"what must be 1 to {MOST} encodings; got {len(named)}")
     if params is not None and len(named) > 1:
         raise ValueError(f"params must be left out for several encodings; got {len(named)}")
     rules.whole("seed", seed, least=0)
-    refuse_unused(_without_length(sizes), *(subject.encoding for subject in named))
+    refuse_unused(sizes, *(subject.encoding for subject in named))
     return tuple(
         replace(
             subject,
-            params=params if params is not None else _draw_params(subject.encoding, seed),
+            params=params if params is not None else draw_params(subject.encoding, seed),
             trained=trained or subject.trained or subject.encoding.trained_length,
         )
         for subject in named
     )
 
 
-def _draw_params(encoding: Encoding, seed: int) -> Params:
-    return encoding.init(np.random.default_rng(seed)) or None
-
-
-def _resolve(item: object, sizes: dict[str, int]) -> list[Subject]:
+def _resolve(item: object, length: int, sizes: dict[str, int]) -> list[Subject]:
     """Return a subject for each encoding that one item is or names."""
-    own = _without_length(sizes)
     if isinstance(item, Encoding):
-        if own:
+        if sizes:
             raise ValueError(
-                f"{', '.join(own)} must be left out for what has its own size; got {item!r}"
+                f"{', '.join(sizes)} must be left out for what has its own size; got {item!r}"
             )
         return [Subject(item)]
     if not isinstance(item, str | PathLike):
         raise TypeError(f"what must be an Encoding or name one; got {item!r}")
     name = fspath(cast("str | PathLike[str]", item))
     if is_config_text(name) or (name.endswith(".json") and Path(name).is_file()):
-        return _read_config(name, own)
+        return _read_config(name, sizes)
     if canonical_name(name):  # a table must have rows for the whole sentence
-        own["length"] = max(SIZES["length"], sizes.get("length", 0))
+        sizes = sizes | {"length": max(SIZES["length"], length)}
     with hint_tokens(name):
-        return [Subject(one) for one in resolve(name, **own).values()]
+        return [Subject(one) for one in resolve(name, **sizes).values()]
 
 
 def _read_config(path: str, sizes: dict[str, int]) -> list[Subject]:
@@ -98,7 +93,3 @@ def _read_config(path: str, sizes: dict[str, int]) -> list[Subject]:
         Subject(encoding, trained=model.trained_length, notes=model.notes, part=part)
         for encoding, part in label_groups(model)
     ]
-
-
-def _without_length(sizes: dict[str, int]) -> dict[str, int]:
-    return {name: size for name, size in sizes.items() if name != "length"}

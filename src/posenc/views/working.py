@@ -5,13 +5,11 @@ from collections.abc import Callable
 import numpy as np
 
 from posenc.core import rules
-from posenc.core.mechanisms import Additive
 from posenc.explanation.cell import Cell
 from posenc.explanation.explanation import Step
-from posenc.explanation.maths import Maths, equation
-from posenc.explanation.place import summands_step
+from posenc.explanation.maths import Maths, equation, index
+from posenc.explanation.place import substitute, summands_step
 from posenc.views.scene import Scene
-from posenc.views.subject import Subject
 
 Working = Callable[[Scene, int, int], Cell]
 """Works out the number at a row and a column of a view's picture.
@@ -26,10 +24,14 @@ def check_cell(place: int, other: int, rows: int, columns: int) -> None:
     rules.whole("other", other, least=0, most=columns - 1)
 
 
-def factors(subject: Subject, m: int, n: int, q_and_k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The vectors whose product is shown: e(m) and e(n), or R(m) q and R(n) k."""
-    if isinstance(subject.unwrapped, Additive):
-        left, right = (subject.encode(np.array([p]))[0] for p in (m, n))
+def find_vectors(
+    scene: Scene, m: int, n: int, q_and_k: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The vectors whose product is shown at row m, column n: e(m), e(n), or R(m) q, R(n) k."""
+    subject, count = scene.subjects[0], scene.count(64)
+    check_cell(m, n, count, count)
+    if subject.is_additive:
+        left, right = subject.encode(np.array([m, n]))
         return left, right
     q, k = q_and_k
     return subject.rotate(q, m), subject.rotate(k, n, keys=True)
@@ -37,27 +39,21 @@ def factors(subject: Subject, m: int, n: int, q_and_k: np.ndarray) -> tuple[np.n
 
 def product_cell(
     scene: Scene,
-    formula: Step,
-    special: tuple[Maths, ...],
+    place: tuple[int, int],
+    words: str,
+    letters: Maths,
     vectors: tuple[np.ndarray, np.ndarray],
+    *numbers: Maths,
     value: float,
 ) -> Cell:
     """The formula, a table of the products of all dimensions, and the sum with numbers."""
-    t = scene.t
-    left, right = vectors
+    t, (left, right) = scene.t, vectors
+    formula = Step("formula", words, (equation(index("s", "m", "n"), letters),))
     columns = "i", t("first vector"), t("second vector"), t("product")
-    words = t("Dimension by dimension:")
-    summands = summands_step("products", words, columns, left, right, left * right)
-    return numbers_cell(scene, (formula, summands), special, value)
-
-
-def numbers_cell(
-    scene: Scene, steps: tuple[Step, ...], special: tuple[Maths, ...], value: float
-) -> Cell:
-    """The cell of these steps and of the numbers that end them."""
-    t = scene.t
-    numbers = Step("numbers", t("Substituting the numbers:"), (equation(*special),))
-    return view_cell((*steps, numbers), value)
+    every = t("Dimension by dimension:")
+    summands = summands_step("products", every, columns, left, right, left * right)
+    special = index("s", *place), *numbers, value
+    return view_cell((formula, summands, substitute(t, special)), value)
 
 
 def view_cell(steps: tuple[Step, ...], value: float) -> Cell:

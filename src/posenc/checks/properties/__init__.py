@@ -1,7 +1,7 @@
 """The properties. Each is a function that measures a number; its docstring says what that is."""
 
 from posenc.checks.engine import Check
-from posenc.checks.properties import calls, logits, places, rotations
+from posenc.checks.properties import calls, gradients, logits, places, rotations
 
 ALL: list[Check] = [
     calls.deterministic,
@@ -22,7 +22,7 @@ ALL: list[Check] = [
     places.any_length,
     places.every_axis,
     rotations.every_channel,
-    logits.gradient,
+    gradients.gradient,
     rotations.layout,
     logits.ordered,
     calls.castproof,

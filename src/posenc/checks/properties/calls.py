@@ -8,7 +8,6 @@ from posenc.checks.properties.differences import DistinctRows, max_difference, m
 from posenc.checks.properties.samples import draw_places, first_positions, half_dtypes, split_blocks
 from posenc.checks.properties.twins import shares_cache
 from posenc.checks.subject import Subject
-from posenc.core.encoding import Encoding
 from posenc.core.mechanisms import Bias, Scores
 
 
@@ -17,12 +16,9 @@ def deterministic(subject: Subject, rng: np.random.Generator) -> Measurement:
     """The largest difference between calls with the same positions, of rows and of logits."""
     p = subject.points(draw_places(subject, rng))
     q = subject.queries(rng, len(p))
-    rows, scored = subject.rows(p), subject.score(q, q, p, p)
-    worst = 0.0
-    for _ in range(4):
-        worst = max_or_nan(worst, max_difference(subject.rows(p), rows))
-        worst = max_or_nan(worst, max_difference(subject.score(q, q, p, p), scored))
-    return Measurement(worst, 0.0)
+    first, *later = ((subject.rows(p), subject.score(q, q, p, p)) for _ in range(5))
+    pairs = (each for call in later for each in zip(call, first, strict=True))
+    return Measurement(max_or_nan(max_difference(*pair) for pair in pairs), 0.0)
 
 
 @check(claimed=always, why="A cache with an incomplete key serves one model's table to another.")
@@ -35,10 +31,8 @@ def stateless(subject: Subject, rng: np.random.Generator) -> Measurement:
     """
     p = subject.points(draw_places(subject, rng))
     before = subject.rows(p)
-    twins: list[str] = []
-    for difference, other in subject.others():
-        if shares_cache(other, p, before, seed=subject.seed):
-            twins.append(difference)
+    others = subject.list_variants()
+    twins = [name for name, other in others if shares_cache(other, p, before, seed=subject.seed)]
     subject.rows(p[:1])
     middle = np.concatenate([p[:1], p[1:-1][::-1], p[-1:]])
     # the same length and ends, another order between: a cache may be keyed by these
@@ -52,9 +46,7 @@ def stateless(subject: Subject, rng: np.random.Generator) -> Measurement:
     subject.rows(many)
     detail = f"the same with {', '.join(twins)}" if twins else ""
     detail = detail or (f"{after_halves:.2g} after calls in 16 bits" if after_halves else "")
-    changed = max_or_nan(
-        max_or_nan(max_difference(subject.rows(p), before), after_halves), reordered
-    )
+    changed = max_or_nan([max_difference(subject.rows(p), before), after_halves, reordered])
     return Measurement(changed + len(twins), 0.0, detail)
 
 
@@ -82,23 +74,19 @@ def finite(subject: Subject, rng: np.random.Generator) -> Measurement:
     return Measurement(int(wrong.sum()), 0, f"at {p[wrong][0]}" if wrong.any() else "")
 
 
-def _decodes(encoding: Encoding) -> bool:
-    return encoding.fits_any_length
-
-
-@check(claimed=_decodes, why="Generation runs token by token from cached keys.")
+@check(claimed=lambda e: e.fits_any_length, why="Generation runs token by token from cached keys.")
 def decodes(subject: Subject, rng: np.random.Generator) -> Measurement:
     """The largest difference of logits between all tokens at once and one after the other."""
     n = min(6 if subject.very_wide else 12, subject.reach + 1)
     p = subject.points(np.linspace(0, min(subject.reach, 20_000), n).astype(int))
     q, k = subject.queries(rng, n), subject.queries(rng, n)
     whole = subject.score(q, k, p, p, whole=True)
-    worst = 0.0
+    off: list[float] = []
     for t in range(n):
         parts = q[..., t : t + 1, :], k[..., : t + 1, :], p[t : t + 1], p[: t + 1]
         one = subject.score(*parts, whole=True)
-        worst = max_or_nan(worst, max_difference(one[..., 0, :], whole[..., t, : t + 1]))
-    return Measurement(worst / scale_of(whole), 1e-5)
+        off.append(max_difference(one[..., 0, :], whole[..., t, : t + 1]))
+    return Measurement(max_or_nan(off) / scale_of(whole), 1e-5)
 
 
 @check(claimed=always, why="Mixed precision casts modules; an angle must not change.")

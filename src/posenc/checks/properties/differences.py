@@ -12,9 +12,9 @@ def max_difference(a: np.ndarray, b: np.ndarray) -> float:
         return float(np.max(np.where(a == b, 0.0, np.abs(a - b)), initial=0.0))
 
 
-def max_or_nan(a: float, b: float) -> float:
-    """The larger one; NaN if either is."""
-    return float(np.maximum(a, b))
+def max_or_nan(values: Iterable[float]) -> float:
+    """The largest, at least 0; NaN if any is."""
+    return float(np.max(list(values), initial=0.0))
 
 
 def scale_of(a: np.ndarray) -> float:

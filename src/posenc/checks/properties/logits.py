@@ -1,10 +1,9 @@
-"""Properties of logits: what they depend on, how they fall off, their slopes."""
+"""Properties of logits: what they depend on, how they fall off."""
 
 import numpy as np
 
 from posenc.checks.engine import Measurement, NotApplicableError
-from posenc.checks.gradients import gradient_error
-from posenc.checks.properties.claims import always, check, trait
+from posenc.checks.properties.claims import check, trait
 from posenc.checks.properties.differences import max_difference, max_or_nan, scale_of
 from posenc.checks.subject import Subject
 from posenc.core.mechanisms import Additive, Bias, Scores
@@ -22,15 +21,13 @@ def relative(subject: Subject, rng: np.random.Generator) -> Measurement:
     near = subject.score(q, k, p, p)
     moves = [np.full(subject.axes, step) for step in (1, far // 3, far // 2)]
     if subject.axes > 1:  # and along each axis by itself
-        moves += [
-            np.eye(subject.axes, dtype=int)[axis] * (far // 3) for axis in range(subject.axes)
-        ]
-    worst = 0.0
+        moves += list(np.eye(subject.axes, dtype=int) * (far // 3))
+    off: list[float] = []
     for move in moves:
         there = p + (move if subject.axes > 1 else move[0])
         moved = subject.score(q, k, there, there, tokens=(p, p))
-        worst = max_or_nan(worst, max_difference(moved, near))
-    return Measurement(worst / scale_of(near), 1e-3, f"moved by up to {far // 2}")
+        off.append(max_difference(moved, near))
+    return Measurement(max_or_nan(off) / scale_of(near), 1e-3, f"moved by up to {far // 2}")
 
 
 @check(claimed=trait("decays"), why="Far tokens then matter less, for content that is alike.")
@@ -99,17 +96,11 @@ def symmetric(subject: Subject, rng: np.random.Generator) -> Measurement:
     far, count = min(subject.reach, 300), 8 if subject.very_wide else 40
     p = subject.points(rng.permutation(far + 1)[:count])
     x = np.broadcast_to(subject.queries(rng, 1), subject.queries(rng, len(p)).shape)
-    if not subject.seen(p, p).all():
+    if not subject.build_mask(p, p).all():
         raise NotApplicableError("keys ahead of their query are hidden")
     same = np.zeros_like(p)
     made = subject.score(x, x, p, p, tokens=(same, same))
     return Measurement(max_difference(made, np.swapaxes(made, -1, -2)) / scale_of(made), 1e-5)
-
-
-@check(claimed=always, why="Training needs the right slope.")
-def gradient(subject: Subject, rng: np.random.Generator) -> Measurement:
-    """The largest relative difference of a derivative from finite differences."""
-    return gradient_error(subject, rng)
 
 
 @check(claimed=trait("ordered"), why="Without it a sentence is a bag of words.")
@@ -125,7 +116,7 @@ def ordered(subject: Subject, rng: np.random.Generator) -> Measurement:
         shuffled = subject.score(x, x, p, p)[..., order, :][..., order]
         y, tokens = x[..., order, :], p[order]
         of_shuffled = subject.score(y, y, p, p, tokens=(tokens, tokens))
-        seen = subject.seen(p, p)
+        seen = subject.build_mask(p, p)
         seen &= seen[order][:, order]  # a mask tells the order, but it is not the encoding's doing
         parts = (_centre(np.where(seen, made, -np.inf)) for made in (shuffled, of_shuffled))
         return max_difference(*parts)

@@ -8,6 +8,7 @@ from posenc.checks.engine import Measurement, NotApplicableError
 from posenc.checks.properties.claims import always, check, trait
 from posenc.checks.properties.differences import DistinctRows, max_difference, round_to, scale_of
 from posenc.checks.properties.fitting import fit
+from posenc.checks.properties.rotations import measure_composition
 from posenc.checks.properties.samples import (
     draw_places,
     first_positions,
@@ -27,6 +28,7 @@ def unique(subject: Subject, rng: np.random.Generator) -> Measurement:
     tables end and start again, and at random. Rounding may go either way: in 16 bits, 2% more may
     coincide than among the rounded float32 values.
     """
+    _require_own_rows(subject)
     near = first_positions(subject)
     far = np.array([2**n + step for n in range(12, 21) for step in range(3)])
     count = 12 if subject.very_wide else 200
@@ -68,12 +70,7 @@ def exact(subject: Subject, rng: np.random.Generator) -> Measurement:
     if all(error is None for error in errors.values()):
         raise NotApplicableError("nothing about it stays the same from place to place")
     if isinstance(subject.encoding, Rotary) and subject.encoding.traits.norm_preserving:
-        a, b = (subject.points(rng.integers(0, subject.reach // 2, 20)) for _ in range(2))
-        x = rng.normal(size=(20, subject.dim))
-        twice = subject.rotate(subject.rotate(x, a), b, tokens=a)
-        errors["R(a) R(b)"] = max_difference(twice, subject.rotate(x, a + b, tokens=a)) / scale_of(
-            x
-        )
+        errors["R(a) R(b)"] = measure_composition(subject, rng, most=subject.reach // 2, count=20)
     detail = ", ".join(f"{at}: {error:.1e}" for at, error in errors.items() if error is not None)
     return Measurement(float(np.max([e for e in errors.values() if e is not None])), 1e-5, detail)
 
@@ -102,6 +99,7 @@ def linear_shift(subject: Subject, rng: np.random.Generator) -> Measurement:
 @check(claimed=trait("bounded"), why="What grows with the position drowns the content.")
 def bounded(subject: Subject, rng: np.random.Generator) -> Measurement:
     """The largest entry at far positions against that below 300."""
+    _require_own_rows(subject)
     count = 16 if subject.very_wide else 300
     near = np.abs(subject.rows(subject.points(np.arange(min(count, subject.reach + 1)))))
     far = np.abs(subject.rows(subject.points(draw_places(subject, rng, count=200))))
@@ -137,6 +135,12 @@ def every_axis(subject: Subject, rng: np.random.Generator) -> Measurement:
     return Measurement(len(blind), 0, f"blind to axes {blind}" if blind else "")
 
 
+def _require_own_rows(subject: Subject) -> None:
+    """Refuse an encoding that looks at other keys: alone with one, a position says nothing."""
+    if "mask" in subject.encoding.needs:
+        raise NotApplicableError("it depends on the other tokens that a query sees")
+
+
 def _max_finite(sizes: np.ndarray) -> float:
     """The largest entry beside infinities, which hide a key; NaN if anything is."""
     return float(np.max(np.where(np.isinf(sizes), 0.0, sizes)))
@@ -146,7 +150,7 @@ def _measure_error(subject: Subject, rng: np.random.Generator, far: int) -> floa
     """The error about the place `far`, by what an encoding of its kind keeps; None if nothing."""
     found: list[float] = []
     steps = np.array([0, 1, 5, 63])
-    steps = steps[steps <= subject.reach - far] if far + 63 > subject.reach else steps
+    steps = steps[steps <= subject.reach - far]
     here, there = subject.points(steps), subject.points(steps) + far
     if has_dtypes(subject):
         single, double = (subject.rows(there, dtype=name) for name in ("float32", "float64"))
@@ -154,8 +158,8 @@ def _measure_error(subject: Subject, rng: np.random.Generator, far: int) -> floa
     if subject.encoding.traits.relative and len(steps) > 1:
         q, k = subject.queries(rng, len(steps)), subject.queries(rng, len(steps))
         near, moved = (subject.score(q, k, p, p, tokens=(here, here)) for p in (here, there))
-        found.append(max_difference(near, moved) / scale_of(near))
+        found.append(max_difference(moved, near) / scale_of(near))
     elif subject.encoding.traits.linear_shift:
         near, moved = (rows @ rows.T for rows in (subject.rows(here), subject.rows(there)))
-        found.append(max_difference(near, moved) / scale_of(near))
+        found.append(max_difference(moved, near) / scale_of(near))
     return float(np.max(found)) if found else None

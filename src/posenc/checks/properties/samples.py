@@ -34,7 +34,7 @@ def split_blocks(subject: Subject, positions: np.ndarray) -> Iterator[np.ndarray
 def draw_places(
     subject: Subject, rng: np.random.Generator, *, far: int = 10**6, count: int = 60
 ) -> np.ndarray:
-    """DistinctRows places up to `far`, near ones, hundreds and far ones, in no order."""
+    """Distinct places up to `far`, near ones, hundreds and far ones, in no order."""
     top = min(far, subject.reach)
     first, some, count = (2, 3, 4) if subject.very_wide else (8, 20, count)
     near, middle = np.arange(min(top, first) + 1), rng.integers(0, min(top, 999) + 1, some)

@@ -7,13 +7,13 @@ from posenc.explanation.bias import BIAS, DISTANCE, bias_steps, bias_symbol, dis
 from posenc.explanation.explanation import Step
 from posenc.explanation.maths import Maths, equation, frac, index, power, row
 from posenc.explanation.place import Place, substitute, substitution
-from posenc.explanation.question import Question, table
+from posenc.explanation.question import Question, number_rows, table
 from posenc.explanation.registry import explain_with
 
 
 def alibi_steps(encoding: ALiBi, question: Question) -> Iterator[Step]:
     """The slope of each head, then the bias."""
-    t, slopes = question.t, encoding.head_slopes()
+    t = question.t
     yield Step(
         "formula",
         t(
@@ -27,7 +27,7 @@ def alibi_steps(encoding: ALiBi, question: Question) -> Iterator[Step]:
         "slopes",
         t("The slopes of the heads."),
         () if own is None else (equation(index("m", "h"), own),),
-        table(("h", t("slope")), *[(h + 1, slope) for h, slope in enumerate(slopes)]),
+        table(("h", t("slope")), *number_rows(encoding.head_slopes(), first=1)),
     )
     if encoding.future == "offset":
         yield Step(
@@ -54,7 +54,7 @@ def alibi_number(encoding: ALiBi, at: Place) -> list[Step]:
     own = (index("m", head), m) if numbers is None else (index("m", head), numbers, m)
     total = bias_symbol(at), row("−", m, " · ", offset(distance(at))), at.truth
     words = t("Head {head}, query {query}, key {key}.", head=head, query=q, key=k)
-    return [Step("formula", words, formula), substitute(own, total, at=at)]
+    return [Step("formula", words, formula), substitute(t, own, total)]
 
 
 def _slope(encoding: ALiBi, head: Maths) -> Maths | None:

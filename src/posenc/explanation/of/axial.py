@@ -7,7 +7,7 @@ from posenc.encodings.axial import AxialRoPE
 from posenc.explanation.explanation import Step
 from posenc.explanation.maths import equation, index, row
 from posenc.explanation.place import Place, substitute
-from posenc.explanation.question import Question, table
+from posenc.explanation.question import Question, matrix_table, number_rows, table
 from posenc.explanation.registry import explain_with
 from posenc.explanation.rotary import point_at, rotary_steps, rotation_numbers
 from posenc.explanation.values import pair_of_channel
@@ -16,30 +16,21 @@ from posenc.explanation.values import pair_of_channel
 def axial_steps(encoding: AxialRoPE, question: Question) -> Iterator[Step]:
     """Which pair follows which axis, then the steps of every rotation."""
     t = question.t
-    names = [t("time"), t("height"), t("width")] if encoding.axes == 3 else [t("row"), t("column")]
-    names = [
-        names[a] if a < len(names) and encoding.axes < 4 else str(a) for a in range(encoding.axes)
-    ]
+    numbered = [str(axis) for axis in range(encoding.axes)]
+    named = {1: [t("row")], 2: [t("row"), t("column")], 3: [t("time"), t("height"), t("width")]}
+    names = named.get(encoding.axes, numbered)
+    axis = index("p", row("a", "(", "i", ")"))
     yield Step(
         "formula",
         t("A position is a point, and pair i follows one of its axes a(i)."),
-        (
-            equation(
-                index("θ", "i"), row(index("p", row("a", "(", "i", ")")), " · ", index("w", "i"))
-            ),
-        ),
+        (equation(index("θ", "i"), row(axis, " · ", index("w", "i"))),),
     )
     yield Step(
         "sections",
         t("The axis that each pair follows, and its frequency."),
         table=table(
             ("i", t("axis"), t("frequency")),
-            *[
-                (i, names[axis], w)
-                for i, (axis, w) in enumerate(
-                    zip(encoding.axis_of_pair, encoding.frequencies().tolist(), strict=True)
-                )
-            ],
+            *number_rows([names[axis] for axis in encoding.axis_of_pair], encoding.frequencies()),
         ),
     )
     if encoding.axes == 3:
@@ -48,7 +39,7 @@ def axial_steps(encoding: AxialRoPE, question: Question) -> Iterator[Step]:
         yield Step(
             "positions",
             t("Text moves along all axes at once; in an image only height and width change."),
-            table=table(("", *names), *[(kind, *p) for kind, p in zip(kinds, points, strict=True)]),
+            table=matrix_table("", kinds, points, names),
         )
     point = point_at(encoding, question.position)[0]
     angles = point[list(encoding.axis_of_pair)] * encoding.frequencies()
@@ -57,10 +48,9 @@ def axial_steps(encoding: AxialRoPE, question: Question) -> Iterator[Step]:
 
 def axial_number(encoding: AxialRoPE, at: Place) -> list[Step]:
     """The cosine, sine or angle of a pair, by the axis that it follows."""
-    t = at.t
     pair, wave = pair_of_channel(encoding, at.column)
     axis = encoding.axis_of_pair[pair]
-    words = t(
+    words = at.t(
         "The angle of pair i = {pair}, which follows axis {axis}, where the position is "
         "{position}.",
         pair=pair,
@@ -72,7 +62,7 @@ def axial_number(encoding: AxialRoPE, at: Place) -> list[Step]:
     numbers = rotation_numbers(pair, wave, p, w, at, factor=encoding.attention_factor)
     return [
         Step("formula", words, (equation(*angle),)),
-        substitute((index("w", pair), w), *numbers, at=at),
+        substitute(at.t, (index("w", pair), w), *numbers),
     ]
 
 

@@ -70,8 +70,7 @@ def learned_fourier_number(encoding: LearnedFourier, at: Place) -> list[Step]:
         row(bracket(units @ column), " + ", bracket(b)),
         at.truth,
     )
-    formula, numbers = substitution(words, general, sides, at=at)
-    return [formula, table, numbers]
+    return substitution(words, general, sides, at=at, between=(table,))
 
 
 explain_with(FourierFeatures, number=fourier_number)

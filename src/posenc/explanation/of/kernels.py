@@ -12,16 +12,15 @@ from posenc.explanation.registry import explain_with
 
 def kerple_number(encoding: KERPLE, at: Place) -> list[Step]:
     """A logarithm or a power of the distance, with learned numbers."""
-    t = at.t
     r1, r2 = (float(r[at.head]) for r in encoding.bounded(at.weights))
     if encoding.kernel == "log":
-        words = t("A learned logarithm of the distance.")
+        words = at.t("A learned logarithm of the distance.")
         general = row(
             "−", index("r", 1), " · ", "ln", "(", 1, " + ", index("r", 2), " · ", DISTANCE, ")"
         )
         special = row("−", r1, " · ", "ln", "(", 1, " + ", r2, " · ", distance(at), ")")
     else:
-        words = t("A learned power of the distance.")
+        words = at.t("A learned power of the distance.")
         general = row("−", index("r", 1), " · ", power(DISTANCE, index("r", 2)))
         special = row("−", r1, " · ", power(distance(at), r2))
     return substitution(words, (BIAS, general), (bias_symbol(at), special, at.truth), at=at)
@@ -29,10 +28,9 @@ def kerple_number(encoding: KERPLE, at: Place) -> list[Step]:
 
 def sandwich_number(encoding: Sandwich, at: Place) -> list[Step]:
     """A sum of cosines of the distance."""
-    t = at.t
     w = encoding.frequencies()
     cosines = np.cos((at.row - at.column) * w)
-    words = t(
+    words = at.t(
         "The sum of the cosines of the distance at {count} frequencies; head h of H divides it "
         "by 8h/H.",
         count=len(w),
@@ -40,15 +38,14 @@ def sandwich_number(encoding: Sandwich, at: Place) -> list[Step]:
     wave = row("cos", "(", "(", "i", " − ", "j", ")", " ", index("w", "k"), ")")
     general = BIAS, frac(row("Σ", " ", wave), row(8, " · ", frac("h", "H")))
     table = summands_step(
-        "cosines", t("The cosine at each frequency."), ("k", "w", "cos"), w, cosines, first=1
+        "cosines", at.t("The cosine at each frequency."), ("k", "w", "cos"), w, cosines, first=1
     )
     sides = (
         bias_symbol(at),
         frac(float(cosines.sum()), row(8, " · ", frac(at.head + 1, encoding.heads))),
         at.truth,
     )
-    formula, numbers = substitution(words, general, sides, at=at)
-    return [formula, table, numbers]
+    return substitution(words, general, sides, at=at, between=(table,))
 
 
 explain_with(KERPLE, number=kerple_number)

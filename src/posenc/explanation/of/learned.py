@@ -42,8 +42,7 @@ def learned_steps(encoding: Learned, question: Question) -> Iterator[Step]:
 
 def learned_number(_encoding: Learned, at: Place) -> list[Step]:
     """An entry of the table."""
-    t = at.t
-    words = t(
+    words = at.t(
         "Position {position} is looked up: row {position}, nothing is computed.", position=at.row
     )
     general = index("PE", "p", at.column), index("T", "p", at.column)

@@ -24,9 +24,8 @@ def nope_steps(encoding: NoPE, question: Question) -> Iterator[Step]:
 
 def nope_number(_encoding: NoPE, at: Place) -> list[Step]:
     """Zero."""
-    t = at.t
     return substitution(
-        t("Nothing is added, at any distance."), (BIAS, 0), (bias_symbol(at), at.truth), at=at
+        at.t("Nothing is added, at any distance."), (BIAS, 0), (bias_symbol(at), at.truth), at=at
     )
 
 

@@ -12,7 +12,7 @@ from posenc.explanation.of.scalings import (
     scaling_steps,
 )
 from posenc.explanation.place import Place, bracket, substitute, substitution
-from posenc.explanation.question import Question, table
+from posenc.explanation.question import Question, number_rows, table
 from posenc.explanation.registry import explain_with
 from posenc.explanation.rotary import angle_numbers, rotary_steps, rotation_numbers
 from posenc.explanation.values import pair_of_channel
@@ -32,15 +32,11 @@ def rope_steps(encoding: RoPE, question: Question) -> Iterator[Step]:
             equation(index("θ", "p", "i"), angle),
             equation(
                 matrix(("x′",), ("y′",)),
-                row(
-                    matrix((cos, row("−", sin)), (sin, cos)),
-                    matrix(("x",), ("y",)),
-                ),
+                row(matrix((cos, row("−", sin)), (sin, cos)), matrix(("x",), ("y",))),
             ),
         ),
     )
     if encoding.scaling is None:
-        w = encoding.frequencies()
         yield Step(
             "frequencies",
             t(
@@ -49,7 +45,7 @@ def rope_steps(encoding: RoPE, question: Question) -> Iterator[Step]:
             ),
             table=table(
                 ("i", t("frequency"), t("wavelength")),
-                *zip(range(len(w)), w, encoding.wavelengths(), strict=True),
+                *number_rows(encoding.frequencies(), encoding.wavelengths()),
             ),
         )
     else:
@@ -70,7 +66,7 @@ def rope_number(encoding: RoPE, at: Place) -> list[Step]:
     return [
         Step("formula", words, letters),
         *([] if plain else [scaling_of_pair(encoding, pair, t)]),
-        substitute(*([frequency_of_pair(encoding, pair)] if plain else []), *numbers, at=at),
+        substitute(at.t, *([frequency_of_pair(encoding, pair)] if plain else []), *numbers),
     ]
 
 

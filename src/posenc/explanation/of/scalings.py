@@ -8,7 +8,7 @@ from posenc.core.frequencies import geometric
 from posenc.encodings.rope import RoPE
 from posenc.explanation.explanation import Step
 from posenc.explanation.maths import Maths, equation, frac, index, power, row
-from posenc.explanation.question import join_sentences, table
+from posenc.explanation.question import join_sentences, number_rows, table
 from posenc.i18n import Translate
 from posenc.names.expressions import to_source
 from posenc.scalings import NTK, Interpolation, Llama3, PerPair, Proportional, Scaling, YaRN
@@ -126,17 +126,13 @@ def _scaled_base(encoding: RoPE, scaling: NTK) -> Sides:
 def scaling_steps(encoding: RoPE, t: Translate) -> Iterator[Step]:
     """Each frequency before and after, by which rule, and the factor on cosines and sines."""
     scaling = encoding.scaling
-    if isinstance(scaling, YaRN | Llama3):
-        yield _blend_step(encoding, scaling, t)
-    else:
-        yield _frequencies_step(encoding, t)
+    assert scaling is not None
+    yield _frequencies_step(encoding, scaling, t)
     if encoding.attention_factor != 1.0:
-        formula = row(0.1, " · ", row("ln", " ", "s"), " + ", 1)
-        usual = isinstance(scaling, YaRN) and scaling == YaRN(
-            scaling.factor, scaling.original_length, scaling.beta_fast, scaling.beta_slow,
-            ramp=scaling.ramp, truncate=scaling.truncate,
-        )  # fmt: skip
-        sides = (formula, encoding.attention_factor) if usual else (encoding.attention_factor,)
+        sides: Sides = (encoding.attention_factor,)
+        own = ("mscale", "mscale_all_dim", "attention_factor")
+        if isinstance(scaling, YaRN) and all(getattr(scaling, name) is None for name in own):
+            sides = row(0.1, " · ", row("ln", " ", "s"), " + ", 1), *sides
         yield Step(
             "attention-factor",
             t("Cosines and sines are multiplied by a factor, so logits grow by its square."),
@@ -144,59 +140,33 @@ def scaling_steps(encoding: RoPE, t: Translate) -> Iterator[Step]:
         )
 
 
-def _blend_step(encoding: RoPE, scaling: YaRN | Llama3, t: Translate) -> Step:
-    """The frequencies of YaRN and Llama 3: w' = (1 - gamma) w / s + gamma w."""
+def _frequencies_step(encoding: RoPE, scaling: Scaling, t: Translate) -> Step:
+    """Each frequency before and after; of YaRN and Llama 3, how much of it is kept."""
     before, after = unscaled_frequencies(encoding), encoding.frequencies()
-    keep = scaling.keep(rotary_width(encoding), base=encoding.base)
-    turns = scaling.original_length * before / (2 * np.pi)
-    blended = int(np.argmin(np.abs(keep - 0.5)))
-    return Step(
-        "frequencies",
-        t(
-            "Pairs that turn often within the trained length {length} keep their frequency "
-            "(γ = 1), slow ones are stretched by {factor} (γ = 0), those between are blended.",
-            length=scaling.original_length,
-            factor=f"{scaling.factor:g}",
-        ),
-        tuple(equation(*sides) for sides in _scaled_frequency(encoding, blended)),
-        table(
-            ("i", "w", t("turns"), "γ", "w′", "w′/w", t("wavelength")),
-            *zip(
-                range(len(before)), before, turns, keep, after, after / before,
-                encoding.wavelengths(), strict=True,
-            ),
-        ),
-    )  # fmt: skip
-
-
-def _frequencies_step(encoding: RoPE, t: Translate) -> Step:
-    scaling = encoding.scaling
-    before, after = unscaled_frequencies(encoding), encoding.frequencies()
-    formulas = ()
-    if isinstance(scaling, Interpolation):
-        words = t("Every frequency is divided by {factor}.", factor=f"{scaling.factor:g}")
-        formulas = (equation(index("w′", "i"), frac(index("w", "i"), float(scaling.factor))),)
-    elif isinstance(scaling, NTK):
-        words = t("The base grows, so that slow pairs are stretched and the fastest is kept.")
-        formulas = (equation(*_scaled_base(encoding, scaling)),)
-    else:
-        assert scaling is not None
-        words = t(
-            "The frequencies before and after scaling by {scaling}.", scaling=scaling_name(scaling)
-        )
-    return Step(
-        "frequencies",
-        words,
-        formulas,
-        table(
-            ("i", "w", "w′", "w′/w", t("wavelength")),
-            *zip(
-                range(len(before)),
-                before,
-                after,
-                after / before,
-                [x if np.isfinite(x) else "∞" for x in encoding.wavelengths().tolist()],
-                strict=True,
-            ),
-        ),
-    )
+    waves = [x if np.isfinite(x) else "∞" for x in encoding.wavelengths().tolist()]
+    formulas: list[Sides] = []
+    kept: dict[str, np.ndarray] = {}
+    match scaling:
+        case YaRN() | Llama3():
+            keep = scaling.keep(rotary_width(encoding), base=encoding.base)
+            kept = {t("turns"): scaling.original_length * before / (2 * np.pi), "γ": keep}
+            formulas = _scaled_frequency(encoding, int(np.argmin(np.abs(keep - 0.5))))
+            words = t(
+                "Pairs that turn often within the trained length {length} keep their frequency "
+                "(γ = 1), slow ones are stretched by {factor} (γ = 0), those between are blended.",
+                length=scaling.original_length,
+                factor=f"{scaling.factor:g}",
+            )
+        case Interpolation():
+            words = t("Every frequency is divided by {factor}.", factor=f"{scaling.factor:g}")
+            formulas = [(index("w′", "i"), frac(index("w", "i"), float(scaling.factor)))]
+        case NTK():
+            words = t("The base grows, so that slow pairs are stretched and the fastest is kept.")
+            formulas = [_scaled_base(encoding, scaling)]
+        case _:
+            name = scaling_name(scaling)
+            words = t("The frequencies before and after scaling by {scaling}.", scaling=name)
+    sides = tuple(equation(*each) for each in formulas)
+    columns = "i", "w", *kept, "w′", "w′/w", t("wavelength")
+    numbers = before, *kept.values(), after, after / before, waves
+    return Step("frequencies", words, sides, table(columns, *number_rows(*numbers)))

@@ -7,9 +7,9 @@ import numpy as np
 from posenc.encodings.sinusoidal import AxialSinusoidal, Sinusoidal
 from posenc.explanation.additive import additive_steps
 from posenc.explanation.explanation import Step
-from posenc.explanation.maths import Maths, equation, frac, index, matrix, power, row
+from posenc.explanation.maths import Maths, equation, frac, index, join, matrix, power, row
 from posenc.explanation.place import Place, substitution
-from posenc.explanation.question import Question, matrix_table, table
+from posenc.explanation.question import Question, matrix_table, number_rows, table
 from posenc.explanation.registry import explain_with
 
 WORKED_PAIRS = 4
@@ -19,11 +19,9 @@ WORKED_PAIRS = 4
 def sinusoidal_steps(encoding: Sinusoidal, question: Question) -> Iterator[Step]:
     """Exponent, divisor, angle, sine and cosine; the sum with embeddings; the shift matrix."""
     t, w = question.t, encoding.frequencies()
-    i, pairs = np.arange(len(w)), len(w)
-    exponents = 2 * i / encoding.dim if encoding.spacing == "paper" else i / max(pairs - 1, 1)
-    above: Maths = row(2, "i") if encoding.spacing == "paper" else "i"
-    below: Maths = "d" if encoding.spacing == "paper" else row("n", " − ", 1)
-    angle = frac("p", power(encoding.base, frac(above, below)))
+    i = np.arange(len(w))
+    exponents = 2 * i / encoding.dim if encoding.spacing == "paper" else i / max(len(w) - 1, 1)
+    angle = frac("p", power(encoding.base, _exponent(encoding)))
     yield Step(
         "formula",
         t("Each pair of dimensions i is a sine and a cosine of one angle."),
@@ -40,7 +38,7 @@ def sinusoidal_steps(encoding: Sinusoidal, question: Question) -> Iterator[Step]
         ),
         table=table(
             ("i", t("exponent"), t("divisor"), t("frequency"), t("wavelength")),
-            *zip(i, exponents, 1 / w, w, 2 * np.pi / w, strict=True),
+            *number_rows(exponents, 1 / w, w, 2 * np.pi / w),
         ),
     )
     yield _angles_step(encoding, question, exponents)
@@ -55,37 +53,38 @@ def _columns(encoding: Sinusoidal) -> tuple[tuple[str, Maths], tuple[str, Maths]
     return ("sin", "i"), ("cos", row("i", " + ", len(encoding.frequencies())))
 
 
+def _exponent(encoding: Sinusoidal, pair: int | None = None) -> Maths:
+    """The exponent of the base, of pair i in letters or of a given one."""
+    if encoding.spacing == "paper":
+        return frac(row(2, "i"), "d") if pair is None else frac(2 * pair, encoding.dim)
+    pairs = len(encoding.frequencies())
+    return frac("i", row("n", " − ", 1)) if pair is None else frac(pair, max(pairs - 1, 1))
+
+
 def _angles_step(encoding: Sinusoidal, question: Question, exponents: np.ndarray) -> Step:
     t, p, w = question.t, question.position, encoding.frequencies()
-    values = encoding.encode([p])[0]
-    sines = np.flatnonzero(encoding.is_sine())
-    cosines = np.flatnonzero(~encoding.is_sine())
-    rows = [
-        (i, int(sines[i]), p * w[i], values[sines[i]], *_cosine(values, cosines, i))
-        for i in range(len(w))
+    values, is_sine = encoding.encode([p])[0].tolist(), encoding.is_sine()
+    waves = {"sin": np.flatnonzero(is_sine).tolist(), "cos": np.flatnonzero(~is_sine).tolist()}
+    missing = [""] * (len(w) - len(waves["cos"]))  # the last sine of an odd width is alone
+    sines, cosines = ([values[column] for column in columns] for columns in waves.values())
+    formulas = [
+        equation(
+            index("PE", p, columns[i]),
+            row(wave, "(", frac(p, power(encoding.base, float(exponents[i]))), ")"),
+            row(wave, "(", float(p * w[i]), ")"),
+            values[columns[i]],
+        )
+        for i in range(min(len(w), WORKED_PAIRS))
+        for wave, columns in waves.items()
+        if i < len(columns)
     ]
-    formulas: list[Maths] = []
-    for i in range(min(len(w), WORKED_PAIRS)):
-        for wave, column in (("sin", sines), ("cos", cosines)):
-            if i < len(column):
-                formulas.append(
-                    equation(
-                        index("PE", p, int(column[i])),
-                        row(wave, "(", frac(p, power(encoding.base, float(exponents[i]))), ")"),
-                        row(wave, "(", float(p * w[i]), ")"),
-                        float(values[column[i]]),
-                    )
-                )
+    rows = number_rows(waves["sin"], p * w, sines, cosines + missing)
     return Step(
         "angles",
         t("At position {position} the angle of each pair is position × frequency.", position=p),
         tuple(formulas),
         table(("i", t("dimension"), t("angle"), "sin", "cos"), *rows),
     )
-
-
-def _cosine(values: np.ndarray, cosines: np.ndarray, i: int) -> tuple[float | str]:
-    return (float(values[cosines[i]]) if i < len(cosines) else "",)
 
 
 def _shift_step(encoding: Sinusoidal, question: Question) -> Step:
@@ -95,7 +94,8 @@ def _shift_step(encoding: Sinusoidal, question: Question) -> Step:
     moved = shift @ here
     i = min(1, len(encoding.frequencies()) - 1)
     pair = [int(np.flatnonzero(sines)[i]) for sines in (encoding.is_sine(), ~encoding.is_sine())]
-    block = shift[np.ix_(pair, pair)]
+    block, before, after = shift[np.ix_(pair, pair)], here[pair, None], moved[pair, None]
+    m, x, y = (matrix(*map(tuple, lines.tolist())) for lines in (block, before, after))
     return Step(
         "shift",
         t(
@@ -107,15 +107,7 @@ def _shift_step(encoding: Sinusoidal, question: Question) -> Step:
             next=p + 1,
             error=f"{np.abs(moved - there).max():.2g}",
         ),
-        (
-            equation(
-                row(
-                    matrix(*[tuple(map(float, line)) for line in block]),
-                    matrix(*[(float(here[c]),) for c in pair]),
-                ),
-                matrix(*[(float(moved[c]),) for c in pair]),
-            ),
-        ),
+        (equation(row(m, x), y),),
         matrix_table("M", [str(line) for line in range(encoding.dim)], shift),
     )
 
@@ -162,29 +154,19 @@ def _sinusoid_steps(
 ) -> list[Step]:
     """sin(p / base^(2i/d)), in letters and in numbers."""
     pair, wave = _wave(encoding, d)
-    w = encoding.frequencies()
-    paper = encoding.spacing == "paper"
-    exponent = frac(2 * pair, encoding.dim) if paper else frac(pair, max(len(w) - 1, 1))
-    letters = frac(row(2, "i"), "d") if paper else frac("i", row("n", " − ", 1))
 
     def of_wave(inside: Maths) -> Maths:
         return row(wave, "(", inside, ")")
 
-    general = index("PE", "p", at.column), of_wave(frac(symbol, power(encoding.base, letters)))
-    special = of_wave(frac(p, power(encoding.base, exponent)))
-    name = index("PE", _point(at.row), at.column)
-    sides = name, special, of_wave(float(p * w[pair])), at.truth
+    def of_position(p: Maths, exponent: Maths) -> Maths:
+        return of_wave(frac(p, power(encoding.base, exponent)))
+
+    general = index("PE", "p", at.column), of_position(symbol, _exponent(encoding))
+    angle = of_wave(float(p * encoding.frequencies()[pair]))
+    point = row("(", *join(", ", at.row).parts, ")") if isinstance(at.row, tuple) else at.row
+    name = index("PE", point, at.column)
+    sides = name, of_position(p, _exponent(encoding, pair)), angle, at.truth
     return substitution(words, general, sides, at=at)
-
-
-def _point(place: object) -> Maths:
-    """A position as an index: 3, or (3, 5)."""
-    if not isinstance(place, tuple):
-        return place  # pyright: ignore[reportReturnType]
-    parts: list[Maths] = []
-    for value in place:
-        parts += [*([", "] if parts else []), value]
-    return row("(", *parts, ")")
 
 
 explain_with(Sinusoidal, number=sinusoidal_number, steps=sinusoidal_steps)

@@ -12,11 +12,10 @@ from posenc.explanation.registry import explain_with
 
 def swin_number(encoding: SwinBias, at: Place) -> list[Step]:
     """The entry of the table for the distance in rows and in columns."""
-    t = at.t
     height, width = encoding.window
     dy, dx = (int(q - k) for q, k in zip(at.row, at.column, strict=True))
     line = int(encoding.row_of(np.array(dy), np.array(dx)))
-    words = t(
+    words = at.t(
         "Head {head}: query minus key is y = {rows} in rows and x = {columns} in columns, which is "
         "row {row} of the table of a window of H × W = {height} × {width}.",
         head=at.head + 1,
@@ -38,7 +37,7 @@ def swin_number(encoding: SwinBias, at: Place) -> list[Step]:
     general = index("b", "h"), index("T", "r", "h")
     return [
         Step("formula", words, (equation(*general), equation("r", letters))),
-        substitute(("r", numbers, line), entry, at=at),
+        substitute(at.t, ("r", numbers, line), entry),
     ]
 
 
@@ -64,8 +63,8 @@ def swin_v2_number(encoding: SwinV2Bias, at: Place) -> list[Step]:
     ]
     general = bias_symbol(at), frac(16, row(1, " + ", power("e", row("−", "x"))))
     special = general[0], frac(16, row(1, " + ", power("e", -x))), at.truth
-    formula, numbers = substitution(words, general, special, at=at)
-    return [formula, Step("logarithms", t("The logarithms."), tuple(scaled)), numbers]
+    logarithms = Step("logarithms", t("The logarithms."), tuple(scaled))
+    return substitution(words, general, special, at=at, between=(logarithms,))
 
 
 def _logarithm(away: float, side: int) -> Maths:

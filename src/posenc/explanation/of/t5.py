@@ -31,6 +31,7 @@ def t5_steps(encoding: T5Bias, question: Question) -> Iterator[Step]:
     )
     ratio = frac(_log("n", near), _log(encoding.max_distance, near))
     widened = row("⌊", ratio, " · ", side - near, "⌋")
+    counts = {"buckets": encoding.buckets, "near": near, "last": last}
     yield table_formula(question, "k")
     yield Step(
         "buckets",
@@ -39,18 +40,14 @@ def t5_steps(encoding: T5Bias, question: Question) -> Iterator[Step]:
             "of it (negative distances). On each side the first {near} distances have a bucket "
             "each, farther ones share buckets that widen with the distance, and from {last} on "
             "all share one. The formula is for keys behind, n ≥ {near}.",
-            buckets=encoding.buckets,
-            near=near,
-            last=last,
+            **counts,
         )
         if both
         else t(
             "Distances share {buckets} buckets: the first {near} distances have one each, farther "
             "ones share buckets that widen with the distance, and from {last} on all share one. "
             "The formula is for n ≥ {near}.",
-            buckets=encoding.buckets,
-            near=near,
-            last=last,
+            **counts,
         ),
         (equation("k", row("min", "(", near, " + ", widened, ", ", side - 1, ")")),),
         table((t("distance"), t("bucket")), *zip(distances, buckets, strict=True)),

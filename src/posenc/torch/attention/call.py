@@ -156,10 +156,6 @@ def prepare(
     )
     scale = _scale(scale, encoding, q)
     features = _features(features, encoding, q, k)
-    if features is not None and features[0].ndim == 3 and isinstance(encoding, Bias):
-        # a bias has a row for each row of its positions
-        rank = 1 if encoding.axes is None else 2  # axes of the positions of one text
-        q_pos, k_pos = (p.expand(q.shape[0], *p.shape[-rank:]) for p in (q_pos, k_pos))
     return Call(q, k, v, encoding, params, q_pos, k_pos, scale, visibility, features)
 
 
@@ -267,10 +263,7 @@ def _fill_positions(
 def _features(
     features: Any, encoding: Encoding, q: Tensor, k: Tensor
 ) -> tuple[Tensor, Tensor] | None:
-    """Features of queries and of keys, in at least float32; one tensor is that of the keys.
-
-    Scores get them with an axis for the heads, (batch, 1, seq, feature_dim), like q and k.
-    """
+    """Features of queries and of keys, in at least float32; one tensor is that of the keys."""
     check_needs(encoding, features=features)
     if features is None:
         return None
@@ -291,10 +284,7 @@ def _features(
                 f"here {shapes[0]} or {shapes[1]}; got shape {tuple(x.shape)}"
             )
     wide = working(torch, q.dtype)
-    of_q, of_k = of_q.to(wide), of_k.to(wide)
-    if isinstance(unwrap(encoding), Scores):
-        of_q, of_k = (x[:, None] if x.ndim == 3 else x for x in (of_q, of_k))
-    return of_q, of_k
+    return of_q.to(wide), of_k.to(wide)
 
 
 def _scale(scale: float | None, encoding: Encoding, q: Tensor) -> float:

@@ -1,5 +1,7 @@
 """Attention: weights without and with positions, and again with the words shuffled."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,17 +9,19 @@ import numpy as np
 from posenc.core.mechanisms import Bias, Scores
 from posenc.encodings.registry import lookup
 from posenc.explanation.cell import Cell
+from posenc.explanation.demonstrations import softmax
 from posenc.explanation.explanation import Step
 from posenc.explanation.maths import Maths, equation, frac, index, power, row
+from posenc.explanation.place import substitute
 from posenc.explanation.question import table
 from posenc.i18n import N_
 from posenc.views import cost
 from posenc.views.embedding import embeddings
 from posenc.views.kind import Kind, is_plain
-from posenc.views.panels import Axis, Image, View, common_limit
+from posenc.views.panels import Axis, View, common_limit
 from posenc.views.scene import Scene, format_number
 from posenc.views.subject import WIDTH, Subject
-from posenc.views.working import check_cell, numbers_cell
+from posenc.views.working import check_cell, view_cell
 
 MOST_TOKENS = 512
 SOME = 2**20
@@ -41,35 +45,24 @@ def build(scene: Scene) -> View:
     if len(tokens) > MOST_TOKENS:
         raise ValueError(f"tokens must be at most {MOST_TOKENS}; got {len(tokens)}")
     order = shuffle_order(len(tokens), scene.seed)
-    mixed = tuple(tokens[i] for i in order)
-    found: list[tuple[str, np.ndarray, Subject | None]] = []
-    rows = _comparisons(scene)
-    drawn = {dim: project(tokens, dim=dim, seed=scene.seed) for _, _, dim in rows}
-    for title, subject, dim in rows:
-        q, k = drawn[dim]
+    mixed, back = tuple(tokens[i] for i in order), np.argsort(order)
+    found: list[tuple[Subject | None, str, np.ndarray]] = []
+    for title, subject, (q, k) in _comparisons(scene):
         head = choose_head(scene, subject)
-        straight = weights(subject, q, k, tokens, head, causal=scene.is_causal)
-        again = weights(subject, q[order], k[order], mixed, head, causal=scene.is_causal)
-        back = again[np.ix_(np.argsort(order), np.argsort(order))]
-        # rounded, so that no difference is 0
-        largest = float(np.abs(back - straight).max().round(12))
-        said = t("shuffled and put back: differs by {largest}", largest=format_number(largest))
-        found += [(title, straight, subject), (said, back, subject)]
-    limit = common_limit([values for _, values, _ in found])
-    rows, columns = Axis(t("query"), tokens), Axis(t("key"), tokens)
-    panels = [
-        Image(
-            title,
-            values,
-            rows,
-            columns,
-            limit,
-            "sequential",
-            t("weight"),
-            square=True,
-            of=None if subject is None else scene.index(subject),
+        plain, shuffled = (
+            softmax(head_logits(scene, subject, q[at], k[at], words, head))
+            for words, at in ((tokens, slice(None)), (mixed, order))
         )
-        for title, values, subject in found
+        shuffled = shuffled[np.ix_(back, back)]
+        # rounded, so that no difference is 0
+        largest = format_number(float(np.abs(shuffled - plain).max().round(12)))
+        differs = t("shuffled and put back: differs by {largest}", largest=largest)
+        found += [(subject, title, plain), (subject, differs, shuffled)]
+    limit = common_limit([values for *_, values in found])
+    axes = Axis(t("query"), tokens), Axis(t("key"), tokens)
+    panels = [
+        replace(scene.square_image(*each, axes, limit, t("weight")), colours="sequential")
+        for each in found
     ]
     mask = t("causal mask, with and without positions: no query sees keys ahead of it")
     notes = (
@@ -77,8 +70,7 @@ def build(scene: Scene) -> View:
         t("shuffled: {words}", words=" ".join(mixed)),
         t("embeddings are derived from the text of each token, not learned"),
     )
-    title = scene.title(t("attention"))
-    return KIND.compose(scene, title, panels, *notes)
+    return KIND.compose(scene, scene.title(t("attention")), panels, *notes)
 
 
 def project(tokens: tuple[str, ...], *, dim: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -88,59 +80,33 @@ def project(tokens: tuple[str, ...], *, dim: int, seed: int) -> tuple[np.ndarray
     return q, k
 
 
-def weights(
-    subject: Subject | None,
-    q: np.ndarray,
-    k: np.ndarray,
-    tokens: tuple[str, ...],
-    head: int,
-    *,
-    causal: bool,
-) -> np.ndarray:
-    """Return the attention weights of a head for tokens at 0, 1, …: (q, k)."""
-    return softmax(head_logits(subject, q, k, tokens, head, causal=causal))
-
-
-def softmax(logits: np.ndarray) -> np.ndarray:
-    """Return the softmax over the last axis."""
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
-
-
 def head_logits(
+    scene: Scene,
     subject: Subject | None,
     q: np.ndarray,
     k: np.ndarray,
     tokens: tuple[str, ...],
     head: int,
     rows: slice = slice(None),
-    *,
-    causal: bool,
 ) -> np.ndarray:
-    """Return the logits of a head: (q, k); -inf where a key is masked.
+    """Return the logits of a head, for tokens at 0, 1, …: (q, k); -inf where a key is masked.
 
     subject  the encoding; None: without positions
     rows     the queries to return
-    causal   whether keys ahead of their query are masked
     """
     subject = subject or Subject(lookup("nope").example())
     if not subject.encoding.scaled:  # the weights of such models include the division
         q = q / np.sqrt(q.shape[-1])
     at = np.arange(len(k))
-    seen = at <= at[:, None] if causal else np.ones((len(k), len(k)), dtype=bool)
-    if subject.encoding.needs:  # all queries together, as each may depend on others
-        needed = _needed(subject, tokens, seen)
+    seen = at <= at[:, None] if scene.is_causal else np.ones((len(k), len(k)), dtype=bool)
+    if needs := subject.encoding.needs:  # all queries together, as each may depend on others
+        features = embeddings(tokens, subject.encoding.feature_dim or WIDTH)
+        given = {"features": features, "mask": seen}
+        needed = {name: given[name] for name in needs}
         logits = _logits(subject, q, k, at, at, head, **needed)[rows]
     else:
         logits = _logits(subject, q[rows], k, at[rows], at, head)
     return np.where(seen[rows], logits, -np.inf)
-
-
-def _needed(subject: Subject, tokens: tuple[str, ...], seen: np.ndarray) -> dict[str, np.ndarray]:
-    """Return what an encoding needs of the tokens: their embeddings as features, and the mask."""
-    features = embeddings(tokens, subject.encoding.feature_dim or WIDTH)
-    given = {"features": features, "mask": seen}
-    return {name: given[name] for name in subject.encoding.needs}
 
 
 def _logits(
@@ -169,27 +135,27 @@ def shuffle_order(count: int, seed: int) -> np.ndarray:
     return np.roll(order, 1) if count > 1 and (order == np.arange(count)).all() else order
 
 
-def _comparisons(scene: Scene) -> list[tuple[str, Subject | None, int]]:
-    """Return titles, subjects and widths: one without positions for each width, then all."""
-    t = scene.t
+def _comparisons(
+    scene: Scene,
+) -> Iterator[tuple[str, Subject | None, tuple[np.ndarray, np.ndarray]]]:
+    """Yield titles, subjects, queries and keys: without positions for each width, then all."""
+    t, tokens = scene.t, scene.sentence()
     widths = dict.fromkeys(subject.dim for subject in scene.subjects)
-    rows: list[tuple[str, Subject | None, int]] = [
-        (t("without positions"), None, dim) for dim in widths
-    ]
+    vectors = {dim: project(tokens, dim=dim, seed=scene.seed) for dim in widths}
+    yield from ((t("without positions"), None, drawn) for drawn in vectors.values())
     for subject in scene.subjects:
         name = subject.name
         if subject.heads > 1:
             name += ", " + t("head {head}", head=choose_head(scene, subject) + 1)
-        rows.append((name, subject, subject.dim))
-    return rows
+        yield name, subject, vectors[subject.dim]
 
 
 def choose_head(scene: Scene, subject: Subject | None) -> int:
     """Return the head to show; 0 if all heads are alike."""
     if subject is None or subject.heads == 1:
         return 0
-    scene.check_head(subject.heads)
-    return scene.choose(subject.heads, 1)[0] if scene.head is None else scene.head
+    some = [0] if scene.head is not None else scene.choose(subject.heads, 1)
+    return scene.include_head(some, subject.heads)[0]
 
 
 def work_out(scene: Scene, i: int, j: int) -> Cell:
@@ -199,7 +165,7 @@ def work_out(scene: Scene, i: int, j: int) -> Cell:
     q, k = project(tokens, dim=subject.dim, seed=scene.seed)
     here = slice(i, i + 1)
     plain, logits = (
-        head_logits(one, q, k, tokens, choose_head(scene, one), here, causal=scene.is_causal)[0]
+        head_logits(scene, one, q, k, tokens, choose_head(scene, one), here)[0]
         for one in (None, subject)
     )
     value = float(softmax(logits)[j])
@@ -215,20 +181,14 @@ def work_out(scene: Scene, i: int, j: int) -> Cell:
     if np.isfinite(logits[j]):
         total = float(np.exp(logits[np.isfinite(logits)]).sum())
         numbers = frac(power("e", float(logits[j])), total), value
-    listed = _keys_step(scene, plain, logits)
-    return numbers_cell(scene, (formula, listed), (index("w", i, j), *numbers), value)
-
-
-def _keys_step(scene: Scene, plain: np.ndarray, logits: np.ndarray) -> Step:
-    """The logits and weights of all keys, without and with positions."""
-    t = scene.t
     columns: list[str] = [t("key")]
-    values: list[Any] = [scene.sentence()]
+    listed: list[Any] = [tokens]
     for name, line in ((t("logit without positions"), plain), (t("logit with positions"), logits)):
         columns += [name, t("weight")]
-        values += [[float(x) if np.isfinite(x) else "−∞" for x in line], softmax(line)]
-    words = t("The logits of all keys, and their weights:")
-    return Step("logits", words, table=table(columns, *zip(*values, strict=True)))
+        listed += [[float(x) if np.isfinite(x) else "−∞" for x in line], softmax(line)]
+    keys = t("The logits of all keys, and their weights:")
+    weights = Step("logits", keys, table=table(columns, *zip(*listed, strict=True)))
+    return view_cell((formula, weights, substitute(t, (index("w", i, j), *numbers))), value)
 
 
 KIND = Kind(

@@ -11,16 +11,7 @@ from posenc.core.mechanisms import Bias
 from posenc.i18n import N_
 from posenc.views import cost
 from posenc.views.kind import Kind, is_plain
-from posenc.views.panels import (
-    Axis,
-    Image,
-    Line,
-    Lines,
-    Panel,
-    View,
-    colour_limits,
-    max_abs,
-)
+from posenc.views.panels import Axis, Image, Line, Lines, Panel, View, max_abs
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 
@@ -47,37 +38,26 @@ def build(scene: Scene) -> View:
     >>> view("ALiBi(1)", "bias", length=3).panels[0].lines[0].y.round(4).tolist()
     [-0.0078, -0.0039, -0.0, -0.0039, -0.0078]
     """
-    t = scene.t
-    panels: list[Panel] = []
     plain = [subject for subject in scene.subjects if is_plain(subject.unwrapped)]
-    for subject in plain:
-        panels.append(_curves(scene, subject))
     on_grid = [subject for subject in scene.subjects if subject not in plain]
-    images = [image for subject in plain for image in _matrices(scene, subject)]
-    images += [image for subject in on_grid for image in _displacements(scene, subject)]
+    images = {subject: _matrices(scene, subject) for subject in plain}
+    images |= {subject: _displacements(scene, subject) for subject in on_grid}
     # heads of one encoding are compared with each other, so they share a scale
-    sizes = [_max_bias(images, number) for number in range(len(scene.subjects))]
-    limits = colour_limits(sizes)
-    panels += [replace(image, limit=limits[image.of or 0]) for image in images]
-    if len(sizes) == 1:
-        seen = scene.faint_notes({i.title: max_abs(i.values) for i in images}, limits[0])
-    else:
-        names = [subject.name for subject in scene.subjects]
-        seen = scene.scale_notes(dict(zip(names, sizes, strict=True)))
+    sizes = {s: max(max_abs(image.values) for image in heads) for s, heads in images.items()}
+    limits, seen = scene.set_scales({subject: sizes[subject] for subject in scene.subjects})
+    panels: list[Panel] = [_curves(scene, subject) for subject in plain]
+    panels += [replace(image, limit=limits[s]) for s, heads in images.items() for image in heads]
+    if len(images) == 1:
+        ((subject, heads),) = images.items()
+        seen = scene.faint_notes({i.title: max_abs(i.values) for i in heads}, limits[subject])
     cut = [note for subject in on_grid for note in _window_notes(scene, subject)]
-    title = scene.title(t("bias by distance"))
+    title = scene.title(scene.t("bias by distance"))
     return KIND.compose(scene, title, panels, *_causal_notes(scene, plain), *cut, *seen)
-
-
-def _max_bias(images: list[Image], number: int) -> float:
-    """Return the largest bias in the images of a subject."""
-    return max(max_abs(image.values) for image in images if image.of == number)
 
 
 def _causal_notes(scene: Scene, plain: list[Subject]) -> list[str]:
     """Say why nothing is drawn for keys ahead of their query."""
-    t = scene.t
-    note = t("keys ahead of their query are masked, as in a decoder: nothing is drawn there")
+    note = scene.t("keys ahead of their query are masked, as in a decoder: nothing is drawn there")
     found = [subject for subject in plain if subject.encoding.causal_only]
     if not found or len(found) == len(scene.subjects):
         return [note] if found else []
@@ -105,7 +85,6 @@ def _curves(scene: Scene, subject: Subject) -> Lines:
 
 def _matrices(scene: Scene, subject: Subject) -> list[Image]:
     """Return images of the biases of a few heads, by query and key."""
-    t = scene.t
     positions = scene.positions(32, most=2**12)
     count = len(subject.bias(positions[:1], positions))
     # two heads of a single encoding, the last of which may be too flat to see; else one of each
@@ -114,32 +93,23 @@ def _matrices(scene: Scene, subject: Subject) -> list[Image]:
     some = max(1, SOME // len(positions))
     parts = [positions[at : at + some] for at in range(0, len(positions), some)]
     made = np.concatenate([subject.bias(part, positions)[shown] for part in parts], axis=1)
-    axes = Axis(t("query"), scene.tokens), Axis(t("key"), scene.tokens)
-    heads = zip(shown, made, strict=True)
-    return [_head_image(scene, subject, head, values, axes) for head, values in heads]
+    return _head_images(scene, subject, shown, made, scene.pair_axes())
 
 
-def _head_image(
+def _head_images(
     scene: Scene,
     subject: Subject,
-    head: int,
+    heads: list[int],
     values: np.ndarray,
     axes: tuple[Axis, Axis],
-) -> Image:
-    """Return the image of one head; its limit is set later, to that of all heads."""
-    t = scene.t
-    title = scene.label(subject, t("head {head}", head=head + 1))
-    return Image(
-        title,
-        values,
-        *axes,
-        1.0,
-        "diverging",
-        t("bias"),
-        square=True,
-        channel=head,
-        of=scene.index(subject),
-    )
+) -> list[Image]:
+    """Return the images of heads; their limit is set later, to that of all heads."""
+    images: list[Image] = []
+    for head, image in zip(heads, values, strict=True):
+        title = scene.label(subject, scene.t("head {head}", head=head + 1))
+        square = scene.square_image(subject, title, image, axes, 1.0, scene.t("bias"))
+        images.append(replace(square, channel=head))
+    return images
 
 
 def reach(encoding: Encoding, length: int | None = None) -> int:
@@ -150,7 +120,6 @@ def reach(encoding: Encoding, length: int | None = None) -> int:
 
 def _displacements(scene: Scene, subject: Subject) -> list[Image]:
     """Return maps of the biases of a query in the middle and the keys around it, by head."""
-    t = scene.t
     far = reach(subject.unwrapped, scene.length)
     side = 2 * far + 1
     keys = np.asarray(grid(side, side))
@@ -158,25 +127,23 @@ def _displacements(scene: Scene, subject: Subject) -> list[Image]:
     made = subject.bias(query, keys)[:, 0].reshape(-1, side, side)
     shown = _choose_heads(scene, len(made), 4)
     labels = tuple(str(d) for d in range(-far, far + 1))
-    axes = Axis(t("rows away"), labels), Axis(t("columns away"), labels)
-    return [_head_image(scene, subject, head, made[head], axes) for head in shown]
+    axes = Axis(scene.t("rows away"), labels), Axis(scene.t("columns away"), labels)
+    return _head_images(scene, subject, shown, made[shown], axes)
 
 
 def _window_notes(scene: Scene, subject: Subject) -> list[str]:
     """Say that maps show a square of a window that is not square."""
-    t = scene.t
     encoding = subject.unwrapped
     if not isinstance(encoding, Windowed) or len(set(encoding.window)) == 1:
         return []
     height, width = encoding.window
-    return [
-        t(
-            "a window of {height} × {width}: keys up to {reach} away are shown",
-            height=height,
-            width=width,
-            reach=reach(encoding, scene.length),
-        )
-    ]
+    note = scene.t(
+        "a window of {height} × {width}: keys up to {reach} away are shown",
+        height=height,
+        width=width,
+        reach=reach(encoding, scene.length),
+    )
+    return [note]
 
 
 def is_bias(encoding: Encoding) -> bool:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from posenc.i18n import N_
+from posenc.views.averaging import spread_evenly
 from posenc.views.colours import SHADES
 from posenc.views.kind import Kind, rotates_text
 from posenc.views.panels import Axis, Line, Lines, Mark, View
@@ -26,26 +27,23 @@ def build(scene: Scene) -> View:
     farthest = max(256, len(scene.tokens or ())) if scene.length is None else scene.length
     distances = np.arange(farthest + 1)
     distance = Axis(t("distance"))
-    marks = _sentence_marks(scene)
-    zero = np.zeros(1)
-    equal = [
-        Line(s.name, s.mean_product(distances, zero)[:, 0], i) for i, s in enumerate(scene.subjects)
-    ]
-    bounds = [Line(s.name, bound(s, distances), i) for i, s in enumerate(scene.subjects)]
-    some = _pick_distances(scene, distances)
+    marks = ()
+    if scene.tokens is not None:
+        count = len(scene.tokens)
+        marks = (Mark(t("length: {length}", length=f"{count:,}"), x=float(count)),)
+    equal, bounds = (
+        tuple(Line(s.name, curve(s, distances), i) for i, s in enumerate(scene.subjects))
+        for curve in (mean_product, bound)
+    )
+    widest = max(subject.dim for subject in scene.subjects)
+    some = spread_evenly(distances, max(16, min(DISTANCES, DRAWN // widest)))
     drawn = [line for i in range(len(scene.subjects)) for line in _random_lines(scene, i, some)]
-    product = Axis(t("mean product"))
+    product, mean, logit = Axis(t("mean product")), Axis(t("mean of |S|")), Axis(t("q · k / √d"))
+    title = t("RoFormer's bound (eq. 37)")
     panels = (
-        Lines(t("equal q and k"), distances, tuple(equal), distance, product, marks),
-        Lines(
-            t("RoFormer's bound (eq. 37)"),
-            distances,
-            tuple(bounds),
-            distance,
-            Axis(t("mean of |S|")),
-            marks,
-        ),
-        Lines(t("random q and k"), some, tuple(drawn), distance, Axis(t("q · k / √d"))),
+        Lines(t("equal q and k"), distances, equal, distance, product, marks),
+        Lines(title, distances, bounds, distance, mean, marks),
+        Lines(t("random q and k"), some, tuple(drawn), distance, logit),
     )
     title = scene.title(t("long-range decay"))
     notes = [t("{count} random pairs of q and k, seed {seed}", count=SAMPLES, seed=scene.seed)]
@@ -55,6 +53,11 @@ def build(scene: Scene) -> View:
     return KIND.compose(scene, title, panels, *notes)
 
 
+def mean_product(subject: Subject, distances: np.ndarray) -> np.ndarray:
+    """Return the mean product of a query and a key of ones, for each distance."""
+    return subject.mean_product(distances, np.zeros(1))[:, 0]
+
+
 def bound(subject: Subject, distances: np.ndarray) -> np.ndarray:
     """Return the mean of |S_j| over j = 1 .. pairs, for each distance.
 
@@ -62,22 +65,12 @@ def bound(subject: Subject, distances: np.ndarray) -> np.ndarray:
     >>> bound(Subject(RoPE(128)), np.array([0, 1, 10, 100])).round(4).tolist()
     [32.5, 31.5382, 17.9541, 10.2273]
     """
-    factors = subject.factors(distances) * subject.key_factors(np.zeros(1)).conj()
+    factors = subject.factors(distances) * subject.factors(np.zeros(1), keys=True).conj()
     return np.abs(np.cumsum(factors, axis=-1)).mean(axis=-1)
-
-
-def _pick_distances(scene: Scene, distances: np.ndarray) -> np.ndarray:
-    """Pick evenly spread distances at which random vectors are multiplied."""
-    widest = max(subject.dim for subject in scene.subjects)
-    most = max(16, min(DISTANCES, DRAWN // widest))
-    if len(distances) <= most:
-        return distances
-    return distances[np.rint(np.linspace(0, len(distances) - 1, most)).astype(int)]
 
 
 def _random_lines(scene: Scene, number: int, distances: np.ndarray) -> list[Line]:
     """Plot the mean and standard deviation of random logits, in the shade of their subject."""
-    t = scene.t
     subject = scene.subjects[number]
     drawn = np.random.default_rng(scene.seed).normal(size=(SAMPLES, 2, 1, subject.dim))
     totals, squares = np.zeros(len(distances)), np.zeros(len(distances))
@@ -90,20 +83,11 @@ def _random_lines(scene: Scene, number: int, distances: np.ndarray) -> list[Line
         squares += (logits**2).sum(axis=0)
     mean = totals / SAMPLES
     spread = np.sqrt(squares / SAMPLES - mean**2)
-    label = "" if len(scene.subjects) == 1 else f"{subject.name}, "
     turn = SHADES * -(-len(scene.subjects) // SHADES)  # the same shade, another stroke
     return [
-        Line(label + t("mean"), mean, number),
-        Line(label + t("standard deviation"), spread, number + turn),
+        Line(scene.label_line(subject, scene.t("mean")), mean, number),
+        Line(scene.label_line(subject, scene.t("standard deviation")), spread, number + turn),
     ]
-
-
-def _sentence_marks(scene: Scene) -> tuple[Mark, ...]:
-    t = scene.t
-    if scene.tokens is None:
-        return ()
-    count = len(scene.tokens)
-    return (Mark(t("length: {length}", length=f"{count:,}"), x=float(count)),)
 
 
 KIND = Kind(

@@ -3,14 +3,12 @@
 import math
 from dataclasses import replace
 
-import numpy as np
-
 from posenc.core.mechanisms import Additive
 from posenc.i18n import N_
 from posenc.views.kind import Kind, has_text_rows, is_plain
-from posenc.views.panels import Axis, Image, View, colour_limits, max_abs
+from posenc.views.panels import Axis, Image, View, max_abs
 from posenc.views.scene import Scene
-from posenc.views.subject import Subject, count_channels
+from posenc.views.subject import count_channels
 
 
 def build(scene: Scene) -> View:
@@ -21,33 +19,22 @@ def build(scene: Scene) -> View:
     [[0.0, 1.0, 0.0, 1.0], [0.84, 0.54, 0.01, 1.0]]
     """
     t = scene.t
-    positions = scene.positions(64)
-    added = {s: s.encode(positions) for s in scene.subjects if isinstance(s.unwrapped, Additive)}
-    sizes = {s.name: max_abs(values) for s, values in added.items()}
-    limits = dict(
-        zip(added, colour_limits([max_abs(values) for values in added.values()]), strict=True)
-    )
-    rows = scene.position_axis()
-    panels = [
-        select_columns(
-            scene,
-            Image(
-                s.name,
-                added[s],
-                rows,
-                Axis(t("dimension")),
-                limits[s],
-                "diverging",
-                t("value"),
-                of=i,
-            )
-            if s in added
-            else angle_image(scene, s, positions),
+    positions, rows = scene.positions(64), scene.position_axis()
+    values = {subject: subject.channels(positions) for subject in scene.subjects}
+    limits, notes = scene.set_scales({s: max_abs(x) for s, x in values.items() if s.is_additive})
+    images = [
+        scene.channel_image(
+            subject,
+            subject.name,
+            image,
+            (rows, Axis(t("dimension") if subject.is_additive else t("pair"))),
+            limits.get(subject, math.pi),
         )
-        for i, s in enumerate(scene.subjects)
+        for subject, image in values.items()
     ]
-    what = t("values by position and dimension") if added else t("angles by position and pair")
-    return KIND.compose(scene, scene.title(what), panels, *scene.scale_notes(sizes))
+    what = t("values by position and dimension") if limits else t("angles by position and pair")
+    panels = [select_columns(scene, image) for image in images]
+    return KIND.compose(scene, scene.title(what), panels, *notes)
 
 
 def select_columns(scene: Scene, image: Image) -> Image:
@@ -57,15 +44,6 @@ def select_columns(scene: Scene, image: Image) -> Image:
     shown = scene.choose(image.values.shape[1], 1)
     columns = replace(image.columns, labels=tuple(map(str, shown)))
     return replace(image, values=image.values[:, shown], columns=columns)
-
-
-def angle_image(scene: Scene, subject: Subject, positions: np.ndarray) -> Image:
-    """Return the image of the angle of each pair at each position, from -pi to pi."""
-    t = scene.t
-    values = np.angle(subject.factors(positions))
-    rows = scene.position_axis()
-    columns, of = Axis(t("pair")), scene.index(subject)
-    return Image(subject.name, values, rows, columns, math.pi, "cyclic", t("angle"), of=of)
 
 
 KIND = Kind(

@@ -1,15 +1,13 @@
 """Learned beside sinusoidal: a table of parameters, and sinusoids of the same width."""
 
-from dataclasses import replace
-
 from posenc.core.encoding import Encoding
 from posenc.core.mechanisms import Additive
 from posenc.encodings.registry import lookup
 from posenc.i18n import N_
 from posenc.views import cost
 from posenc.views.kind import Kind, is_plain
-from posenc.views.kinds.similarity import matrix, square_image
-from posenc.views.panels import Axis, Image, Panel, View, common_limit
+from posenc.views.kinds.similarity import matrix
+from posenc.views.panels import Axis, Panel, View, common_limit
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 
@@ -28,16 +26,16 @@ def build(scene: Scene) -> View:
     t = scene.t
     positions = scene.positions(64, most=2**12)
     panels: list[Panel] = []
+    axis = scene.position_axis()
     beside = Subject(lookup("sinusoidal").example(dim=scene.subjects[0].dim))
     for subject in (*scene.subjects, beside):
-        of = None if subject is beside else scene.index(subject)
-        values = subject.encode(positions)
-        limit = common_limit([values])
+        values, axes = subject.encode(positions), (axis, Axis(t("dimension")))
         alike = t("{encoding}: {what}", encoding=subject.name, what=t("similarity of positions"))
-        rows, columns = scene.position_axis(), Axis(t("dimension"))
         panels += [
-            Image(subject.name, values, rows, columns, limit, "diverging", t("value"), of=of),
-            replace(square_image(scene, alike, matrix(subject, positions), 1.0), of=of),
+            scene.channel_image(subject, subject.name, values, axes, common_limit([values])),
+            scene.square_image(
+                subject, alike, matrix(subject, positions), (axis, axis), 1.0, t("similarity")
+            ),
         ]
     return KIND.compose(scene, t("learned and sinusoidal"), panels)
 

@@ -5,10 +5,10 @@ import math
 import numpy as np
 
 from posenc.core.encoding import Encoding
-from posenc.core.mechanisms import Additive
 from posenc.i18n import N_
+from posenc.views.averaging import spread_evenly
 from posenc.views.kind import Kind, has_rows, is_plain
-from posenc.views.panels import Axis, Image, View, colour_limits, common_limit, max_abs
+from posenc.views.panels import Axis, Image, View, common_limit, max_abs
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 
@@ -24,39 +24,25 @@ def build(scene: Scene) -> View:
 
     A third axis, such as time, stays at 0; a note names the channels that follow it.
     """
-    t = scene.t
-    pairs = [(subject, _values(scene, subject)) for subject in scene.subjects]
-    added = [values for subject, values in pairs if isinstance(subject.unwrapped, Additive)]
-    limits = iter(colour_limits([max_abs(values) for values in added]))
-    panels = tuple(
+    values = {subject: _values(scene, subject) for subject in scene.subjects}
+    limits, scales = scene.set_scales({s: max_abs(x) for s, x in values.items() if s.is_additive})
+    panels = [
         image
-        for subject, values in pairs
-        for image in _images(
-            scene,
-            subject,
-            values,
-            next(limits) if isinstance(subject.unwrapped, Additive) else math.pi,
-        )
-    )
-    title = scene.title(t("channels over a picture"))
-    notes = [
-        t("coordinates from 0 to 1")
-        for subject in scene.subjects
-        if subject.unwrapped.unit_positions
-    ] + [note for subject in scene.subjects for note in _hidden_axis_notes(scene, subject)]
-    notes += scene.scale_notes(
-        {s.name: max_abs(values) for s, values in pairs if isinstance(s.unwrapped, Additive)}
-    )
-    return KIND.compose(scene, title, panels, *dict.fromkeys(notes))
+        for subject, channels in values.items()
+        for image in _images(scene, subject, channels, limits.get(subject, math.pi))
+    ]
+    units = [s for s in scene.subjects if s.unwrapped.unit_positions]
+    notes = [scene.t("coordinates from 0 to 1")] if units else []
+    notes += [note for subject in scene.subjects for note in _hidden_axis_notes(scene, subject)]
+    title = scene.title(scene.t("channels over a picture"))
+    return KIND.compose(scene, title, panels, *dict.fromkeys([*notes, *scales]))
 
 
 def _values(scene: Scene, subject: Subject) -> np.ndarray:
     """Return the encodings, or the angles: (row, column, channel)."""
     points, side = scene.plane(subject, SIDE)
     points = _to_coordinates(subject.unwrapped, points, side)
-    added = isinstance(subject.unwrapped, Additive)
-    values = subject.encode(points) if added else np.angle(subject.factors(points))
-    return values.reshape(side, side, -1)
+    return subject.channels(points).reshape(side, side, -1)
 
 
 def point(encoding: Encoding, row: int, column: int, side: int = SIDE) -> np.ndarray:
@@ -77,28 +63,27 @@ def _to_coordinates(encoding: Encoding, points: np.ndarray, side: int) -> np.nda
 
 def _hidden_axis_notes(scene: Scene, subject: Subject) -> list[str]:
     """Say which channels follow an axis that is constant in one picture, such as time."""
-    t = scene.t
-    axes, added = subject.unwrapped.axes or 2, isinstance(subject.unwrapped, Additive)
-    values = subject.encode if added else subject.factors
+    t, axes = scene.t, subject.unwrapped.axes or 2
+    values = subject.encode if subject.is_additive else subject.factors
     notes: list[str] = []
     for axis in range(axes - 2):
         here, next_to = values(np.stack([np.zeros(axes), np.eye(axes)[axis]]))
-        channels = format_runs(np.flatnonzero(here != next_to).tolist())
-        if channels:
-            notes.append(
-                t(
-                    "dimensions {dimensions} follow axis {axis}, which is the same everywhere in "
-                    "one picture",
-                    dimensions=channels,
-                    axis=axis,
-                )
-                if added
-                else t(
-                    "pairs {pairs} follow axis {axis}, which is the same everywhere in one picture",
-                    pairs=channels,
-                    axis=axis,
-                )
+        found = format_runs(np.flatnonzero(here != next_to).tolist())
+        note = (
+            t(
+                "dimensions {dimensions} follow axis {axis}, which is the same everywhere in one "
+                "picture",
+                dimensions=found,
+                axis=axis,
             )
+            if subject.is_additive
+            else t(
+                "pairs {pairs} follow axis {axis}, which is the same everywhere in one picture",
+                pairs=found,
+                axis=axis,
+            )
+        )
+        notes += [note] if found else []
     return notes
 
 
@@ -120,26 +105,14 @@ def format_runs(numbers: list[int]) -> str:
 
 def _images(scene: Scene, subject: Subject, values: np.ndarray, limit: float) -> list[Image]:
     """Return images of a few channels; `limit` is the end of their colour scale."""
-    t = scene.t
-    added = isinstance(subject.unwrapped, Additive)
-    shown = _pick_varying(scene, values, common_limit([values]) if added else math.pi)
-    label = "" if len(scene.subjects) == 1 else f"{subject.name}, "
-    return [
-        Image(
-            label
-            + (t("dimension {dimension}", dimension=i) if added else t("pair {pair}", pair=i)),
-            values[:, :, i],
-            Axis(t("row")),
-            Axis(t("column")),
-            limit,
-            "diverging" if added else "cyclic",
-            t("value") if added else t("angle"),
-            square=True,
-            channel=i,
-            of=scene.index(subject),
-        )
-        for i in shown
-    ]
+    axes = Axis(scene.t("row")), Axis(scene.t("column"))
+    seen = common_limit([values]) if subject.is_additive else math.pi
+    images: list[Image] = []
+    for i in _pick_varying(scene, values, seen):
+        title = scene.label_line(subject, scene.name_channel(subject, i))
+        image = values[:, :, i]
+        images.append(scene.channel_image(subject, title, image, axes, limit, channel=i))
+    return images
 
 
 def _pick_varying(scene: Scene, values: np.ndarray, limit: float) -> list[int]:
@@ -153,8 +126,7 @@ def _pick_varying(scene: Scene, values: np.ndarray, limit: float) -> list[int]:
         mine = np.flatnonzero((along.argmax(axis=0) == axis) & (along[axis] > 0))
         ranges = along[axis, mine]
         mine = mine[ranges >= min(SEEN * limit, ranges.max(initial=0))]
-        picked = np.rint(np.linspace(0, len(mine) - 1, min(4, len(mine)))).astype(int)
-        shown |= {int(channel) for channel in mine[picked]}
+        shown |= set(spread_evenly(mine, 4).tolist())
     return sorted(shown) or [0]
 
 

@@ -2,17 +2,15 @@
 
 import numpy as np
 
-from posenc.core.mechanisms import Additive
 from posenc.explanation.cell import Cell
-from posenc.explanation.explanation import Step
-from posenc.explanation.maths import equation, index, row
+from posenc.explanation.maths import index, row
 from posenc.i18n import N_
 from posenc.views import cost
 from posenc.views.kind import Kind, has_text_rows
-from posenc.views.panels import Axis, Image, Line, Lines, View, colour_limits, max_abs
+from posenc.views.panels import Axis, Line, Lines, View, max_abs
 from posenc.views.scene import Scene, format_number
 from posenc.views.subject import Subject
-from posenc.views.working import check_cell, factors, product_cell
+from posenc.views.working import find_vectors, product_cell
 
 
 def build(scene: Scene) -> View:
@@ -32,25 +30,32 @@ def build(scene: Scene) -> View:
     t = scene.t
     positions = scene.positions(64, most=2**12)
     matrices = {subject: matrix(scene, subject, positions) for subject in scene.subjects}
-    limits = colour_limits([max_abs(values) for values in matrices.values()])
-    images = [_image(scene, *pair, end) for pair, end in zip(matrices.items(), limits, strict=True)]
+    limits, scales = scene.set_scales({s: max_abs(values) for s, values in matrices.items()})
+    unit, axes = t("product"), scene.pair_axes()
+    images = [
+        scene.square_image(s, scene.label(s, _formula(s)), values, axes, limits[s], unit)
+        for s, values in matrices.items()
+    ]
     lines = [_lines(scene, subject, values) for subject, values in matrices.items()]
-    rotary = any(not isinstance(subject.unwrapped, Additive) for subject in scene.subjects)
-    note = t("one q and one k at every position, drawn with seed {seed}", seed=scene.seed)
+    drawn = t("one q and one k at every position, drawn with seed {seed}", seed=scene.seed)
     notes = (
         *(_spread_note(scene, subject, values) for subject, values in matrices.items()),
-        *([note] if rotary else []),
+        *([] if all(subject.is_additive for subject in scene.subjects) else [drawn]),
         *_not_relative_notes(scene, matrices),
-        *scene.scale_notes({subject.name: max_abs(values) for subject, values in matrices.items()}),
+        *scales,
     )
     title = scene.title(t("relative dot products"))
     return KIND.compose(scene, title, (*images, *lines), *notes)
 
 
+def _formula(subject: Subject) -> str:
+    return "e(m) · e(n)" if subject.is_additive else "R(m) q · R(n) k"
+
+
 def matrix(scene: Scene, subject: Subject, positions: np.ndarray) -> np.ndarray:
     """Return R(m) q · R(n) k of one q and one k, or e(m) · e(n): (m, n)."""
     q, k = np.zeros((2, subject.dim))  # x + e with x = 0
-    if not isinstance(subject.unwrapped, Additive):
+    if not subject.is_additive:
         q, k = draw_vectors(scene, subject)
     return subject.products(q, k, positions, positions)
 
@@ -71,8 +76,7 @@ def distance_spread(values: np.ndarray) -> float:
 
 
 def _spread_note(scene: Scene, subject: Subject, values: np.ndarray) -> str:
-    t = scene.t
-    note = t(
+    note = scene.t(
         "at one distance the products differ by at most {size}; the largest is {largest}",
         size=format_number(distance_spread(values)),
         largest=format_number(max_abs(values)),
@@ -86,44 +90,30 @@ EVEN = 1e-9
 
 def _not_relative_notes(scene: Scene, matrices: dict[Subject, np.ndarray]) -> list[str]:
     """Say that logits are not relative, for additive encodings whose own products are."""
-    t = scene.t
     relative = [
         subject
         for subject, values in matrices.items()
-        if isinstance(subject.unwrapped, Additive)
-        and distance_spread(values) <= EVEN * max_abs(values)
+        if subject.is_additive and distance_spread(values) <= EVEN * max_abs(values)
     ]
-    note = t(
+    note = scene.t(
         "e(m) · e(n) depends on the distance alone, the logits of x + e do not: their products "
         "of x with e change from place to place, so the encoding is not relative"
     )
     return [scene.label(subject, note) for subject in relative]
 
 
-def _image(scene: Scene, subject: Subject, values: np.ndarray, limit: float) -> Image:
-    t = scene.t
-    formula = "e(m) · e(n)" if isinstance(subject.unwrapped, Additive) else "R(m) q · R(n) k"
-    title = scene.label(subject, formula)
-    rows, columns = Axis(t("query"), scene.tokens), Axis(t("key"), scene.tokens)
-    unit, of = t("product"), scene.index(subject)
-    return Image(title, values, rows, columns, limit, "diverging", unit, square=True, of=of)
-
-
 def _lines(scene: Scene, subject: Subject, values: np.ndarray) -> Lines:
     """Plot the products of three queries over the distance; their ranges overlap."""
-    t = scene.t
-    count = len(values)
+    t, count = scene.t, len(values)
     queries = dict.fromkeys(np.rint(np.linspace(0, count - 1, 5)[1:4]).astype(int).tolist())
-    distances = np.arange(1 - count, count)
     lines = tuple(
         Line(t("query at {position}", position=m), _over_distance(values, m)) for m in queries
     )
-    what = t("the same over the distance, from a few queries")
-    single = len(scene.subjects) == 1
-    title = scene.label(subject, what)
+    title = scene.label(subject, t("the same over the distance, from a few queries"))
     # beside a single image, its colour scale already names the values
-    x_axis, y_axis = Axis(t("distance (query − key)")), Axis("" if single else t("product"))
-    return Lines(title, distances, lines, x_axis, y_axis, of=scene.index(subject))
+    y_axis = Axis("" if len(scene.subjects) == 1 else t("product"))
+    x, x_axis = np.arange(1 - count, count), Axis(t("distance (query − key)"))
+    return Lines(title, x, lines, x_axis, y_axis, of=scene.index(subject))
 
 
 def _over_distance(values: np.ndarray, m: int) -> np.ndarray:
@@ -137,10 +127,8 @@ def _over_distance(values: np.ndarray, m: int) -> np.ndarray:
 def work_out(scene: Scene, m: int, n: int) -> Cell:
     """The product at positions m and n."""
     t, subject = scene.t, scene.subjects[0]
-    count = scene.count(64)
-    check_cell(m, n, count, count)
-    left, right = factors(subject, m, n, draw_vectors(scene, subject))
-    if isinstance(subject.unwrapped, Additive):
+    left, right = find_vectors(scene, m, n, draw_vectors(scene, subject))
+    if subject.is_additive:
         words = t("The product of the encodings of positions {m} and {n}.", m=m, n=n)
         letters = row(index("e", "m"), " · ", index("e", "n"))
     else:
@@ -151,9 +139,8 @@ def work_out(scene: Scene, m: int, n: int) -> Cell:
             n=n,
         )
         letters = row(row(index("R", "m"), " q"), " · ", row(index("R", "n"), " k"))
-    formula = Step("formula", words, (equation(index("s", "m", "n"), letters),))
     value = float(left @ right)
-    return product_cell(scene, formula, (index("s", m, n), value), (left, right), value)
+    return product_cell(scene, (m, n), words, letters, (left, right), value=value)
 
 
 KIND = Kind(

@@ -3,6 +3,7 @@
 import numpy as np
 
 from posenc.i18n import N_
+from posenc.views.averaging import spread_evenly
 from posenc.views.colours import tokens
 from posenc.views.kind import Kind, rotates_text
 from posenc.views.kinds.wavelengths import find_wavelengths
@@ -24,12 +25,11 @@ def build(scene: Scene) -> View:
     >>> view("rope", "rotation", length=3, channels=[0], dim=4).panels[0].hands.tolist()
     [[[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]]]
     """
-    t = scene.t
     panels = [_dials(scene, subject) for subject in scene.subjects]
     count = scene.count(SOME_HANDS)
-    note = t("{shown} of {count} positions", shown=SOME_HANDS, count=count)
+    note = scene.t("{shown} of {count} positions", shown=SOME_HANDS, count=count)
     notes = () if count <= MOST_HANDS else (note,)
-    return KIND.compose(scene, scene.title(t("rotation of pairs")), panels, *notes)
+    return KIND.compose(scene, scene.title(scene.t("rotation of pairs")), panels, *notes)
 
 
 def pick_turning(periods: np.ndarray, count: int, most: int) -> list[int]:
@@ -43,12 +43,11 @@ def pick_turning(periods: np.ndarray, count: int, most: int) -> list[int]:
     fast, slow = np.flatnonzero(seen), np.flatnonzero(~seen)
     slow = slow[[len(slow) // 2, -1]] if len(slow) > 1 and len(fast) > 1 else slow
     wanted = most - min(len(slow), most // 2)
-    fast = fast[np.rint(np.linspace(0, len(fast) - 1, min(wanted, len(fast)))).astype(int)]
+    fast = spread_evenly(fast, wanted)
     return sorted({int(pair) for pair in (*fast, *slow[: most - len(fast)])})
 
 
 def _dials(scene: Scene, subject: Subject) -> Dials:
-    t = scene.t
     count = scene.count(SOME_HANDS)
     some = count if count <= MOST_HANDS else SOME_HANDS
     shown = _pick_positions(count, some)
@@ -59,18 +58,17 @@ def _dials(scene: Scene, subject: Subject) -> Dials:
     )
     hands = np.stack([np.angle(factors), np.abs(factors)], axis=-1)[:, pairs].swapaxes(0, 1)
     names = tuple(
-        t(
+        scene.t(
             "pair {pair}: {period} positions per turn",
             pair=i,
             period=format_number(float(periods[i])),
         )
         for i in pairs
     )
-    named = scene.tokens
-    words = ["" if named is None else named[p] for p in shown.tolist()]
-    labels = tuple(  # a position without a token has its number as the token
-        f"{p} {word}" if word and word != str(p) else f"{p}"
-        for p, word in zip(shown.tolist(), words, strict=True)
+    words = scene.tokens or tuple(map(str, range(count)))
+    # a position without a token has its number as the token
+    labels = tuple(
+        f"{p}" if words[p] in ("", f"{p}") else f"{p} {words[p]}" for p in shown.tolist()
     )
     return Dials(subject.name, hands, names, labels, scene.index(subject))
 
@@ -83,7 +81,7 @@ def _pick_positions(count: int, some: int) -> np.ndarray:
     """
     colours = len(tokens())
     shown: list[int] = []
-    for position in np.rint(np.linspace(0, count - 1, some)).astype(int).tolist():
+    for position in spread_evenly(np.arange(count), some).tolist():
         taken = {other % colours for other in shown}
         near = sorted(range(count), key=lambda other: (abs(other - position), -other))
         free = (other for other in near if other % colours not in taken and other not in shown)

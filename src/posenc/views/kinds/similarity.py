@@ -1,20 +1,16 @@
 """Similarity: how alike two positions are, and how that falls with their distance."""
 
-from dataclasses import replace
-
 import numpy as np
 
-from posenc.core.mechanisms import Additive
 from posenc.explanation.cell import Cell
-from posenc.explanation.explanation import Step
-from posenc.explanation.maths import equation, frac, index, row
+from posenc.explanation.maths import frac, index, row
 from posenc.i18n import N_
 from posenc.views import cost
 from posenc.views.kind import Kind, has_rows, is_plain
 from posenc.views.panels import Axis, Image, Line, Lines, Panel, View, common_limit
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
-from posenc.views.working import check_cell, factors, product_cell
+from posenc.views.working import find_vectors, product_cell
 
 
 def build(scene: Scene) -> View:
@@ -26,21 +22,16 @@ def build(scene: Scene) -> View:
     t = scene.t
     plain = [subject for subject in scene.subjects if is_plain(subject.unwrapped)]
     on_grid = [subject for subject in scene.subjects if subject not in plain]
-    single = len(scene.subjects) == 1
     panels: list[Panel] = []
     if plain:
         positions = scene.positions(64, most=2**12)
-        matrices = [(subject, matrix(subject, positions)) for subject in plain]
-        limit = common_limit([values for _, values in matrices])
-        whole = t("similarity of positions")
-        panels += [
-            replace(square_image(scene, whole if single else s.name, m, limit), of=scene.index(s))
-            for s, m in matrices
-        ]
+        matrices = {subject: matrix(subject, positions) for subject in plain}
+        title = t("similarity of positions") if len(scene.subjects) == 1 else ""
+        axis = scene.position_axis()
+        panels += _images(scene, matrices, (axis, axis), title)
         panels.append(_lines(scene, matrices))
-    around = [(subject, _similarity_to_middle(scene, subject)) for subject in on_grid]
-    limit = common_limit([values for _, values in around])
-    panels += [_map(scene, subject, values, limit) for subject, values in around]
+    around = {subject: _similarity_to_middle(scene, subject) for subject in on_grid}
+    panels += _images(scene, around, (Axis(t("row")), Axis(t("column"))))
     title = scene.title(t("similarity of positions"))
     notes = [t("similarity of each point of a map to the one in its middle")] if on_grid else []
     return KIND.compose(scene, title, panels, *notes)
@@ -49,7 +40,7 @@ def build(scene: Scene) -> View:
 def matrix(subject: Subject, q_pos: np.ndarray, k_pos: np.ndarray | None = None) -> np.ndarray:
     """Return e_q e_k / |e_q| |e_k|, or the mean product of equal rotated vectors: (q, k)."""
     k_pos = q_pos if k_pos is None else k_pos
-    if isinstance(subject.unwrapped, Additive):
+    if subject.is_additive:
         return _normalize(subject.encode(q_pos)) @ _normalize(subject.encode(k_pos)).T
     return subject.mean_product(q_pos, k_pos)
 
@@ -63,33 +54,28 @@ def mean_by_distance(values: np.ndarray) -> np.ndarray:
     return np.array([np.diagonal(values, -d).mean() for d in range(len(values))])
 
 
-def square_image(scene: Scene, title: str, values: np.ndarray, limit: float) -> Image:
-    """Return the image of a matrix of positions by positions."""
-    t = scene.t
-    axis = scene.position_axis()
-    return Image(title, values, axis, axis, limit, "diverging", t("similarity"), square=True)
+def _images(
+    scene: Scene, found: dict[Subject, np.ndarray], axes: tuple[Axis, Axis], title: str = ""
+) -> list[Image]:
+    """Return images on one colour scale, named by their subjects unless there is a title."""
+    limit, unit = common_limit(list(found.values())), scene.t("similarity")
+    return [
+        scene.square_image(subject, title or subject.name, values, axes, limit, unit)
+        for subject, values in found.items()
+    ]
 
 
-def _lines(scene: Scene, matrices: list[tuple[Subject, np.ndarray]]) -> Lines:
-    t = scene.t
-    lines = tuple(Line(subject.name, mean_by_distance(values)) for subject, values in matrices)
-    x = np.arange(len(lines[0].y))
-    title = t("mean similarity over each distance")
+def _lines(scene: Scene, matrices: dict[Subject, np.ndarray]) -> Lines:
+    lines = tuple(Line(subject.name, mean_by_distance(x)) for subject, x in matrices.items())
+    title, x = scene.t("mean similarity over each distance"), np.arange(len(lines[0].y))
     # y has no name: the colour scale beside it has
-    return Lines(title, x, lines, Axis(t("distance")), Axis(""))
+    return Lines(title, x, lines, Axis(scene.t("distance")), Axis(""))
 
 
 def _similarity_to_middle(scene: Scene, subject: Subject) -> np.ndarray:
     points, side = scene.plane(subject, 16)
     middle = points[(side // 2) * side + side // 2][None]
     return matrix(subject, points, middle)[:, 0].reshape(side, side)
-
-
-def _map(scene: Scene, subject: Subject, values: np.ndarray, limit: float) -> Image:
-    t = scene.t
-    rows, columns = Axis(t("row")), Axis(t("column"))
-    unit, of = t("similarity"), scene.index(subject)
-    return Image(subject.name, values, rows, columns, limit, "diverging", unit, square=True, of=of)
 
 
 def _normalize(rows: np.ndarray) -> np.ndarray:
@@ -100,12 +86,10 @@ def _normalize(rows: np.ndarray) -> np.ndarray:
 def work_out(scene: Scene, m: int, n: int) -> Cell:
     """The similarity of positions m and n."""
     t, subject = scene.t, scene.subjects[0]
-    count = scene.count(64)
-    check_cell(m, n, count, count)
+    left, right = find_vectors(scene, m, n, np.ones((2, subject.dim)))
     value = float(matrix(subject, np.array([m]), np.array([n]))[0, 0])
-    left, right = factors(subject, m, n, np.ones((2, subject.dim)))
     total = float(left @ right)
-    if isinstance(subject.unwrapped, Additive):
+    if subject.is_additive:
         words = t("The cosine between the encodings of positions {m} and {n}.", m=m, n=n)
         lengths = row("|", index("e", "m"), "|", " · ", "|", index("e", "n"), "|")
         letters = frac(row(index("e", "m"), " · ", index("e", "n")), lengths)
@@ -120,9 +104,7 @@ def work_out(scene: Scene, m: int, n: int) -> Cell:
         )
         letters = frac(row(index("R", "m"), " x", " · ", index("R", "n"), " x"), "d")
         numbers = frac(total, subject.dim)
-    formula = Step("formula", words, (equation(index("s", "m", "n"), letters),))
-    sides = index("s", m, n), numbers, value
-    return product_cell(scene, formula, sides, (left, right), value)
+    return product_cell(scene, (m, n), words, letters, (left, right), numbers, value=value)
 
 
 KIND = Kind(

@@ -12,7 +12,7 @@ from posenc.i18n import N_
 from posenc.views import cost
 from posenc.views.embedding import embeddings
 from posenc.views.kind import Kind, is_plain
-from posenc.views.panels import Axis, Image, View, colour_limits, max_abs
+from posenc.views.panels import Axis, View, max_abs
 from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 from posenc.views.working import check_cell, view_cell
@@ -30,30 +30,16 @@ def build(scene: Scene) -> View:
     True
     """
     t = scene.t
-    tokens = scene.sentence()
-    found: list[tuple[str, np.ndarray, int]] = []
-    sizes: list[float] = []
-    for number, subject in enumerate(scene.subjects):
-        x, encoding, total = summands(scene, subject)
-        sizes.append(max(map(max_abs, (x, encoding, total))))
-        label = "" if len(scene.subjects) == 1 else f"{subject.name}: "
-        found += [
-            (label + t("embedding"), x, number),
-            (label + t("+ encoding"), encoding, number),
-            (label + t("= input"), total, number),
-        ]
-    # a column for each subject
-    found = [found[i] for part in range(3) for i in range(part, len(found), 3)]
-    limits = colour_limits(sizes)
-    rows, columns = Axis(t("position"), tokens), Axis(t("dimension"))
-    panels = [
-        Image(title, values, rows, columns, limits[number], "diverging", t("value"), of=number)
-        for title, values, number in found
+    found = {subject: summands(scene, subject) for subject in scene.subjects}
+    limits, scales = scene.set_scales({s: max(map(max_abs, x)) for s, x in found.items()})
+    axes = Axis(t("position"), scene.sentence()), Axis(t("dimension"))
+    panels = [  # a column for each subject
+        scene.channel_image(s, scene.label(s, what), values[part], axes, limits[s])
+        for part, what in enumerate((t("embedding"), t("+ encoding"), t("= input")))
+        for s, values in found.items()
     ]
     title = scene.title(t("embedding + encoding = input"))
     note = t("embeddings are derived from the text of each token, not learned")
-    names = [subject.name for subject in scene.subjects]
-    scales = scene.scale_notes(dict(zip(names, sizes, strict=True)))
     return KIND.compose(scene, title, panels, note, *scales)
 
 

@@ -30,47 +30,38 @@ def build(scene: Scene) -> View:
     Waves longer than the text tell distant positions apart, waves of a few positions neighbours.
     """
     t = scene.t
-    lines: dict[str, list[tuple[str, np.ndarray]]] = {}
+    found: dict[bool, list[tuple[str, np.ndarray]]] = {}
     for subject in scene.subjects:
-        axis = "pair" if isinstance(subject.unwrapped, Rotary) else "dimension"
-        lines.setdefault(axis, []).extend(find_wavelengths(scene, subject))
-    titles = {
-        "pair": (t("wavelength of each pair"), t("pair")),
-        "dimension": (t("wavelength of each dimension"), t("dimension")),
-    }
-    if len(scene.subjects) == 1:  # the title names it
-        lines = {
-            axis: [(t("wavelength"), found[0][1])] if len(found) == 1 else found
-            for axis, found in lines.items()
-        }
-    panels = tuple(
+        found.setdefault(subject.is_additive, []).extend(find_wavelengths(scene, subject))
+    panels: list[Lines] = []
+    for additive, waves in found.items():
+        alone = len(scene.subjects) == len(waves) == 1  # the title names it
+        named = [(t("wavelength"), waves[0][1])] if alone else waves
+        if additive:
+            panel = lines_over_index(
+                t("wavelength of each dimension"), t("dimension"), named, scene
+            )
+        else:
+            panel = lines_over_index(t("wavelength of each pair"), t("pair"), named, scene)
         # both dimensions of a pair have the same wavelength: draw steps, not slopes
-        replace(lines_over_index(*titles[axis], found, scene), steps=axis == "dimension")
-        for axis, found in lines.items()
-    )
-    title = scene.title(t("wavelengths"))
-    return KIND.compose(scene, title, panels, columns=len(panels))
+        panels.append(replace(panel, steps=additive))
+    return KIND.compose(scene, scene.title(t("wavelengths")), panels, columns=len(panels))
 
 
 def find_wavelengths(scene: Scene, subject: Subject) -> list[tuple[str, np.ndarray]]:
     """Return a name and the positions per turn of each channel or pair, for each axis."""
-    t = scene.t
     encoding = _at_text_length(scene, subject)
-    lengths = None if (encoding.axes or 1) > 1 else encoding.wavelengths()
+    axes = encoding.axes or 1
+    lengths = encoding.wavelengths() if axes == 1 else None
     if lengths is not None:
         return [(subject.name, lengths)]
-    subject_at_length = Subject(encoding, subject.params)
-    axes = encoding.axes or 1
     steps = STEP * np.eye(axes) if encoding.axes else np.array([STEP])
-    angles = np.abs(np.angle(subject_at_length.factors(steps))) / STEP
+    angles = np.abs(np.angle(Subject(encoding, subject.params).factors(steps))) / STEP
     periods = np.divide(2 * np.pi, angles, out=np.full_like(angles, np.inf), where=angles > 0)
     if axes == 1:
         return [(subject.name, periods[0])]
-    label = "" if len(scene.subjects) == 1 else f"{subject.name}, "
-    return [
-        (label + t("axis {axis}", axis=i), np.where(np.isfinite(row), row, np.nan))
-        for i, row in enumerate(periods)
-    ]
+    names = [scene.label_line(subject, scene.t("axis {axis}", axis=i)) for i in range(axes)]
+    return list(zip(names, np.where(np.isfinite(periods), periods, np.nan), strict=True))
 
 
 def _at_text_length(scene: Scene, subject: Subject) -> Encoding:
@@ -89,20 +80,14 @@ def lines_over_index(
     lines = tuple(
         Line(name, np.pad(y, (0, longest - len(y)), constant_values=np.nan)) for name, y in found
     )
-    y_axis = Axis(t("positions per turn"), log=True)
-    marks = _length_marks(scene)
-    return Lines(title, np.arange(longest), lines, Axis(name), y_axis, marks)
-
-
-def _length_marks(scene: Scene) -> tuple[Mark, ...]:
-    t = scene.t
     marks: list[Mark] = []
     if scene.tokens is not None or scene.length is not None:
         length = scene.count(1, most=2**40)
         marks.append(Mark(t("length: {length}", length=f"{length:,}"), y=float(length)))
     for length in sorted({subject.trained for subject in scene.subjects if subject.trained}):
         marks.append(Mark(t("trained length: {length}", length=f"{length:,}"), y=float(length)))
-    return tuple(marks)
+    y_axis = Axis(t("positions per turn"), log=True)
+    return Lines(title, np.arange(longest), lines, Axis(name), y_axis, tuple(marks))
 
 
 KIND = Kind(

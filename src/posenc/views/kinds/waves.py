@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from posenc.core.mechanisms import Additive
 from posenc.i18n import N_
+from posenc.views.averaging import spread_evenly
 from posenc.views.kind import Kind, has_text_rows
 from posenc.views.panels import Axis, Line, Lines, View, max_abs
 from posenc.views.scene import Scene
@@ -21,20 +21,15 @@ def build(scene: Scene) -> View:
 
     Curves are smooth where the encoding is defined between whole positions.
     """
-    t = scene.t
     panels = [_panel(scene, subject) for subject in scene.subjects]
-    return KIND.compose(scene, scene.title(t("waves")), panels)
+    return KIND.compose(scene, scene.title(scene.t("waves")), panels)
 
 
 def _panel(scene: Scene, subject: Subject) -> Lines:
-    t = scene.t
-    rotary = not isinstance(subject.unwrapped, Additive)
     x, values, shown = _sample(scene, subject)
-    lines = tuple(
-        Line(t("pair {pair}", pair=i) if rotary else t("dimension {dimension}", dimension=i), y)
-        for i, y in zip(shown, values.T.copy(), strict=True)
-    )
-    y_axis = Axis(t("cosine") if rotary else t("value"))
+    named = zip(shown, values.T.copy(), strict=True)
+    lines = tuple(Line(scene.name_channel(subject, i), y) for i, y in named)
+    y_axis = Axis(scene.t("value") if subject.is_additive else scene.t("cosine"))
     return Lines(subject.name, x, lines, scene.position_axis(), y_axis, of=scene.index(subject))
 
 
@@ -54,8 +49,7 @@ def pick_moving(values: np.ndarray, most: int) -> list[int]:
     found = sines if len(sines) > 1 else found
     if not len(found):
         found = np.arange(values.shape[1])
-    picked = np.rint(np.linspace(0, len(found) - 1, min(most, len(found)))).astype(int)
-    return [int(channel) for channel in found[picked]]
+    return spread_evenly(found, most).tolist()
 
 
 def points_per_position(count: int) -> int:
@@ -79,7 +73,7 @@ def _sample(scene: Scene, subject: Subject) -> tuple[np.ndarray, np.ndarray, lis
     shown = pick_moving(values, 5) if scene.channels is None else scene.choose(width, 5)
     between = np.arange(points_per_position(count) * (count - 1) + 1) / points_per_position(count)
     # additive encodings in parts, to bound the memory; a rotation may depend on all positions
-    some = max(1, SOME // width) if isinstance(subject.unwrapped, Additive) else len(between)
+    some = max(1, SOME // width) if subject.is_additive else len(between)
     parts = [between[at : at + some] for at in range(0, len(between), some)]
     try:
         return between, np.concatenate([_values(subject, part)[:, shown] for part in parts]), shown
@@ -88,7 +82,7 @@ def _sample(scene: Scene, subject: Subject) -> tuple[np.ndarray, np.ndarray, lis
 
 
 def _values(subject: Subject, positions: np.ndarray) -> np.ndarray:
-    if isinstance(subject.unwrapped, Additive):
+    if subject.is_additive:
         return subject.encode(positions)
     return np.real(subject.factors(positions)).copy()  # a view would keep the imaginary parts
 

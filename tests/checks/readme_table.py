@@ -46,7 +46,7 @@ def build_table() -> str:
         report = run(kind.example(), ALL)
         if not report.ok:
             wrong = ", ".join(report.failed + report.unmeasured)
-            raise ArithmeticError(f"{kind.__name__} fails or lacks {wrong}; not replace_table")
+            raise ArithmeticError(f"{kind.__name__} fails or lacks {wrong}; nothing was written")
         marks = ["✓" if report[name].verdict == "holds" else "" for name in names]
         lines.append(f"| `{kind.__name__}` | {' | '.join(marks)} |")
     return "\n".join(lines) + "\n"

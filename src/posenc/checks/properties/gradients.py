@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from posenc.checks.engine import Measurement, NotApplicableError
+from posenc.checks.properties.claims import always, check
 from posenc.checks.subject import Subject
 from posenc.core.logits import logits
 from posenc.core.mechanisms import Additive, Rotary
@@ -15,8 +16,10 @@ BOUND = 1e-3
 """The relative difference that a derivative may have."""
 
 
-def gradient_error(subject: Subject, rng: np.random.Generator) -> Measurement:
-    """Compare derivatives by x or q and k, by learned parameters and by features of tokens."""
+@check(claimed=always, why="Training needs the right slope.")
+def gradient(subject: Subject, rng: np.random.Generator) -> Measurement:
+    """The largest relative difference of a derivative from finite differences."""
+    # by x or q and k, by learned parameters and by features of tokens
     if importlib.util.find_spec("torch") is None:
         raise NotApplicableError("PyTorch is not installed")
     if not subject.takes_tensors:
