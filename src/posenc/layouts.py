@@ -286,3 +286,7 @@ def _multiple_of_4(dim: int) -> int:
             dim=dim,
         )
     return dim
+
+
+TYPICAL = (Split(), Sections((8, 12, 12)), Alternating(), Periods())
+"""A layout of each kind for 32 pairs, for tools that offer a choice of them."""

@@ -138,6 +138,9 @@ class SSMax(Temperature):
         return self.s * xp.log1p(p)
 
 
+TYPICAL = (Llama4Temperature(), MinistralTemperature(8192), LogN(512), SSMax())
+"""A temperature of each kind, for tools that offer a choice of them."""
+
 FACTS = (
     "about",
     "axes",

@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from posenc.explorer.app import ENDPOINTS
-from posenc.explorer.openapi import describe_api
+from posenc.explorer.endpoints import describe_api
 
 FILE = Path(__file__).parents[2] / "web" / "src" / "contract.ts"
 HEAD = """\
@@ -18,7 +17,7 @@ Schema = dict[str, Any]
 
 def render_contract() -> str:
     """A type for each schema, and the bounds of each query parameter."""
-    document = describe_api(ENDPOINTS)
+    document = describe_api()
     types = [render_named(*each) for each in document["components"]["schemas"].items()]
     return "\n".join([HEAD, *types, render_parameters(document["paths"])])
 

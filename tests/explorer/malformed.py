@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from re import fullmatch
 from urllib.parse import quote_from_bytes
 
-from posenc.explorer.app import ENDPOINTS
+from posenc.explorer.endpoints import ENDPOINTS
 from tests.explorer.asking import HOST
 
 PATHS = [

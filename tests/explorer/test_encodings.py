@@ -4,8 +4,6 @@ import pytest
 
 import posenc as pe
 from posenc.explorer import limits
-from posenc.explorer.answers import choose_kind
-from posenc.explorer.requests import ViewRequest
 from posenc.i18n import LANGUAGES, catalogue
 from posenc.names.expressions import to_source
 from posenc.names.resolve import VARIANTS, evaluate_encoding
@@ -46,8 +44,8 @@ def test_columns_of_panels_are_known_before_a_view_is_requested(client, kinds, e
 @pytest.mark.parametrize("encoding", EVERY, ids=to_source)
 def test_the_default_view_of_an_encoding_is_the_one_that_is_exported(client, encoding):
     facts = client.get("/api/v1/spell", e=to_source(encoding)).json
-    request = ViewRequest((encoding,), (to_source(encoding),), (), 8, 0, "en")
-    assert facts["default_view"] == choose_kind(request)
+    code = client.get("/api/v1/export/py", e=to_source(encoding)).body.decode()
+    assert f"posenc-{facts['default_view']}.png" in code
     assert facts["default_view"] in facts["views"]
 
 

@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 
 from posenc.explorer import limits
-from posenc.explorer.app import ENDPOINTS
+from posenc.explorer.endpoints import ENDPOINTS
 from posenc.explorer.requests import check_size
 from posenc.names.resolve import evaluate_encoding
 from tests.slow import slow
@@ -226,7 +226,8 @@ def test_an_unknown_parameter_is_refused(client, name):
 
 def test_every_endpoint_refuses_what_it_does_not_know(client):
     for endpoint in ENDPOINTS:
-        answer = client.get(endpoint.path.replace("{kind}", "heatmap"), lang="ja", unknown="1")
+        path = endpoint.path.replace("{kind}", "heatmap").encode()
+        answer = client.ask(endpoint.method, path, b"lang=ja&unknown=1")
         assert (answer.status, answer.argument) == (400, "unknown"), endpoint.path
         assert answer.message.startswith("パラメーター 'unknown' はありません"), endpoint.path
 

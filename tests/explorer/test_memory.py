@@ -13,7 +13,7 @@ from urllib.request import urlopen
 import pytest
 
 from posenc.explorer import delivery
-from posenc.explorer.page import STATIC
+from posenc.explorer.replies import STATIC
 from tests.explorer.serving import page, started
 from tests.slow import slow
 
@@ -125,14 +125,17 @@ def test_readers_that_do_not_read_hold_little(tmp_path):
 @pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="read from /proc")
 @pytest.mark.parametrize(("kind", "encodings", "length"), WORST)
 def test_the_largest_requests_take_little_memory(tmp_path, kind, encodings, length):
-    query = {"e": encodings, "n": length, "view": kind}
-    paths = ("explain",) if kind == "explain" else (f"view/{kind}", "export/npy", "export/png")
+    query = {"e": encodings, "n": length}
+    asked = {f"view/{kind}": query} | dict.fromkeys(
+        ("export/npy", "export/png"), query | {"view": kind}
+    )
+    asked = {"explain": query} if kind == "explain" else asked
     with started(page(tmp_path)) as explorer:
         pid, port = explorer.process.pid, explorer.port
-        for path in paths:  # what is imported once
+        for path, query in asked.items():  # what is imported once
             assert status_of(port, path, query | {"n": min(length, 8)})[0] == 200
         idle = resident(pid, "VmRSS")
-        for path in paths:
+        for path, query in asked.items():
             Path(f"/proc/{pid}/clear_refs").write_text("5")
             start = time.perf_counter()
             status, body = status_of(port, path, query)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from posenc.explorer import saved_page
-from posenc.explorer.app import ENDPOINTS
+from posenc.explorer.endpoints import ENDPOINTS
 from tests.explorer.asking import HOST, Client
 
 with warnings.catch_warnings():

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlencode
 import pytest
 
 import posenc as pe
-from posenc.explorer import answers, page, saved_page, verdicts
+from posenc.explorer import answers, replies, saved_page, verdicts
 from posenc.explorer.parameters import RequestError
 from posenc.i18n import LANGUAGES
 from posenc.names.expressions import to_source
@@ -109,7 +109,7 @@ def test_a_page_that_was_not_built_cannot_be_saved(client, tmp_path, monkeypatch
     monkeypatch.setattr(saved_page, "STATIC", tmp_path)
     answers = [client.get("/api/v1/export/html", lang=lang) for lang in LANGUAGES]
     assert {answer.status for answer in answers} == {503}
-    assert answers[0].message == page.MISSING
+    assert answers[0].message == replies.MISSING
     assert len({answer.message for answer in answers}) == len(LANGUAGES)
 
 

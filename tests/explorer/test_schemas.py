@@ -9,8 +9,8 @@ import pytest
 
 import posenc as pe
 from posenc.explorer import verdicts
-from posenc.explorer.app import ENDPOINTS
 from posenc.explorer.cache import SharedCache
+from posenc.explorer.endpoints import ENDPOINTS
 from posenc.explorer.schemas import SCHEMAS
 from posenc.i18n import LANGUAGES
 from posenc.names.expressions import to_source

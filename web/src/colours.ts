@@ -1,11 +1,15 @@
 /** Colours of numbers, from the library's colour maps. */
-import type { RGB } from "./contract";
+import type { Image, RGB } from "./contract";
 import type { Matrix } from "./npy";
 
-export type MapName = "diverging" | "cyclic" | "sequential";
+/** Draw a matrix in the colours of its image, a pixel for each value. */
+export function paint(canvas: HTMLCanvasElement, matrix: Matrix, { colours, limit }: Image, map: RGB[]): void {
+  [canvas.width, canvas.height] = [matrix.columns, matrix.rows];
+  canvas.getContext("2d")?.putImageData(pixels(matrix, map, colours, limit), 0, 0);
+}
 
 /** Each value as a pixel: -limit .. limit spans the map, or 0 .. limit if it is sequential; NaN is transparent. */
-export function pixels(matrix: Matrix, map: RGB[], name: MapName, limit: number): ImageData {
+function pixels(matrix: Matrix, map: RGB[], name: Image["colours"], limit: number): ImageData {
   const packed = pack(map);
   const image = new ImageData(Math.max(1, matrix.columns), Math.max(1, matrix.rows));
   const target = new Uint32Array(image.data.buffer);

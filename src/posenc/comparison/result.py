@@ -8,7 +8,7 @@ from posenc.comparison.cells import KNOWN, MEASURED, cells, headings, notes
 from posenc.comparison.entry import Entry
 from posenc.comparison.opinions import strengths, weaknesses
 from posenc.i18n import Language, translator
-from posenc.i18n.terminal import table, width, wrapped
+from posenc.i18n.terminal import table, width, wrap
 
 WIDE = 100
 """Columns of the terminal that the text keeps to, a full stop beyond its line included."""
@@ -58,7 +58,7 @@ class Comparison:
         for entry in self.entries:
             lines += [*self._block(entry), ""]
         for note in notes(self.entries, self.lang):
-            lines += wrapped(note, WIDE - 2)
+            lines += wrap(note, WIDE - 2)
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -88,7 +88,7 @@ class Comparison:
     def _block(self, entry: Entry) -> list[str]:
         """What is known of one encoding, below its name."""
         named, told = headings(self.lang), cells(entry, self.lang)
-        lines = wrapped(f"{entry.name}: {told['encoding']}", WIDE)
+        lines = wrap(f"{entry.name}: {told['encoding']}", WIDE)
         rows = [[named[key], told[key]] for key in KNOWN if told[key]]
         first = max((width(heading) for heading, _ in rows), default=0)
         return lines + [f"  {line}" for line in table(rows, (first, WIDE - first - 6))]

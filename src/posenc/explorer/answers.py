@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Hashable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,12 @@ import numpy as np
 from posenc.core.encoding import Encoding, unwrap
 from posenc.explorer import limits
 from posenc.explorer.cache import SharedCache
-from posenc.explorer.parameters import RequestError
-from posenc.explorer.requests import ViewRequest, check_size
-from posenc.i18n import Language, Phrase, catalogue, translator
-from posenc.views import Dials, Image, Lines, View, colours, view
-from posenc.views.kinds import KINDS, default_kind, kinds_for
+from posenc.explorer.parameters import RequestError, check_most
+from posenc.explorer.replies import ARRAY, Reply, to_npy
+from posenc.explorer.requests import ViewRequest, check_size, refuse_errors
+from posenc.i18n import N_, catalogue
+from posenc.views import Dials, Image, Lines, Panel, View, colours, view
+from posenc.views.kinds import KINDS, kinds_for
 from posenc.views.subject import count_channels
 
 UNLIMITED = 2**24
@@ -25,9 +27,6 @@ STEPS = 300
 INLINE = 4_096
 """Cells of an image that come within the JSON; more come as an array of their own."""
 
-LIBRARY_ERRORS = (ValueError, TypeError, IndexError, ArithmeticError)
-"""What the library raises, with a sentence, for a request that it cannot fulfil."""
-
 
 def _count_bytes(shown: View) -> int:
     return sum(panel.values.nbytes for panel in shown.panels if isinstance(panel, Image))
@@ -38,120 +37,71 @@ VIEWS = SharedCache(32, size=_count_bytes, room=2**27)
 
 
 def tokens(request: ViewRequest) -> dict[str, Any]:
-    """The tokens of the sentence, each with the text that it covers."""
-    rows = [
-        {
-            "label": token.label,
-            "text": token.text,
-            "start": token.start,
-            "end": token.end,
-            "bytes": token.data.hex(" ").upper(),
-            "part": token.part,
-        }
-        for token in request.tokens
-    ]
-    return {"tokens": rows}
+    """The tokens of the sentence."""
+    names = ("label", "text", "start", "end", "bytes", "part")
+    return {"tokens": [{name: getattr(token, name) for name in names} for token in request.tokens]}
 
 
-def choose_kind(request: ViewRequest) -> str:
-    """The kind of view that is shown unless another is requested."""
-    kind = default_kind(*map(unwrap, request.encodings))
-    suitable = kinds_for(*request.encodings)
-    return kind if kind in suitable or not suitable else suitable[0]
+def requested_view(request: ViewRequest) -> View:
+    """The view of the kind and of the channels that are requested."""
+    return make_view(request, request.kind, request.values["channels"])
 
 
 def make_view(
     request: ViewRequest, kind: str, channels: str | None = None, *, keep: bool = True
 ) -> View:
-    """The requested view.
+    """A view of the requested encodings.
 
     channels  numbers separated by commas, for waves
     keep      whether to cache it
     """
     chosen, beyond = split_channels(request, kind, channels)
     check_view(request, kind)
-    gridded = any(encoding.axes not in (None, 1) for encoding in request.encodings)
-    labels = None if gridded else request.labels
-    length = None if labels or gridded else request.length
-    keys = tuple(map(cache_key, request.encodings))
-    head = request.head if KINDS[kind].head else None
-    causal = request.causal if KINDS[kind].causal else None
-    looks = (kind, labels and tuple(labels), length, chosen, head, causal)
-    key = (keys, *looks, request.seed, request.lang)
-
-    def compute() -> View:
-        return view(
-            list(request.encodings),
-            kind,
-            tokens=labels,
-            length=length,
-            channels=chosen,
-            head=head,
-            causal=causal,
-            seed=request.seed,
-            lang=request.lang,
-        )
-
-    try:
+    labels = None if request.gridded else request.labels
+    options: dict[str, Any] = {
+        "tokens": labels,
+        "length": None if labels or request.gridded else request.length,
+        "channels": chosen,
+        "head": request.head if KINDS[kind].head else None,
+        "causal": request.causal if KINDS[kind].causal else None,
+        "seed": request.seed,
+        "lang": request.lang,
+    }
+    key = (*map(cache_key, request.encodings), kind, *options.values())
+    with refuse_errors("e"):
+        compute = partial(view, list(request.encodings), kind, **options)
         shown: View = VIEWS.get(key, compute, keep=keep)
-    except LIBRARY_ERRORS as error:
-        raise RequestError(error, _argument(error)) from error
     if not beyond:
         return shown
-    t = translator(request.lang)
-    note = t(
+    note = request.t(
         "not shown, as some encodings lack them: {channels}", channels=", ".join(map(str, beyond))
     )
     return dataclasses.replace(shown, notes=(*shown.notes, note))
 
 
-def _argument(error: Exception) -> str:
-    """The parameter that an error of the library names, or the encodings."""
-    words: Phrase | None = getattr(error, "words", None)
-    return words.values.get("argument", "e") if words else "e"
-
-
 def check_head(request: ViewRequest) -> None:
     """Refuse a head that some encoding lacks; one without heads shows the same for every head."""
+    if request.head is None:
+        return
+    template = N_("h must be 1 .. {most}, the heads of {name}; got {head}")
     for encoding in map(unwrap, request.encodings):
-        heads = limits.count_heads(encoding)
-        if request.head is not None and 1 < heads <= request.head:
-            raise RequestError(
-                "h must be 1 .. {most}, the heads of {name}; got {head}",
-                "h",
-                most=heads,
-                name=type(encoding).__name__,
-                head=request.head + 1,
-            )
+        heads, name = limits.count_heads(encoding), type(encoding).__name__
+        if 1 < heads <= request.head:
+            raise RequestError(template, "h", most=heads, name=name, head=request.head + 1)
 
 
 def check_view(request: ViewRequest, kind: str) -> None:
     """Refuse a kind that does not suit all encodings, or a view beyond the limits."""
     suitable = kinds_for(*request.encodings)
     if not suitable:
-        raise RequestError(
-            "these encodings have no view in common: {names}",
-            "e",
-            404,
-            names=", ".join(request.names),
-        )
+        names = ", ".join(request.names)
+        raise RequestError("these encodings have no view in common: {names}", "e", 404, names=names)
     if kind not in suitable:
-        raise RequestError(
-            "kind must suit every encoding, one of {suitable}; got {kind!r}",
-            "kind",
-            404,
-            suitable=", ".join(suitable),
-            kind=kind[:80],
-        )
-    most = KINDS[kind].max_tokens
-    if most is not None and request.length > most:
-        raise RequestError(
-            "n must be at most {most} here; got {count:,}",
-            "n",
-            413,
-            most=most,
-            count=request.length,
-        )
+        template = N_("kind must suit every encoding, one of {suitable}; got {kind!r}")
+        suit = ", ".join(suitable)
+        raise RequestError(template, "kind", 404, suitable=suit, kind=kind[:80])
+    most = KINDS[kind].max_tokens or limits.POSITIONS
+    check_most(N_("n must be at most {most} here; got {count:,}"), "n", request.length, most)
     if KINDS[kind].head:
         check_head(request)
     check_size(kind, request.encodings, request.length)
@@ -175,7 +125,7 @@ def split_channels(
             channels=channels,
         )
     count = min(count_channels(unwrap(encoding)) for encoding in request.encodings)
-    given = tuple(dict.fromkeys(map(int, words)))
+    given = dict.fromkeys(map(int, words))
     known = tuple(channel for channel in given if channel < count)
     return known or None, tuple(channel for channel in given if channel >= count)
 
@@ -201,6 +151,11 @@ def cache_key(encoding: Encoding) -> Hashable:
         return ByIdentity(encoding)
 
 
+def show_view(request: ViewRequest) -> dict[str, Any]:
+    """A view of the encodings."""
+    return view_json(requested_view(request), request.values["rows"], request.values["columns"])
+
+
 def view_json(shown: View, rows: int, columns: int) -> dict[str, Any]:
     """The view as plain data, averaged to so many cells; large images come without values."""
     panels: list[dict[str, Any]] = []
@@ -211,13 +166,7 @@ def view_json(shown: View, rows: int, columns: int) -> dict[str, Any]:
             panels.append(panel.average(max(columns, STEPS) if columns else UNLIMITED).to_json())
         else:
             panels.append(panel.to_json())
-    return {
-        "kind": shown.kind,
-        "title": shown.title,
-        "notes": list(shown.notes),
-        "panels": panels,
-        "columns": shown.columns,
-    }
+    return dataclasses.replace(shown, panels=()).to_json() | {"panels": panels}
 
 
 def _image_json(image: Image, rows: int, columns: int) -> dict[str, Any]:
@@ -230,31 +179,41 @@ def _image_json(image: Image, rows: int, columns: int) -> dict[str, Any]:
     return empty.to_json() | sizes | {"values": None}
 
 
-def panel_values(shown: View, values: dict[str, Any]) -> np.ndarray:
-    """The values of one panel of the view, averaged or cut out as requested."""
-    panel = _panel(shown, values["panel"])
-    if isinstance(panel, Lines):  # x, then each line
-        return np.stack([panel.x, *(line.y for line in panel.lines)])
-    if isinstance(panel, Dials):
-        return panel.hands
-    if values["height"] and values["width"]:
+def show_panel(request: ViewRequest) -> Reply:
+    """The values of a panel.
+
+    They are in float32, averaged or cut out as requested.
+    """
+    values = request.values
+    panel = get_panel(requested_view(request), values["panel"])
+    numbers = panel_values(panel)
+    if isinstance(panel, Image) and values["height"] and values["width"]:
         top, left = values["top"], values["left"]
-        return panel.values[top : top + values["height"], left : left + values["width"]]
-    return panel.average(values["rows"] or UNLIMITED, values["columns"] or UNLIMITED).values
+        numbers = numbers[top : top + values["height"], left : left + values["width"]]
+    elif isinstance(panel, Image):
+        rows, columns = (values[name] or UNLIMITED for name in ("rows", "columns"))
+        numbers = panel.average(rows, columns).values
+    return Reply(to_npy(numbers.astype(np.float32)), ARRAY)
 
 
-def _panel(shown: View, number: int) -> Any:
+def get_panel(shown: View, number: int) -> Panel:
+    """The panel of this number, which may be too large."""
     if number >= len(shown.panels):
+        last = len(shown.panels) - 1
         raise RequestError(
-            "panel must be 0 .. {last}; got {number}",
-            "panel",
-            last=len(shown.panels) - 1,
-            number=number,
+            "panel must be 0 .. {last}; got {number}", "panel", last=last, number=number
         )
     return shown.panels[number]
 
 
-def messages(lang: Language) -> dict[str, Any]:
+def panel_values(panel: Panel) -> np.ndarray:
+    """The numbers of a panel: of an image its cells, of lines x and then each line."""
+    if isinstance(panel, Lines):
+        return np.stack([panel.x, *(line.y for line in panel.lines)])
+    return panel.hands if isinstance(panel, Dials) else panel.values
+
+
+def messages(lang: str) -> dict[str, Any]:
     """The page's messages in a language."""
     return {"lang": lang, "messages": catalogue(lang)}
 

@@ -2,20 +2,12 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from threading import Event, Lock
+from concurrent.futures import Future
+from threading import Lock
 from time import monotonic
 from typing import Any
 
-from posenc.explorer.parameters import RequestError
-
-
-class Computation:
-    """A result under way: other callers wait for its value or its exception."""
-
-    def __init__(self) -> None:
-        self.since, self.finished = monotonic(), Event()
-        self.value: Any = None
-        self.error: BaseException | None = None
+from posenc.explorer.parameters import refuse_slow
 
 
 class SharedCache:
@@ -38,7 +30,7 @@ class SharedCache:
         self._entries, self._size, self._room, self._lock = entries, size, room, Lock()
         self._seconds = seconds
         self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
-        self._running: dict[Hashable, Computation] = {}
+        self._running: dict[Hashable, tuple[Future[Any], float]] = {}
 
     def get(
         self,
@@ -62,48 +54,39 @@ class SharedCache:
                 self._kept.move_to_end(key)
                 return self._kept[key][0]
             other = self._running.get(key)
-            mine = self._running.setdefault(key, Computation())
+            mine, _ = self._running.setdefault(key, (Future(), monotonic()))
         if other is not None:
-            return self._wait_for(other, seconds)
-        return self._compute(key, mine, compute, keep)
-
-    def _compute(
-        self, key: Hashable, mine: Computation, compute: Callable[[], Any], keep: bool
-    ) -> Any:
+            return self._wait_for(*other, seconds)
         try:
-            mine.value = compute()
+            value = compute()
             if keep:
-                with self._lock:
-                    self._keep(key, mine.value)
+                self._keep(key, value)
         except BaseException as error:
-            mine.error = error
+            mine.set_exception(error)
             raise
         finally:
             with self._lock:
                 del self._running[key]
-            mine.finished.set()
-        return mine.value
+        mine.set_result(value)
+        return value
 
-    def _wait_for(self, other: Computation, seconds: float | None) -> Any:
-        left = other.since + self._seconds - monotonic()
-        left = left if seconds is None else min(left, seconds)
-        if not other.finished.wait(max(0.0, left)):
-            raise RequestError(
-                "this takes longer than {seconds:g} seconds; ask for less",
-                status=503,
-                seconds=self._seconds,
-            )
-        if other.error is not None:
-            raise other.error
-        return other.value
+    def _wait_for(self, other: Future[Any], since: float, seconds: float | None) -> Any:
+        left = since + self._seconds - monotonic()
+        try:
+            return other.result(max(0.0, left if seconds is None else min(left, seconds)))
+        except TimeoutError as error:
+            if other.done():  # the computation itself has raised it
+                raise
+            raise refuse_slow(self._seconds) from error
 
     def _keep(self, key: Hashable, value: object) -> None:
         size = self._size(value)
         if size > self._room:
             return
-        self._kept[key] = value, size
-        while len(self._kept) > self._entries or self._total() > self._room:
-            self._kept.popitem(last=False)
+        with self._lock:
+            self._kept[key] = value, size
+            while len(self._kept) > self._entries or self._total() > self._room:
+                self._kept.popitem(last=False)
 
     def _total(self) -> int:
         return sum(size for _, size in self._kept.values())

@@ -6,16 +6,16 @@ import numpy as np
 
 from posenc.core.encoding import Encoding, unwrap
 from posenc.core.mechanisms import Bias, Rotary
-from posenc.explanation.cell import DualPrecisionParams, convention
-from posenc.explanation.cell import cell as worked
+from posenc.explanation import Step, explain
+from posenc.explanation.cell import DualPrecisionParams, cell, convention
 from posenc.explorer import limits
-from posenc.explorer.answers import LIBRARY_ERRORS, check_head, check_view
-from posenc.explorer.parameters import RequestError
-from posenc.explorer.requests import ViewRequest, check_size
-from posenc.i18n import Translate, translator
+from posenc.explorer.answers import check_head, check_view
+from posenc.explorer.parameters import check_most
+from posenc.explorer.requests import ViewRequest, check_size, refuse_errors
+from posenc.i18n import N_, Translate
 from posenc.names.expressions import to_source
 from posenc.temperatures import Tempered
-from posenc.views.kind import Kind
+from posenc.views.kind import Kind, is_plain
 from posenc.views.kinds import KINDS
 from posenc.views.kinds.bias import reach
 from posenc.views.kinds.maps import point
@@ -33,14 +33,17 @@ class Prepared(NamedTuple):
 def prepare(request: ViewRequest) -> Prepared:
     """The first encoding of a request at its length, with parameters drawn by its seed."""
     encoding = unwrap(request.encodings[0])
-    try:
+    with refuse_errors("e"):
         if isinstance(encoding, Rotary) and not encoding.fits_any_length:
             encoding = encoding.at(request.length)
-        return Prepared(
-            encoding, DualPrecisionParams(encoding.init(np.random.default_rng(request.seed)))
-        )
-    except LIBRARY_ERRORS as error:
-        raise RequestError(error, "e") from error
+        params = encoding.init(np.random.default_rng(request.seed))
+        return Prepared(encoding, DualPrecisionParams(params))
+
+
+def explain_number(request: ViewRequest) -> dict[str, Any]:
+    """The worked calculation of one number."""
+    place, other, beside, view = (request.values[name] for name in ("p", "d", "k", "view"))
+    return explain_cell(request, place, other, beside, view)
 
 
 def explain_cell(
@@ -48,7 +51,6 @@ def explain_cell(
     place: int,
     other: int,
     beside: int = 0,
-    *,
     view: str | None = None,
     prepared: Prepared | None = None,
 ) -> dict[str, Any]:
@@ -63,25 +65,21 @@ def explain_cell(
     prepared  what `prepare` returns, for callers that ask for many cells
     """
     encoding, params = prepared or prepare(request)
-    try:
-        kind = None if view is None else KINDS[view]
-        if kind is not None and kind.working is not None and encoding.axes in (None, 1):
+    kind = None if view is None else KINDS[view]
+    with refuse_errors("p"):
+        if kind is not None and kind.working is not None and is_plain(encoding):
             answer = _explain_in_view(request, kind, encoding, params.given, place, other)
         else:
             position = _place_of(encoding, place, other, beside)
             angle = isinstance(encoding, Rotary) and kind is not None and kind.angles
-            answer = worked(
+            answer = cell(
                 encoding, *position, params, head=_head(request), angle=angle, lang=request.lang
             ).to_json()
-    except LIBRARY_ERRORS as error:
-        raise RequestError(error, "p") from error
-    t = translator(request.lang)
-    answer["steps"] += _temperatures(request.encodings[0], t)
-    first = {t("first position"): 0, "dtype": "float32"}
-    named = convention(unwrap(request.encodings[0])) | first
-    return answer | {
-        "convention": [{"name": name, "value": value} for name, value in named.items()]
-    }
+    answer["steps"] += _explain_temperatures(request.encodings[0], request.t)
+    facts = convention(unwrap(request.encodings[0]))
+    facts |= {request.t("first position"): 0, "dtype": "float32"}
+    answer["convention"] = [{"name": name, "value": value} for name, value in facts.items()]
+    return answer
 
 
 def _head(request: ViewRequest) -> int:
@@ -99,17 +97,16 @@ def _explain_in_view(
     check_view(request, kind.name)
     tempered = kind.name == "attention"  # its weights come after the temperature
     subject = Subject(request.encodings[0] if tempered else encoding, params)
-    labels = request.labels
-    words = None if labels is None else tuple(labels)
+    words = request.labels
     scene = Scene(
-        (subject,), translator(request.lang), words, request.length if words is None else None,
-        None, request.seed, head=request.head, causal=request.causal,
+        (subject,), request.t, words, None if words else request.length, None, request.seed,
+        head=request.head, causal=request.causal,
     )  # fmt: skip
     answer = kind.working(scene, place, other).to_json()
     return answer | {"value": answer["truth"], "truth": None, "ulps": None}
 
 
-def _temperatures(encoding: Encoding, t: Translate) -> list[dict[str, Any]]:
+def _explain_temperatures(encoding: Encoding, t: Translate) -> list[dict[str, Any]]:
     """Steps about what happens to the logits afterwards, the inner temperature first."""
     if not isinstance(encoding, Tempered):
         return []
@@ -118,13 +115,7 @@ def _temperatures(encoding: Encoding, t: Translate) -> list[dict[str, Any]]:
         "are multiplied afterwards.",
         temperature=to_source(encoding.temperature),
     )
-    return [*_temperatures(encoding.encoding, t), _step("temperature", words)]
-
-
-def _step(name: str, words: str) -> dict[str, Any]:
-    from posenc.explanation import Step
-
-    return Step(name, words).to_json()
+    return [*_explain_temperatures(encoding.encoding, t), Step("temperature", words).to_json()]
 
 
 def _place_of(encoding: Encoding, place: int, other: int, beside: int) -> tuple[Any, Any]:
@@ -140,40 +131,28 @@ def _place_of(encoding: Encoding, place: int, other: int, beside: int) -> tuple[
     return tuple(point(encoding, place, beside).tolist()), other
 
 
-def explain_encoding(request: ViewRequest, position: int) -> dict[str, Any]:
-    """The worked calculation of the whole first encoding."""
-    from posenc.explanation import explain
-
-    encoding, labels = request.encodings[0], request.labels
-    shown = min(request.length, limits.EXPLAINED)
-    tokens = labels[:shown] if labels else None
-    dim = limits.width(encoding)
-    if dim > limits.EXPLAINED and not isinstance(encoding, Rotary):  # which shows no matrices
-        raise RequestError(
-            "dim of a worked calculation must be at most {most}; got {dim}",
-            "e",
-            413,
-            most=limits.EXPLAINED,
-            dim=dim,
-        )
+def explain_encoding(request: ViewRequest) -> dict[str, Any]:
+    """The worked calculation of the first encoding."""
+    encoding, shown = request.encodings[0], min(request.length, limits.EXPLAINED)
+    tokens = list(request.labels[:shown]) if request.labels else None
+    if not isinstance(encoding, Rotary):  # which shows no matrices
+        too_wide = N_("dim of a worked calculation must be at most {most}; got {count}")
+        check_most(too_wide, "e", limits.width(encoding), limits.EXPLAINED)
     check_size("explain", (encoding,), shown)
-    try:
+    with refuse_errors("p"):
         explained = explain(
             encoding,
-            position=position,
+            position=request.values["p"],
             tokens=tokens,
             length=None if tokens else shown,
             lang=request.lang,
             seed=request.seed,
         ).to_json()
-    except LIBRARY_ERRORS as error:
-        raise RequestError(error, "p") from error
     if shown < request.length:
-        t = translator(request.lang)
-        words = t(
+        words = request.t(
             "Only the first {shown:,} of {count:,} positions are worked out here.",
             count=request.length,
             shown=shown,
         )
-        explained["steps"].insert(0, _step("first", words))
+        explained["steps"].insert(0, Step("first", words).to_json())
     return explained

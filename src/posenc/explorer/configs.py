@@ -5,20 +5,30 @@ from json import JSONDecodeError
 from typing import Any, cast
 
 from posenc.explorer import limits
-from posenc.explorer.answers import LIBRARY_ERRORS
-from posenc.explorer.parameters import RequestError
-from posenc.i18n import Language, phrase, translate, translator
+from posenc.explorer.parameters import RequestError, check_most
+from posenc.explorer.requests import LIBRARY_ERRORS, Request
+from posenc.i18n import N_, phrase, translate
 from posenc.names.expressions import to_source
 from posenc.names.resolve import evaluate_encoding
 
 
-def describe_config(body: bytes | str, lang: Language) -> dict[str, Any]:
-    """The encodings of a config as expressions, with the part of the model that has each."""
+def check_length(length: int) -> None:
+    """Refuse a config of so many bytes if that is too many."""
+    too_long = N_("a config must have at most {most:,} bytes")
+    check_most(too_long, "config", length, limits.CONFIG)
+
+
+def describe_config(request: Request) -> dict[str, Any]:
+    """The encodings of a model's config.json.
+
+    They are expressions, with the part of the model that has each.
+    """
     from posenc.interop.config import read_config
     from posenc.interop.model import label_groups
 
+    check_length(len(request.body))
     try:
-        given = json.loads(body)
+        given = json.loads(request.body)
     except (ValueError, RecursionError) as error:
         why = describe_json_error(error)
         raise RequestError("a config must be JSON: {error}", "config", error=why) from error
@@ -32,10 +42,10 @@ def describe_config(body: bytes | str, lang: Language) -> dict[str, Any]:
             limits.check_parameters(evaluate_encoding(expression, check=limits.check_arguments))
     except (*LIBRARY_ERRORS, LookupError, AttributeError, RecursionError) as error:
         raise RequestError("the config cannot be read: {error}", "config", error=error) from error
-    shown, notes = expressions[: limits.ENCODINGS], [translate(note, lang) for note in model.notes]
+    shown = expressions[: limits.ENCODINGS]
+    notes = [translate(note, request.lang) for note in model.notes]
     if len(expressions) > len(shown):
-        t = translator(lang)
-        cut = t(
+        cut = request.t(
             "{count} encodings, of which the first {shown} are shown",
             count=len(expressions),
             shown=len(shown),
@@ -44,7 +54,7 @@ def describe_config(body: bytes | str, lang: Language) -> dict[str, Any]:
     return {
         "model_type": str(given.get("model_type", ""))[:80],
         "expressions": shown,
-        "parts": [translate(part, lang) for _, part in groups[: len(shown)]],
+        "parts": [translate(part, request.lang) for _, part in groups[: len(shown)]],
         "notes": notes,
     }
 

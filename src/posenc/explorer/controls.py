@@ -8,14 +8,16 @@ from typing import Any
 from posenc.core.encoding import SIZES, Encoding
 from posenc.core.scaling import Scaling
 from posenc.explorer import limits
-from posenc.explorer.answers import LIBRARY_ERRORS
-from posenc.explorer.parameters import RequestError
+from posenc.explorer.parameters import Parameter, RequestError
+from posenc.explorer.requests import refuse_errors
 from posenc.i18n import N_
 from posenc.i18n.arguments import argument_help
-from posenc.layouts import Alternating, AxisLayout, Periods, Sections, Split
+from posenc.layouts import TYPICAL as LAYOUTS
+from posenc.layouts import AxisLayout
 from posenc.names.expressions import Call, parse_call, presets, to_call, to_source
-from posenc.names.resolve import VARIANTS, as_encoding, share_out
-from posenc.temperatures import Llama4Temperature, LogN, MinistralTemperature, SSMax, Temperature
+from posenc.names.resolve import VARIANTS, share_out
+from posenc.temperatures import TYPICAL as TEMPERATURES
+from posenc.temperatures import Temperature
 
 EVEN = ("dim", "rotary_dim", "buckets", "features")
 STEPS = (2, 4, 6, 8)
@@ -30,45 +32,24 @@ _hints = cache(typing.get_type_hints)
 @cache
 def part_choices() -> dict[type, list[dict[str, str]]]:
     """The choices for an argument that is itself a call, such as a scaling, in typical size."""
-    scalings = [to_call(make(64)).arguments.get("scaling") for make in VARIANTS.values()]
-    values: dict[type, list[Any]] = {
-        Scaling: [each for each in scalings if each is not None],
-        AxisLayout: [Split(), Sections((8, 12, 12)), Alternating(), Periods()],
-        Temperature: [Llama4Temperature(), MinistralTemperature(8192), LogN(512), SSMax()],
-    }
+    variants = [to_call(make(64)).arguments.get("scaling") for make in VARIANTS.values()]
+    typical = (Scaling, filter(None, variants)), (AxisLayout, LAYOUTS), (Temperature, TEMPERATURES)
     return {
-        kind: [{"name": type(each).__name__, "expression": to_source(each)} for each in some]
-        for kind, some in values.items()
+        kind: [{"name": type(each).__name__, "expression": to_source(each)} for each in values]
+        for kind, values in typical
     }
-
-
-def parse(expression: str) -> Call:
-    """The call that an expression is."""
-    try:
-        return parse_call(expression)
-    except LIBRARY_ERRORS as error:
-        raise RequestError(error, "e") from error
 
 
 def evaluate(call: Call, argument: str = "e") -> Any:
     """The value of a call; one that is too large or invalid is refused."""
     try:
-        value = call.make(limits.check_arguments)
-        if isinstance(value, Encoding):
-            limits.check_parameters(value)
-        return value
+        with refuse_errors(argument):
+            value = call.make(limits.check_arguments)
+            if isinstance(value, Encoding):
+                limits.check_parameters(value)
+            return value
     except RecursionError as error:
         raise RequestError("expression must not be nested so deeply", argument) from error
-    except LIBRARY_ERRORS as error:
-        raise RequestError(error, argument) from error
-
-
-def evaluate_encoding(call: Call) -> Encoding:
-    """The encoding that a call makes; a bare scaling or temperature is refused."""
-    try:
-        return as_encoding(evaluate(call))
-    except TypeError as error:
-        raise RequestError(error, "e") from error
 
 
 def fields(call: Call) -> list[dict[str, Any]]:
@@ -180,7 +161,7 @@ def _parse_value(row: dict[str, Any], text: str, hint: object) -> Any:
     if row["optional"] and not text:
         return None
     if kind == "bool":
-        return _parse_flag(name, text)
+        return Parameter(name, "", choices=("true", "false")).read([text]) == "true"
     if kind == "choice":
         return text
     try:
@@ -190,29 +171,14 @@ def _parse_value(row: dict[str, Any], text: str, hint: object) -> Any:
             number = typing.get_args(_without_none(hint))[0]
             return tuple(number(each) for each in text.strip("()[], ").split(","))
         return int(text) if kind == "int" else float(text)
-    except TypeError as error:
-        raise RequestError(
-            "{name} must be an expression; got {value!r}", name, name=name, value=text[:80]
-        ) from error
-    except (ValueError, OverflowError) as error:
-        if kind == "part":
+    except (TypeError, ValueError, OverflowError) as error:
+        if kind == "part" and not isinstance(error, TypeError):
             raise RequestError(error, name) from error
-        template = N_("{name} must be a number; got {value!r}")
-        if kind == "numbers":
-            template = N_("{name} must be numbers separated by commas; got {value!r}")
-        raise RequestError(template, name, name=name, value=text[:80]) from error
-
-
-def _parse_flag(name: str, text: str) -> bool:
-    if text not in ("true", "false"):
-        raise RequestError(
-            "{name} must be one of {choices}; got {value!r}",
-            name,
-            name=name,
-            choices="true, false",
-            value=text[:80],
-        )
-    return text == "true"
+        template = {
+            "part": N_("{name} must be an expression; got {value!r}"),
+            "numbers": N_("{name} must be numbers separated by commas; got {value!r}"),
+        }.get(kind, N_("{name} must be a number; got {value!r}"))
+        raise RequestError(template, name, value=text[:80]) from error
 
 
 def _follow(call: Call, before: Call, name: str) -> Call:
@@ -271,15 +237,7 @@ def makers(call: Call) -> list[str]:
 
 def rebuild(call: Call, value: Encoding, maker: str) -> tuple[Call, Encoding]:
     """The encoding made by another of its makers: the class, or a preset with shared arguments."""
-    if maker not in makers(call):
-        raise RequestError(
-            "{name} must be one of {choices}; got {value!r}",
-            "as",
-            name="as",
-            choices=", ".join(makers(call)),
-            value=maker[:80],
-        )
-    preset = maker.partition(".")[2]
+    preset = Parameter("as", "", choices=tuple(makers(call))).read([maker]).partition(".")[2]
     if not preset:
         return to_call(value), value
     other = Call(call.kind, preset, {})

@@ -1,8 +1,7 @@
 """Delivery of answers: bounds on the bytes held for slow readers, and on how long they are held."""
 
 import asyncio
-from collections.abc import Coroutine, Generator
-from contextlib import contextmanager
+from collections.abc import Coroutine
 from typing import Any
 
 from starlette.requests import ClientDisconnect
@@ -29,36 +28,16 @@ class ByteBudget:
     """Bytes that answers may hold together."""
 
     def __init__(self, size: int) -> None:
-        self.free = size
-        self._waiters: list[asyncio.Future[None]] = []
-
-    @contextmanager
-    def reservation(self) -> Generator["Reservation"]:
-        """An empty reservation, which is released at the end."""
-        reservation = Reservation(self)
-        try:
-            yield reservation
-        finally:
-            reservation.resize(0)
+        self.free, self.released = size, asyncio.Event()
 
     async def wait(self) -> None:
-        """Wait until bytes are released."""
-        waiter = asyncio.get_running_loop().create_future()
-        self._waiters.append(waiter)
-        try:
-            await waiter
-        finally:
-            self._waiters.remove(waiter)
-
-    def notify(self) -> None:
-        """Wake all waiters, first come first."""
-        for waiter in self._waiters:
-            if not waiter.done():
-                waiter.set_result(None)
+        """Wait until bytes are released; who came first is woken first."""
+        self.released.clear()
+        await self.released.wait()
 
 
 class Reservation:
-    """The bytes of a budget that one answer holds."""
+    """The bytes of a budget that one answer holds, none at first, until it is closed."""
 
     def __init__(self, budget: ByteBudget) -> None:
         self.budget, self.size = budget, 0
@@ -79,7 +58,11 @@ class Reservation:
             raise RequestError(BUSY, status=503)
         self.budget.free += self.size - size
         self.size = size
-        self.budget.notify()
+        self.budget.released.set()
+
+    def close(self) -> None:
+        """Release the bytes."""
+        self.resize(0)
 
 
 async def run_unless_disconnected(receive: Receive, work: Coroutine[Any, Any, Any]) -> Any:

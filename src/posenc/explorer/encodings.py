@@ -11,56 +11,48 @@ from posenc.core.scaling import Scaling
 from posenc.encodings.registry import catalogue
 from posenc.explorer import controls, limits
 from posenc.explorer.parameters import RequestError
-from posenc.i18n import Language, translator
+from posenc.explorer.requests import Request, refuse_errors
+from posenc.i18n import N_, translator
 from posenc.layouts import AxisLayout
-from posenc.names.expressions import to_source
-from posenc.names.resolve import VARIANTS, evaluate_encoding, resolve
+from posenc.names.expressions import parse_call, to_source
+from posenc.names.resolve import VARIANTS, as_encoding, evaluate_encoding, resolve
 from posenc.views.kinds import KINDS, default_kind, kinds_for
 from posenc.views.kinds.bias import reach
 from posenc.views.kinds.maps import SIDE
 from posenc.views.subject import count_channels
 
-MECHANISMS = {"additive": Additive, "rotary": Rotary, "bias": Bias, "scores": Scores}
+ACTS = {
+    "additive": (Additive, N_("added to the embeddings")),
+    "rotary": (Rotary, N_("rotates queries and keys")),
+    "bias": (Bias, N_("added to the logits")),
+    "scores": (Scores, N_("makes the logits")),
+}
+"""The name of each mechanism, with a title."""
 
 
-def list_encodings(
-    lang: Language, loaded: dict[str, Encoding], *, tokenizer: bool = False
-) -> dict[str, Any]:
-    """Every encoding with its parameters, by where it acts; the kinds of view; the limits."""
-    t = translator(lang)
-    titles = {
-        "additive": t("added to the embeddings"),
-        "rotary": t("rotates queries and keys"),
-        "bias": t("added to the logits"),
-        "scores": t("makes the logits"),
-    }
-    listed = [row for row in _builtin() if row["name"] not in loaded]
-    listed += [describe_encoding(name, loaded) | {"title": name} for name in loaded]
-    return {
-        "groups": [
-            {
-                "acts": acts,
-                "title": title,
-                "encodings": [row for row in listed if row["acts"] == acts],
-            }
-            for acts, title in titles.items()
-        ],
-        "kinds": _kinds(),
-        "limits": {
-            "text": limits.TEXT,
-            "positions": limits.POSITIONS,
-            "cells": limits.CELLS,
-            "encodings": limits.ENCODINGS,
-            "tokenizer": tokenizer,
-        },
-    }
+def list_encodings(request: Request) -> dict[str, Any]:
+    """Every encoding with its parameters, the kinds of view, and the limits."""
+    loaded = request.loaded
+    rows = [row for row in _builtin() if row["name"] not in loaded]
+    rows += [describe_encoding(name, loaded) | {"title": name} for name in loaded]
+    groups = [
+        {
+            "acts": acts,
+            "title": request.t(title),
+            "encodings": [row for row in rows if row["acts"] == acts],
+        }
+        for acts, (_, title) in ACTS.items()
+    ]
+    bounds = ("text", "positions", "cells", "encodings")
+    limit = {name: getattr(limits, name.upper()) for name in bounds}
+    limit["tokenizer"] = request.tokenizer is not None
+    return {"groups": groups, "kinds": _kinds(), "limits": limit}
 
 
 @cache
 def _kinds() -> list[dict[str, Any]]:
     """Every kind of view, in English: the page, which has all messages, translates it."""
-    t = translator("en")
-    return [kind.to_json(t, most=limits.ENCODINGS) for kind in KINDS.values()]
+    return [kind.to_json(translator("en"), most=limits.ENCODINGS) for kind in KINDS.values()]
 
 
 @cache
@@ -71,6 +63,12 @@ def _builtin() -> tuple[dict[str, Any], ...]:
         describe_encoding(to_source(value), {}) | {"name": name, "title": title}
         for name, (title, value) in examples.items()
     )
+
+
+def spell(request: Request) -> dict[str, Any]:
+    """The facts about an encoding, with arguments changed by set.PARAMETER=VALUE."""
+    values = request.values
+    return describe_encoding(values["e"][0], request.loaded, values["changes"], values["as"])
 
 
 def describe_encoding(
@@ -89,8 +87,9 @@ def describe_encoding(
             raise RequestError("{name!r} was loaded and cannot be changed", "e", name=expression)
         own = {"expression": expression, "name": expression, "maker": expression, "makers": []}
         return own | {"fields": [], "loaded": True} | _facts(loaded[expression])
-    call = controls.parse(expression)
-    value = controls.evaluate_encoding(call)
+    with refuse_errors("e"):
+        call = parse_call(expression)
+        value = as_encoding(controls.evaluate(call))
     if maker is not None:
         call, value = controls.rebuild(call, value, maker)
     for name, text in (changes or {}).items():
@@ -105,7 +104,7 @@ def page_query(
     own: dict[str, Encoding],
     *,
     text: str | None = None,
-    lang: Language | None = None,
+    lang: str | None = None,
 ) -> str:
     """The query string of the page that shows these encodings.
 
@@ -146,7 +145,7 @@ def _facts(value: Encoding) -> dict[str, Any]:
     trailing = isinstance(acting, Rotary) and acting.rotated == "trailing"
     neighbours = isinstance(acting, Rotary) and acting.pairing == "interleaved"
     return {
-        "acts": next(acts for acts, kind in MECHANISMS.items() if isinstance(acting, kind)),
+        "acts": next(acts for acts, (kind, _) in ACTS.items() if isinstance(acting, kind)),
         "views": kinds_for(value),
         "default_view": default_kind(acting),
         "columns": columns or None,

@@ -6,9 +6,9 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from posenc.explorer import replies
-from posenc.explorer.parameters import language
-from posenc.i18n import Phrase, phrase, translate
+from posenc.explorer.parameters import RequestError, language
+from posenc.explorer.replies import JSON, describe_error
+from posenc.i18n import Phrase, phrase
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -53,8 +53,8 @@ class Guard:
         refusal, answer = self._refusal(scope), self.app
         if refusal is not None:
             query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
-            body = replies.error(translate(refusal, language(query)))
-            answer = Response(body, status_code=403, media_type=replies.JSON)
+            status, body = describe_error(RequestError(refusal, status=403), language(query))
+            answer = Response(body, status, media_type=JSON)
         await answer(scope, receive, send_with_headers)
 
     def _refusal(self, scope: Scope) -> Phrase | None:
@@ -62,14 +62,15 @@ class Guard:
         for name in ("host", "origin", "sec-fetch-site"):
             if len(headers.getlist(name)) > 1:
                 return phrase("the header {name} must be given once", name=name)
-        host = headers.get("host", "")
-        if not self._is_allowed(_host_name(host), scope):
+        host, origin = headers.get("host", ""), headers.get("origin")
+        address = (scope.get("server") or ("",))[0]
+        address = f"[{address}]" if ":" in address else address
+        name = _host_name(host)
+        if not name or name not in (*self.hosts, address):
+            hosts = ", ".join(self.hosts)
             return phrase(
-                "the explorer answers to {hosts}; got host {host!r}",
-                hosts=", ".join(self.hosts),
-                host=host[:80],
+                "the explorer answers to {hosts}; got host {host!r}", hosts=hosts, host=host[:80]
             )
-        origin = headers.get("origin")
         if origin is not None and origin.lower() != f"{scope['scheme']}://{host}".lower():
             return phrase(
                 "the explorer answers its own page only; got origin {origin!r}", origin=origin[:80]
@@ -80,11 +81,6 @@ class Guard:
                 "the explorer answers its own page only; this request came from another site"
             )
         return None
-
-    def _is_allowed(self, name: str | None, scope: Scope) -> bool:
-        address = (scope.get("server") or ("",))[0]
-        address = f"[{address}]" if ":" in address else address
-        return bool(name) and (name in self.hosts or name == address)
 
 
 def _host_name(host: str) -> str | None:

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from functools import reduce
-from math import prod
+from math import inf, prod
 from typing import Any
 
 from posenc.core.encoding import Encoding, unwrap
-from posenc.core.mechanisms import Additive, Rotary, Scores
-from posenc.i18n import phrase, translatable
+from posenc.core.mechanisms import Scores
+from posenc.i18n import N_, phrase, translatable
 from posenc.views import cost
-from posenc.views.kind import is_plain
+from posenc.views.kind import has_rows, is_plain
 from posenc.views.kinds import KINDS
 
 TEXT = 2_000
@@ -27,23 +27,11 @@ INTERMEDIATE = 2**24
 ENCODINGS = 4
 EXPRESSION = 2_000
 CONFIG = 256 * 1024
-SIZES = {
-    "dim": 4_096,
-    "rotary_dim": 4_096,
-    "heads": 64,
-    "length": 8_192,
-    "axes": 4,
-    "reach": 4_096,
-    "buckets": 4_096,
-    "features": 4_096,
-    "feature_dim": 4_096,
-    "hidden": 1_024,
-    "window": 32,
-    "sections": 2_048,
-    "shares": 2_048,
-    "axis_of_pair": 2_048,
-    "frequencies": 2_048,
-}
+SIZES = (
+    dict.fromkeys(("dim", "rotary_dim", "reach", "buckets", "features", "feature_dim"), 4_096)
+    | dict.fromkeys(("sections", "shares", "axis_of_pair", "frequencies"), 2_048)
+    | {"heads": 64, "length": 8_192, "axes": 4, "hidden": 1_024, "window": 32}
+)
 """Largest value of each size, by the name of its field; of a tuple, its largest entry."""
 WIDTH = 2**16
 """Channels of all heads together."""
@@ -52,7 +40,6 @@ WIDTH = 2**16
 def check_arguments(kind: str, arguments: dict[str, Any]) -> None:
     """Raise if an argument of an encoding is too large, before the encoding is made."""
     for name, value in arguments.items():
-        most = SIZES.get(name)
         many = value if isinstance(value, tuple) else (value,)
         if len(many) > 4_096:
             raise translatable(
@@ -63,23 +50,16 @@ def check_arguments(kind: str, arguments: dict[str, Any]) -> None:
                 count=len(many),
             )
         for entry in many:
-            if most is not None and type(entry) in (int, float) and abs(entry) > most:
-                raise translatable(
-                    ValueError,
-                    "{name} must be at most {most:,} in the explorer; got {entry}",
-                    name=name,
-                    most=most,
-                    entry=entry,
-                )
+            if type(entry) in (int, float) and abs(entry) > SIZES.get(name, inf):
+                raise _refuse_argument(name, SIZES[name], entry)
     heads, dim = arguments.get("heads"), arguments.get("dim")
     if type(heads) is int and type(dim) is int and heads * dim > WIDTH:
-        raise translatable(
-            ValueError,
-            "{name} must be at most {most:,} in the explorer; got {entry}",
-            name=join_times(("heads", "dim")),
-            most=WIDTH,
-            entry=join_times((heads, dim)),
-        )
+        raise _refuse_argument(join_times(("heads", "dim")), WIDTH, join_times((heads, dim)))
+
+
+def _refuse_argument(name: object, most: int, entry: object) -> Exception:
+    template = N_("{name} must be at most {most:,} in the explorer; got {entry}")
+    return translatable(ValueError, template, name=name, most=most, entry=entry)
 
 
 def check_parameters(encoding: Encoding) -> None:
@@ -135,10 +115,8 @@ def view_sizes(kind: str, encoding: Encoding, length: int) -> Mapping[str, int]:
         return KINDS[kind].cost(inner, length)
     if not is_plain(inner):  # on a grid whose size does not depend on the request
         return {}
-    rows = isinstance(encoding, Additive | Rotary)  # under a temperature: logits
-    return (
-        cost.logits(inner, length) if kind == "explain" and not rows else cost.rows(inner, length)
-    )
+    has_logits = kind == "explain" and not has_rows(encoding)  # also under a temperature
+    return (cost.logits if has_logits else cost.rows)(inner, length)
 
 
 def most_numbers(kind: str) -> int:

@@ -1,17 +1,45 @@
-"""Answers as bytes: JSON and errors, the same over HTTP and in a notebook."""
+"""Answers as bytes: JSON, files and errors, the same over HTTP and in a notebook."""
 
+import io
 import json
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
-from posenc.explorer import limits
-from posenc.explorer.parameters import RequestError
-from posenc.i18n import N_, Translate
+import numpy as np
 
-JSON = "application/json"
+from posenc.explorer.parameters import RequestError
+from posenc.i18n import N_, translate
+
+STATIC = Path(__file__).parent / "static"
+"""The built page."""
+MISSING = N_(
+    "The explorer's page was not built. In a clone, run make page. In an installed package, please "
+    "report this: it should contain the page."
+)
+JSON, ARRAY = "application/json", "application/octet-stream"
 LONGEST = 1_000
 """Characters of a message at most: some quote the input."""
 FAILED = N_("the explorer failed at this; its log has the reason")
+NOT_FOUND = N_("there is nothing at this address")
+NOT_ALLOWED = N_("this address does not take this method")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The bytes of an answer; with a name, they are a file to save."""
+
+    data: bytes | memoryview | Iterator[bytes]
+    """All of it, or an iterator over the pieces of one that is too large to hold."""
+    media: str = JSON
+    name: str = ""
+
+    def whole(self) -> bytes:
+        """All of its bytes."""
+        data = self.data
+        return bytes(data) if isinstance(data, bytes | memoryview) else b"".join(data)
 
 
 def as_json(data: object) -> bytes:
@@ -28,25 +56,22 @@ def as_json(data: object) -> bytes:
     return text.encode(errors="backslashreplace")
 
 
-def error(message: str, argument: str | None = None) -> bytes:
-    """An error as JSON: the message, and the argument that it is about."""
+def to_npy(array: np.ndarray) -> memoryview:
+    """The array as the bytes of a .npy file, without a copy of them."""
+    buffer = io.BytesIO()
+    np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
+    return buffer.getbuffer()
+
+
+def describe_error(error: Exception, lang: str) -> tuple[int, bytes]:
+    """The HTTP status of an error, and as JSON its message and the argument that it is about.
+
+    What is no refusal is an error of ours, whose traceback is logged but not shown.
+    """
+    refusal = error if isinstance(error, RequestError) else RequestError(FAILED, status=500)
+    message = translate(refusal, lang)
     short = message if len(message) <= LONGEST else f"{message[:LONGEST]}…"
-    return as_json({"error": {"message": short, "argument": argument}})
-
-
-def describe_status(t: Translate, status: int = 404) -> str:
-    """The message for an unknown address (404), or a method that it does not take (405)."""
-    if status == 405:
-        return t("this address does not take this method")
-    return t("there is nothing at this address")
-
-
-def check_config(size: int) -> None:
-    """Refuse a config of `size` bytes if that is too many."""
-    if size > limits.CONFIG:
-        raise RequestError(
-            "a config must have at most {most:,} bytes", "config", 413, most=limits.CONFIG
-        )
+    return refusal.status, as_json({"error": {"message": short, "argument": refusal.argument}})
 
 
 def _dump(data: object) -> str:
@@ -55,14 +80,9 @@ def _dump(data: object) -> str:
 
 def _replace_nonfinite(data: object) -> Any:
     """The data with null for every number that is not finite."""
-    match data:
-        case dict():
-            return {
-                key: _replace_nonfinite(value) for key, value in cast(dict[str, Any], data).items()
-            }
-        case list() | tuple():
-            return [_replace_nonfinite(value) for value in cast(list[Any], data)]
-        case float():
-            return data if math.isfinite(data) else None
-        case _:
-            return data
+    if isinstance(data, dict):
+        items = cast(dict[str, Any], data).items()
+        return {key: _replace_nonfinite(value) for key, value in items}
+    if isinstance(data, list | tuple):
+        return [_replace_nonfinite(value) for value in cast(list[Any], data)]
+    return None if isinstance(data, float) and not math.isfinite(data) else data

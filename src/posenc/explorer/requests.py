@@ -1,83 +1,115 @@
-"""A request for a view: a sentence, encodings and a language, as the library takes them."""
+"""Requests: checked values of parameters, and the sentence and encodings that they mean."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any, Self
 
-from posenc.core.encoding import Encoding
+from posenc.core.encoding import Encoding, unwrap
 from posenc.explorer import limits
-from posenc.explorer.parameters import RequestError
-from posenc.i18n import Language, phrase
+from posenc.explorer.parameters import RequestError, check_most
+from posenc.i18n import N_, Phrase, Translate, phrase, translator
 from posenc.names.resolve import evaluate_encoding
+from posenc.views.kind import is_plain
+from posenc.views.kinds import default_kind
 
 Tokenizer = Callable[[str], Iterable[Any]]
 """What `posenc.text.from_file` makes of a tokenizer.json."""
 
+LIBRARY_ERRORS = (ValueError, TypeError, IndexError, ArithmeticError)
+"""What the library raises, with a sentence, for a request that it cannot fulfil."""
 
-@dataclass(frozen=True)
-class ViewRequest:
-    """The parameters that all requests about a sentence and its encodings share."""
+
+@contextmanager
+def refuse_errors(argument: str) -> Generator[None]:
+    """Refuse the request with what the library says of this argument, or of one that it names."""
+    try:
+        yield
+    except LIBRARY_ERRORS as error:
+        words: Phrase | None = getattr(error, "words", None)
+        named = words.values.get("argument") if words else None
+        raise RequestError(error, named or argument) from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """The values of an endpoint's parameters by name, and what the command line has loaded."""
+
+    values: dict[str, Any]
+    loaded: dict[str, Encoding] = field(default_factory=dict[str, Encoding])
+    """Encodings of the user's own, by name."""
+    tokenizer: Tokenizer | None = None
+    body: bytes = b""
+
+    @property
+    def lang(self) -> str:
+        """The language of the answer."""
+        return self.values["lang"]
+
+    @property
+    def t(self) -> Translate:
+        """The function that translates into the language of the answer."""
+        return translator(self.lang)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViewRequest(Request):
+    """A request about a sentence and encodings, which are within the limits."""
 
     encodings: tuple[Encoding, ...]
     names: tuple[str, ...]
     """The expression of each encoding, or the name under which it was loaded."""
     tokens: tuple[Any, ...]
     length: int
-    seed: int
-    lang: Language
     head: int | None = None
     """The head to look at, from 0."""
     causal: bool | None = None
     """Whether attention masks the keys ahead; None: as the encodings are meant."""
 
     @classmethod
-    def parse(cls, values: dict[str, Any], loaded: dict[str, Encoding]) -> Self:
-        """The request that these values of query parameters make.
-
-        loaded  encodings of the user's own, by name
-
-        What exceeds the limits is refused.
-        """
-        tokens = tokenize(values)
-        names = tuple(values["e"])
-        if len(names) > limits.ENCODINGS:
-            raise RequestError(
-                "e must be given at most {most} times; got {count}",
-                "e",
-                most=limits.ENCODINGS,
-                count=len(names),
-            )
-        encodings = tuple(resolve_encoding(name, loaded) for name in names)
+    def parse(cls, request: Request) -> Self:
+        """Split the sentence and make the encodings; what exceeds the limits is refused."""
+        values = request.values
+        tokens, names = _tokenize(request), values["e"]
+        too_many = N_("e must be given at most {most} times; got {count}")
+        check_most(too_many, "e", len(names), limits.ENCODINGS, 400)
+        encodings = tuple(_make_encoding(name, request.loaded) for name in names)
         length = max(len(tokens), values["n"]) or 64
-        if length > limits.POSITIONS:
-            raise RequestError(
-                "n must be at most {most:,}; got {count:,}",
-                "n",
-                413,
-                most=limits.POSITIONS,
-                count=length,
-            )
+        check_most(N_("n must be at most {most:,}; got {count:,}"), "n", length, limits.POSITIONS)
         check_size("heatmap", encodings, length)
         head, causal = values.get("h"), values.get("causal")
         return cls(
-            encodings,
-            names,
-            tokens,
-            length,
-            values["seed"],
-            values["lang"],
+            **vars(request),
+            encodings=encodings,
+            names=names,
+            tokens=tokens,
+            length=length,
             head=None if head is None else head - 1,
             causal=None if causal is None else causal == "yes",
         )
 
     @property
-    def labels(self) -> list[str] | None:
+    def seed(self) -> int:
+        """The seed of randomly drawn parameters."""
+        return self.values["seed"]
+
+    @property
+    def kind(self) -> str:
+        """The kind of view that is requested, or else the one that suits the encodings best."""
+        requested = self.values.get("kind") or self.values.get("view")
+        return requested or default_kind(*map(unwrap, self.encodings))
+
+    @property
+    def gridded(self) -> bool:
+        """Whether positions of some encoding are places in a picture, not in a text."""
+        return not all(map(is_plain, self.encodings))
+
+    @property
+    def labels(self) -> tuple[str, ...] | None:
         """The label of each row: tokens, then positions; None where there are no tokens."""
-        labels = [token.label for token in self.tokens]
-        if not labels:
-            return None
-        return labels + [str(place) for place in range(len(labels), self.length)]
+        more = map(str, range(len(self.tokens), self.length))
+        return (*(token.label for token in self.tokens), *more) if self.tokens else None
 
 
 def check_size(kind: str, encodings: tuple[Encoding, ...], length: int) -> None:
@@ -89,43 +121,36 @@ def check_size(kind: str, encodings: tuple[Encoding, ...], length: int) -> None:
     most = limits.most_numbers(kind)
     if sum(prod(sizes.values()) for sizes in each) <= most:
         return
+    template = N_("{product} must be at most {most:,}; got {sizes}")
+    if len(each) > 1:
+        template = N_("{product}, of all encodings together, must be at most {most:,}; got {sizes}")
     product = limits.join_times(map(phrase, each[0]))
     sizes = limits.join_plus(limits.join_times(map(str, sizes.values())) for sizes in each)
-    values = {"product": product, "most": most, "sizes": sizes}
-    if len(each) == 1:
-        raise RequestError("{product} must be at most {most:,}; got {sizes}", "n", 413, **values)
-    raise RequestError(
-        "{product}, of all encodings together, must be at most {most:,}; got {sizes}",
-        "n",
-        413,
-        **values,
-    )
+    raise RequestError(template, "n", 413, product=product, most=most, sizes=sizes)
 
 
-def resolve_encoding(expression: str, loaded: dict[str, Encoding]) -> Encoding:
+def _make_encoding(expression: str, loaded: dict[str, Encoding]) -> Encoding:
     """The encoding of an expression, or the one that was loaded under this name."""
     if expression in loaded:
         return loaded[expression]
-    try:
+    with refuse_errors("e"):
         encoding = evaluate_encoding(expression, check=limits.check_arguments)
         limits.check_parameters(encoding)
-    except (ValueError, TypeError, ArithmeticError) as error:
-        raise RequestError(error, "e") from error
-    return encoding
+        return encoding
 
 
-def tokenize(values: dict[str, Any]) -> tuple[Any, ...]:
+def _tokenize(request: Request) -> tuple[Any, ...]:
     """The tokens of the sentence, by the tokenizer that was chosen."""
     from posenc.text import tokenise
 
-    if not values["text"].strip():
+    text, by = request.values["text"], request.values["by"]
+    if not text.strip():
         return ()
-    by = values["tokenizer"] if values["by"] == "tokenizer" else values["by"]
+    by = request.tokenizer if by == "tokenizer" else by
     if by is None:
         raise RequestError("there is no tokenizer: posenc explore --tokenizer FILE has one", "by")
     try:
-        return tokenise(values["text"], by=by)
-    except (ValueError, TypeError) as error:
-        raise RequestError(error, "by") from error
+        with refuse_errors("by"):
+            return tokenise(text, by=by)
     except ModuleNotFoundError as error:
         raise RequestError(error, "by", 503) from error

@@ -81,7 +81,8 @@ def serve(
         say(f"port {port} is in use; taking {taken}")
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{taken}/{query}"
-    hosts = LOCAL if host in ("127.0.0.1", "::1", "localhost") else (*LOCAL, shown, _host_name())
+    is_local = host in ("127.0.0.1", "::1", "localhost")
+    hosts = LOCAL if is_local else (*LOCAL, shown, socket.gethostname())
     crew = app.make_crew()
     config = uvicorn.Config(
         app.application(loaded=loaded, tokenizer=tokenizer, hosts=hosts, crew=crew),
@@ -103,7 +104,3 @@ def serve(
         pass
     finally:
         listener.close()
-
-
-def _host_name() -> str:
-    return socket.gethostname()

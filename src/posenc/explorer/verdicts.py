@@ -13,7 +13,7 @@ from posenc.explorer.answers import cache_key
 from posenc.explorer.cache import SharedCache
 from posenc.explorer.parameters import RequestError
 from posenc.explorer.requests import ViewRequest
-from posenc.i18n import Translate, translator
+from posenc.i18n import N_, Translate
 
 CHECK_SECONDS = 55.0
 
@@ -21,30 +21,25 @@ REPORTS = SharedCache(128, seconds=CHECK_SECONDS)
 """The last reports: an encoding and a seed determine one."""
 
 
-def check_encoding(
-    request: ViewRequest, loaded: dict[str, Encoding], *, seconds: float = CHECK_SECONDS
-) -> dict[str, Any]:
-    """The report on the first encoding, translated."""
-    t, name, encoding = translator(request.lang), request.names[0], request.encodings[0]
+def check_encoding(request: ViewRequest, *, seconds: float = CHECK_SECONDS) -> dict[str, Any]:
+    """The check report of the first encoding."""
+    name, encoding = request.names[0], request.encodings[0]
 
     def compute() -> dict[str, Any]:
-        if name in loaded:  # the user's own encoding is known in this process only
+        if name in request.loaded:  # the user's own encoding is known in this process only
             return _check_here(encoding, request.seed)
         return _check_in_process(name, request.seed, seconds)
 
     report = REPORTS.get((cache_key(encoding), request.seed), compute, seconds=seconds)
-    return report | {"rows": [row | _translate_row(row, t) for row in report["rows"]]}
+    return report | {"rows": [row | _translate_row(row, request.t) for row in report["rows"]]}
 
 
 def _translate_row(row: dict[str, Any], t: Translate) -> dict[str, Any]:
     """The words of a row of the report; its detail is numbers with few words, and stays."""
-    bound = row["bound"]
+    bound, title = row["bound"], t(row["name"].replace("_", " "))
     side, _, number = (bound or "").rpartition(" ")
-    if side == "at most":
-        bound = t("at most {bound}", bound=number)
-    elif side == "at least":
-        bound = t("at least {bound}", bound=number)
-    title = t(row["name"].replace("_", " "))
+    templates = {"at most": N_("at most {bound}"), "at least": N_("at least {bound}")}
+    bound = t(templates[side], bound=number) if side in templates else bound
     return {"title": title, "what": t(row["what"]), "why": t(row["why"]), "bound": bound}
 
 

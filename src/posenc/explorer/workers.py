@@ -8,7 +8,7 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any
 
-from posenc.explorer.parameters import RequestError
+from posenc.explorer.parameters import RequestError, refuse_slow
 from posenc.i18n import N_
 
 BUSY = N_("the explorer is busy; ask again in a moment")
@@ -20,7 +20,6 @@ class Job:
     """A function to run in a thread, and the future that its caller awaits in an event loop."""
 
     work: Callable[[], Any]
-    loop: asyncio.AbstractEventLoop
     result: asyncio.Future[Any]
     started: bool = False
     finished: bool = False
@@ -39,7 +38,7 @@ class Job:
     def call_in_loop(self, function: Callable[..., Any], *arguments: object) -> None:
         """Schedule a call in the job's loop from another thread."""
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            self.loop.call_soon_threadsafe(function, *arguments)
+            self.result.get_loop().call_soon_threadsafe(function, *arguments)
 
 
 class Workers:
@@ -64,7 +63,7 @@ class Workers:
     async def run(self, work: Callable[[], Any]) -> Any:
         """Run `work` in a thread and return its result, or raise what it raised."""
         loop = asyncio.get_running_loop()
-        job = Job(work, loop, loop.create_future())
+        job = Job(work, loop.create_future())
         with self._lock:
             if self._closed:
                 raise RequestError(STOPPING, status=503)
@@ -84,11 +83,9 @@ class Workers:
         with self._lock:
             self._closed = True
             pending = list(self._pending)
-        while True:
-            try:
+        with suppress(Empty):
+            while True:
                 self._queue.get_nowait()
-            except Empty:
-                break
         for job in pending:
             job.call_in_loop(job.settle, None, RequestError(STOPPING, status=503))
         for _ in range(self._threads):
@@ -117,7 +114,7 @@ class Workers:
                 return
 
     def _start_deadline(self, job: Job) -> None:
-        timer = job.loop.call_later(self._seconds, self._expire, job)
+        timer = job.result.get_loop().call_later(self._seconds, self._expire, job)
         job.result.add_done_callback(lambda _: timer.cancel())
 
     def _expire(self, job: Job) -> None:
@@ -127,13 +124,7 @@ class Workers:
                 self._abandoned += 1
                 self._running -= 1
                 self._start_thread()
-        job.settle(
-            error=RequestError(
-                "this takes longer than {seconds:g} seconds; ask for less",
-                status=503,
-                seconds=self._seconds,
-            )
-        )
+        job.settle(error=refuse_slow(self._seconds))
 
     def _refuse_if_waiting(self, job: Job) -> None:
         if not job.started:
@@ -146,9 +137,7 @@ def _call(work: Callable[[], Any]) -> tuple[Any, Exception | None]:
         return work(), None
     except MemoryError:
         return None, RequestError("this takes more memory than there is; ask for less", status=503)
-    except StopIteration as error:  # a future refuses it
-        return None, RuntimeError(repr(error))
-    except Exception as error:
-        return None, error
     except BaseException as error:  # an encoding of the user's own may even call sys.exit
-        return None, RuntimeError(repr(error))
+        if isinstance(error, Exception) and not isinstance(error, StopIteration):
+            return None, error
+        return None, RuntimeError(repr(error))  # a future refuses the others

@@ -13,21 +13,21 @@ def width(text: str) -> int:
     return sum(_columns(character) for character in text)
 
 
-def padded(text: str, columns: int) -> str:
-    """Text filled up with spaces to so many columns.
+def pad(text: str, columns: int) -> str:
+    """Fill text up with spaces to so many columns.
 
-    >>> padded("位置", 6) + "|"
+    >>> pad("位置", 6) + "|"
     '位置  |'
     """
     return text + " " * max(0, columns - width(text))
 
 
-def wrapped(text: str, columns: int) -> list[str]:
-    """Lines of at most so many columns, broken at spaces, hyphens and Han characters, or anywhere.
+def wrap(text: str, columns: int) -> list[str]:
+    """Break text into lines of so many columns: at spaces, hyphens, Han characters, or anywhere.
 
-    >>> wrapped("sees distances only", 10)
+    >>> wrap("sees distances only", 10)
     ['sees', 'distances', 'only']
-    >>> wrapped("距離だけを見る。", 10)
+    >>> wrap("距離だけを見る。", 10)
     ['距離だけを', '見る。']
     """
     lines, line = [], ""
@@ -49,7 +49,7 @@ def table(rows: Sequence[Sequence[str]], most: Sequence[int], *, gap: int = 2) -
     >>> table([["", "rope"], ["acts", "turns queries"]], (8, 8))
     ['      rope', 'acts  turns', '      queries']
     """
-    cells = [[wrapped(cell, n) for cell, n in zip(row, most, strict=True)] for row in rows]
+    cells = [[wrap(cell, n) for cell, n in zip(row, most, strict=True)] for row in rows]
     widths = [
         max(width(line) for cell in column for line in cell) for column in zip(*cells, strict=True)
     ]
@@ -57,7 +57,7 @@ def table(rows: Sequence[Sequence[str]], most: Sequence[int], *, gap: int = 2) -
     for row in cells:
         for i in range(max(len(cell) for cell in row)):
             parts = (
-                padded(cell[i] if i < len(cell) else "", columns + gap)
+                pad(cell[i] if i < len(cell) else "", columns + gap)
                 for cell, columns in zip(row, widths, strict=True)
             )
             lines.append("".join(parts).rstrip())

@@ -36,7 +36,12 @@ class Token:
         if self.part is None:
             return text
         index, count = self.part
-        return f"{text} {index}/{count} {self.data.hex(' ').upper()}"
+        return f"{text} {index}/{count} {self.bytes}"
+
+    @property
+    def bytes(self) -> str:
+        """Its bytes in hexadecimal, separated by spaces."""
+        return self.data.hex(" ").upper()
 
 
 def _name_invisible(character: str) -> str:
