@@ -7,7 +7,7 @@ import numpy as np
 
 from posenc.core import rules
 from posenc.core.about import About, Traits
-from posenc.core.arrays import Array, Dtype, cast, namespace, working
+from posenc.core.arrays import Array, ArrayT, Dtype, cast, namespace, working
 from posenc.core.encoding import Parameter, Params, params_like
 from posenc.core.frequencies import geometric
 from posenc.core.mechanisms import Scores
@@ -101,7 +101,7 @@ class TransformerXL(Scores):
         """Frequencies w of R, in radians per position: (features/2,)."""
         return self._frequencies.copy()
 
-    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, *, like: ArrayT | None = None) -> dict[str, ArrayT]:
         rules.generator("rng", rng)
         shapes = self.parameters().items()
         return params_like(
@@ -109,14 +109,14 @@ class TransformerXL(Scores):
         )
 
     def scores(
-        self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
-    ) -> Array:
+        self, q: ArrayT, k: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
+    ) -> ArrayT:
         q, k = self.folded(q, k, q_pos, k_pos, params)
         return q @ namespace(k=k).matrix_transpose(k) / math.sqrt(self.dim)
 
     def folded(
-        self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
-    ) -> tuple[Array, Array]:
+        self, q: ArrayT, k: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
+    ) -> tuple[ArrayT, ArrayT]:
         """[q + u, rotate((q + v) W, i)] and [k, R_j]."""
         xp = namespace(q=q, k=k)
         wide = working(xp, q.dtype)

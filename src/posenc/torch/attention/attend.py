@@ -11,7 +11,8 @@ from posenc.core import rules
 from posenc.core.arrays import has_tangent, is_plain_tensor, unrounded
 from posenc.core.encoding import unwrap
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Encoding, Unbiased, logits
+from posenc.core.logits import logits
+from posenc.core.mechanisms import Bias, Rotary, Scores, Unbiased
 from posenc.torch.attention import flex, folded
 from posenc.torch.attention.blocked import blocked, describe_route
 from posenc.torch.attention.call import FEW, Call, prepare
@@ -92,7 +93,7 @@ class Attend:
         k: Tensor,
         v: Tensor,
         *,
-        encoding: Encoding | nn.Module,
+        encoding: Bias | Rotary | Scores | nn.Module,
         q_pos: Any = None,
         k_pos: Any = None,
         causal: bool = False,

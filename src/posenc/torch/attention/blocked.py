@@ -8,7 +8,9 @@ import torch
 from torch import Tensor
 
 from posenc.core.arrays import host, is_integer
-from posenc.core.mechanisms import Bias, Scores, at_length_of, compute_bias, logits, repeat_heads
+from posenc.core.inputs import at_length_of, repeat_heads
+from posenc.core.logits import compute_bias, logits
+from posenc.core.mechanisms import Bias, Scores
 from posenc.torch.attention.call import Call
 from posenc.torch.attention.dense import along, mix_values
 from posenc.torch.attention.pieces import Extras, Piece, blocks, fused, in_pieces
