@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from posenc.bench.case import Bound
+from posenc.core.rotation import Pairing
 from posenc.peers.adapters import import_library
 
 QK = tuple[Tensor, Tensor]
@@ -28,7 +29,7 @@ class Rotation:
     """
 
     apply: Callable[[Tensor, Tensor], QK]
-    pairing: Literal["interleaved", "halves"]
+    pairing: Pairing
     rounds: Literal["float32", "dtype"]
     source: str = "plain PyTorch"
 

@@ -10,11 +10,12 @@ from torch import Tensor
 from posenc.bench import others, truth
 from posenc.bench.case import Bound, Case, Entry, Request, Setup
 from posenc.bench.others import QK, Rotation
+from posenc.core.rotation import Pairing
 from posenc.encodings.rope import RoPE
 from posenc.torch import RotateQK
 
 HEADS, DIM = 32, 128
-PAIRINGS = ("interleaved", "halves")
+PAIRINGS: tuple[Pairing, ...] = ("interleaved", "halves")
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 FAR = 10_000_000
 CHECKED = 768
@@ -55,17 +56,17 @@ def compare(
 
 def enter_ours(q: Tensor, k: Tensor, positions: Tensor, largest: float) -> dict[str, Entry]:
     """RotateQK of each pairing."""
-    entries = dict[str, Entry]()
-    for pairing in PAIRINGS:
+
+    def enter(pairing: Pairing) -> Entry:
         module = RotateQK(RoPE(DIM, pairing=pairing))
-        run = partial(module, q, k, positions)
-        entries[f"posenc, {pairing}"] = Entry(
-            run,
-            lambda run=run, pairing=pairing: compare(run(), (q, k), positions, pairing),
+        return Entry(
+            lambda: module(q, k, positions),
+            lambda: compare(module(q, k, positions), (q, k), positions, pairing),
             bound_ours(q.dtype, largest),
             ours=True,
         )
-    return entries
+
+    return {f"posenc, {pairing}": enter(pairing) for pairing in PAIRINGS}
 
 
 def enter_others(
@@ -121,22 +122,19 @@ def prefill_in_place(length: int, dtype: torch.dtype, _request: Request) -> Setu
     q, k = draw(length, dtype)
     positions = torch.arange(length)
     targets = torch.empty_like(q), torch.empty_like(k)
-    entries = {"copy_": Entry(lambda: (targets[0].copy_(q), targets[1].copy_(k)))}
-    for pairing in PAIRINGS:
+
+    def enter(pairing: Pairing) -> Entry:
         module = RotateQK(RoPE(DIM, pairing=pairing), inplace=True)
-        # each has tensors of its own, which go round and round
-        kept = q.clone(), k.clone()
+        kept = q.clone(), k.clone()  # which go round and round
 
-        def check(
-            module: RotateQK = module, pairing: str = pairing
-        ) -> Iterable[tuple[Tensor, Tensor]]:
-            given = q.clone(), k.clone()
-            return compare(module(*given, positions), (q, k), positions, pairing)
+        def check() -> Iterable[tuple[Tensor, Tensor]]:
+            return compare(module(q.clone(), k.clone(), positions), (q, k), positions, pairing)
 
-        entries[f"posenc, {pairing}"] = Entry(
-            partial(module, *kept, positions), check, bound_ours(dtype, largest_of(q, k)), ours=True
-        )
-    return Setup(entries)
+        bound = bound_ours(dtype, largest_of(q, k))
+        return Entry(lambda: module(*kept, positions), check, bound, ours=True)
+
+    copy = {"copy_": Entry(lambda: (targets[0].copy_(q), targets[1].copy_(k)))}
+    return Setup(copy | {f"posenc, {pairing}": enter(pairing) for pairing in PAIRINGS})
 
 
 def decode(dtype: torch.dtype, request: Request) -> Setup:
