@@ -9,6 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+PIECE = 2**18
+"""Elements of 16 bits that are widened at a time: 1 MB in float32."""
+
 
 def turn(x: Tensor, cos: Tensor, sin: Tensor, *, pairing: str, trailing: bool) -> Tensor:
     """Rotate the trailing or the leading pairs of x (…, dim) by cos and sin (…, pair)."""
@@ -21,7 +24,7 @@ def turn_in_place(x: Tensor, cos: Tensor, sin: Tensor, *, pairing: str, trailing
     if part.dtype == cos.dtype:
         _turn_over(part, cos, sin, pairing)
     else:
-        part.copy_(_turn_over(part.to(cos.dtype), cos, sin, pairing))
+        _turn_in_pieces(part, part, cos, sin, pairing)
     return x
 
 
@@ -37,7 +40,7 @@ class _Turn(torch.autograd.Function):
             out.copy_(x)
         part, result = _part(x, cos, trailing), _part(out, cos, trailing)
         if x.dtype != cos.dtype:
-            result.copy_(_turn_over(part.to(cos.dtype), cos, sin, pairing))
+            _turn_in_pieces(part, result, cos, sin, pairing)
         elif pairing == "interleaved" and _complex(part) and _complex(result):
             torch.mul(_as_complex(part), torch.complex(cos, sin), out=_as_complex(result))
         else:
@@ -56,6 +59,16 @@ class _Turn(torch.autograd.Function):
 def _part(x: Tensor, cos: Tensor, trailing: bool) -> Tensor:
     width = 2 * cos.shape[-1]
     return x[..., -width:] if trailing else x[..., :width]
+
+
+def _turn_in_pieces(x: Tensor, out: Tensor, cos: Tensor, sin: Tensor, pairing: str) -> None:
+    """Rotate 16-bit x in the dtype of cos, a few positions at a time: what is wide stays cached."""
+    length = x.shape[-2]
+    size = max(1, PIECE * length // max(1, x.numel()))
+    for start in range(0, length, size):
+        rows = slice(start, start + size)
+        piece = x[..., rows, :].to(cos.dtype)
+        out[..., rows, :] = _turn_over(piece, cos[..., rows, :], sin[..., rows, :], pairing)
 
 
 def _turn_over(x: Tensor, cos: Tensor, sin: Tensor, pairing: str) -> Tensor:

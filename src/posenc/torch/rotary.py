@@ -1,7 +1,7 @@
 """The module that turns queries and keys."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -9,14 +9,16 @@ from torch import Tensor
 
 from posenc.core import rules
 from posenc.core.arrays import Array, Positions
-from posenc.core.encoding import Encoding, unwrap
+from posenc.core.encoding import Encoding, Params, unwrap
+from posenc.core.fused_torch import FusedRotation, has_memory, learns
 from posenc.core.hints import hinted
 from posenc.core.inputs import Features, at_length_of, floating, read_needs, span
 from posenc.core.logits import rotate_both
 from posenc.core.mechanisms import Rotary, Scores
-from posenc.core.positions import as_arrays
+from posenc.core.positions import as_arrays, exact
+from posenc.core.rotation import rotate
 from posenc.core.rotation_torch import turn_in_place
-from posenc.torch.parameters import EncodingModule
+from posenc.torch.parameters import EncodingModule, Impl, choose_fused
 
 
 class RotateQK(EncodingModule):
@@ -26,6 +28,9 @@ class RotateQK(EncodingModule):
     written over q and k, which is for inference: neither may require a gradient, and the rotation
     must not be a learned one. An encoding whose angles depend on the
     length of the text (dynamic NTK, LongRoPE) wants all keys, unrotated, in every call.
+
+    impl   "auto", the compiled kernels where they are active and take the call; "fused", these or
+           an error; "reference", PyTorch's own operators
 
     >>> import posenc as pe
     >>> rotate = RotateQK(pe.RoPE(64))
@@ -39,6 +44,7 @@ class RotateQK(EncodingModule):
         encoding: Rotary | Scores,
         *,
         inplace: bool = False,
+        impl: Impl = "auto",
         params: Mapping[str, Array] | None = None,
     ):
         rotary = unwrap(encoding) if isinstance(encoding, Encoding) else encoding
@@ -60,6 +66,11 @@ class RotateQK(EncodingModule):
         super().__init__(encoding, params)
         self.rotary = rotary
         self.inplace = inplace
+        self.impl = impl
+        self._wrappers = _wrappers(encoding)
+        # angles that depend on the length of the text are settled for each call
+        fused = rotary.fused() if rotary.fits_any_length else None
+        self._fused = choose_fused(impl, fused, rotary)
 
     @hinted("RotateQK")
     def forward(
@@ -75,6 +86,21 @@ class RotateQK(EncodingModule):
 
         features   (…, seq, feature_dim) of q and k, or a pair of them; for what `needs` them
         """
+        if self._fused is not None and not (features is not None or self.inplace or self._wrappers):
+            rotated = _try_fused(self._fused, q, k, q_pos, q_pos if k_pos is None else k_pos)
+            if rotated is not None:
+                return rotated
+        return self._forward(q, k, q_pos, k_pos, features)
+
+    def _forward(
+        self,
+        q: Tensor,
+        k: Tensor,
+        q_pos: Positions[Tensor],
+        k_pos: Positions[Tensor] | None,
+        features: Features[Tensor] | None,
+    ) -> tuple[Tensor, Tensor]:
+        """`forward` with every argument checked."""
         floating("q", q)
         floating("k", k)
         q_pos, k_pos = as_arrays(q_pos, q_pos if k_pos is None else k_pos, like=q)
@@ -83,13 +109,18 @@ class RotateQK(EncodingModule):
         rotary = at_length_of(self.rotary, q_pos, k_pos)
         if not self.rotary.fits_any_length:
             _all_keys(k, q_pos, k_pos)
+        if self.impl == "fused" and self._fused is not None:
+            for x, positions in ((q, q_pos), (k, k_pos)):
+                if reason := self._fused.why_refused(x, positions):
+                    raise ValueError(f"impl='fused' is unavailable: {reason}")
         takes = rotary.needs or features is not None
         needed = read_needs(rotary, features=features) if takes else {}
         if self.inplace:
-            _in_place(rotary, q, k, q_pos, k_pos)
+            _in_place(rotary, q, k, q_pos, k_pos, self._fused)
         else:
-            q, k = rotate_both(rotary, q, k, q_pos, k_pos, self.tensors() or None, **needed)
-        for wrapper in _wrappers(self.encoding):
+            rotate = _rotate_by_tables if self.impl == "reference" else rotate_both
+            q, k = rotate(rotary, q, k, q_pos, k_pos, self.tensors() or None, **needed)
+        for wrapper in self._wrappers:
             factors = wrapper.row_factors(q, q_pos)
             if factors is not None:
                 q = q.mul_(factors) if self.inplace else q * factors
@@ -111,6 +142,43 @@ def _wrappers(encoding: Encoding) -> list[Encoding]:
     return [] if encoding.inner is None else [*_wrappers(encoding.inner), encoding]
 
 
+def _try_fused(
+    fused: FusedRotation, q: Tensor, k: Tensor, q_pos: Any, k_pos: Any
+) -> tuple[Tensor, Tensor] | None:
+    """R(p) q and R(p) k by the kernels, with no check that these make themselves; None if not."""
+    if torch.compiler.is_compiling():
+        pairs = (q, q_pos), (k, k_pos)
+        if not all(isinstance(p, Tensor) and not fused.why_refused(x, p) for x, p in pairs):
+            return None
+    elif not has_memory(q, k, q_pos, k_pos) or not q.is_cpu or learns(q_pos, k_pos):
+        return None
+    if q.shape[-1] != fused.dim or k.shape[-1] != fused.dim:
+        return None
+    try:
+        return fused.rotate_both(q, k, q_pos, k_pos)
+    except RuntimeError:  # `_forward` says what is wrong, or does without the kernels
+        return None
+
+
+def _rotate_by_tables(
+    rotary: Rotary,
+    q: Tensor,
+    k: Tensor,
+    q_pos: Tensor,
+    k_pos: Tensor,
+    params: Params[Tensor],
+    features: tuple[Tensor | None, Tensor | None] = (None, None),
+) -> tuple[Tensor, Tensor]:
+    """R(p) q and R(p) k with PyTorch's own operators."""
+    of_q = rotary.tables_for(q, q_pos, params, features=features[0])
+    of_k = rotary.tables_for(k, k_pos, params, keys=True, features=features[1])
+    rotated = (
+        rotate(x, cos, sin, pairing=rotary.pairing, rotated=part)
+        for x, (cos, sin, part) in ((q, of_q), (k, of_k))
+    )
+    return next(rotated), next(rotated)
+
+
 def _all_keys(k: Tensor, *positions: Tensor) -> None:
     """Say that keys are missing: those of a cache were turned for a shorter text."""
     length = span(*positions) if any(p.numel() for p in positions) else 0
@@ -122,7 +190,14 @@ def _all_keys(k: Tensor, *positions: Tensor) -> None:
         )
 
 
-def _in_place(rotary: Rotary, q: Tensor, k: Tensor, q_pos: Tensor, k_pos: Tensor) -> None:
+def _in_place(
+    rotary: Rotary,
+    q: Tensor,
+    k: Tensor,
+    q_pos: Tensor,
+    k_pos: Tensor,
+    fused: FusedRotation | None,
+) -> None:
     """Turn q and k where they lie, once both are known to fit."""
     for name, x in (("q", q), ("k", k)):
         if torch.is_grad_enabled() and x.requires_grad:
@@ -135,6 +210,11 @@ def _in_place(rotary: Rotary, q: Tensor, k: Tensor, q_pos: Tensor, k_pos: Tensor
         return
     if _share_memory(q, k):
         raise ValueError("q and k must not share their memory to be turned in place")
+    if fused is not None and fused.takes(q, q_pos) and fused.takes(k, k_pos):
+        for x, positions in ((q, q_pos), (k, k_pos)):
+            rotary.check_call(x, exact(positions))
+        fused.rotate_in_place(q, k, q_pos, k_pos)
+        return
     queries = rotary.tables_for(q, q_pos)
     keys = rotary.tables_for(k, k_pos, keys=True)
     for x, (cos, sin, rotated) in ((q, queries), (k, keys)):
