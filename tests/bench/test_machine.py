@@ -13,13 +13,15 @@ from tests.bench.test_timing import set_machine
 def test_a_machine_is_named():
     told = describe_machine()
     assert told["cpu"]
-    assert name_class(told).startswith(f"{told['cpu']}, {told['simd']}, {told['threads']} threads")
+    assert name_class(told).startswith(f"{told['cpu']} ({told['simd']}), {told['threads']} threads")
+    assert "active" in told["kernels"]
 
 
 def test_a_patch_of_pytorch_is_the_same_class_and_a_thread_more_is_not():
-    told = {"cpu": "x", "simd": "AVX2", "threads": 2, "torch": "2.13.0+cpu"}
+    told = {"cpu": "x", "simd": "AVX2", "threads": 2, "torch": "2.13.0+cpu", "kernels": "active"}
     assert name_class(told) == name_class(told | {"torch": "2.13.1"})
-    assert name_class(told) != name_class(told | {"threads": 3})
+    for other in ({"threads": 3}, {"torch": "2.14.0"}, {"kernels": "not active"}, {"cpu": "y"}):
+        assert name_class(told) != name_class(told | other)
 
 
 def test_what_others_use_is_what_is_left_of_the_busy_time(monkeypatch):

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from posenc import kernels
 from posenc.bench.timing import count_cores, machine_load
 
 
@@ -22,18 +23,21 @@ def describe_machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "torch": torch.__version__,
         "posenc": version("posenc"),
+        "kernels": str(kernels.load()),
     }
 
 
 def name_class(machine: dict[str, Any]) -> str:
-    """Machines whose ratios can be compared: the processor, its cores in use, PyTorch's version.
+    """Machines whose ratios can be compared: by the processor, threads, PyTorch, and our kernels.
 
-    >>> name_class({"cpu": "AMD EPYC", "simd": "AVX512", "threads": 2, "torch": "2.13.0+cpu"})
-    'AMD EPYC, AVX512, 2 threads, torch 2.13'
+    >>> machine = {"cpu": "AMD EPYC", "simd": "AVX512", "threads": 2, "torch": "2.13.0+cpu"}
+    >>> name_class(machine | {"kernels": "active, avx512"})
+    'AMD EPYC (AVX512), 2 threads, torch 2.13, kernels active, avx512'
     """
     torch_version = ".".join(machine["torch"].split(".")[:2])
     return (
-        f"{machine['cpu']}, {machine['simd']}, {machine['threads']} threads, torch {torch_version}"
+        f"{machine['cpu']} ({machine['simd']}), {machine['threads']} threads, "
+        f"torch {torch_version}, kernels {machine['kernels']}"
     )
 
 

@@ -63,7 +63,7 @@ def describe_machine_of(data: Mapping[str, Any]) -> str:
     return (
         f"{machine['cpu']} ({machine['simd']}), {machine['threads']} threads on "
         f"{machine['cores']} cores, {machine['system']}, Python {machine['python']}, "
-        f"PyTorch {machine['torch']}, posenc {machine['posenc']}"
+        f"PyTorch {machine['torch']}, posenc {machine['posenc']}, kernels {machine['kernels']}"
     )
 
 

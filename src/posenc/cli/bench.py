@@ -90,11 +90,12 @@ def bench(
 
     \b
     --json prints {"machine": {"load", "cores", "busy", "cpu", "simd", "threads", "system",
-    "python", "torch", "posenc"}, "benchmarks": [{"name", "family", "size", "group", "what",
-    "rounds", "rows": {NAME: {"seconds", "ratio", "error", "spread", "steady", "ours",
-    "source"}}, "missing": {NAME: why}, "notes", "wrong", "others"}], "bars": [{"claim",
-    "case", "entry", "against", "kind", "limit", "measured", "met", "steady"}],
-    "growth": {FAMILY: {NAME: {"sizes", "seconds", "power"}}}, "wrong", "trusted"};
+    "python", "torch", "posenc", "kernels"}, "benchmarks": [{"name", "family", "size",
+    "group", "what", "rounds", "rows": {NAME: {"seconds", "ratio", "error", "spread",
+    "steady", "ours", "source"}}, "missing": {NAME: why}, "notes", "wrong", "others"}],
+    "bars": [{"claim", "case", "entry", "against", "kind", "limit", "measured", "met",
+    "steady"}], "growth": {FAMILY: {NAME: {"sizes", "seconds", "power"}}}, "wrong",
+    "trusted"};
     for encodings {"encodings": {NAME: {"tokens", "heads", "dim", "seconds", "ratio",
     "error", "bytes", "power", "steady"}}, "machine": {"load", "cores", "busy"},
     "trusted"}, with seconds and bytes per token.
