@@ -9,6 +9,9 @@ INSTALL_PEERS := $(PEERS)/python -m pip install --quiet --disable-pip-version-ch
 QUICK := src README.md tests/oracles tests/core tests/encodings tests/names tests/test_messages.py tests/test_project.py \
 	tests/test_temperatures.py
 
+# What goes through the compiled kernels, tested without them too.
+ROTATIONS := tests/torch/test_rotary.py tests/torch/test_additive.py tests/encodings/test_rope.py tests/encodings/test_axial.py
+
 # Python keeps what it has compiled, and tests start in half the time.
 export PYTHONDONTWRITEBYTECODE =
 
@@ -28,6 +31,7 @@ test: venv  ## every test, doctest and README example; SEED=7 shuffles their ord
 	@$(BIN)/python hatch_build.py  # after a change of it
 	@$(BIN)/python -m tests.browser.chromium || true  # without one, the end of the run says so
 	$(BIN)/python -m pytest --numprocesses 2 --maxschedchunk 8 --shuffle $(or $(SEED),0)
+	POSENC_KERNELS=0 $(BIN)/python -m pytest --numprocesses 2 $(ROTATIONS)
 
 fuzz: venv  ## properties with fresh examples and malformed requests, again and again for MINUTES=5
 	$(BIN)/python -m tests.fuzz $(or $(MINUTES),5)

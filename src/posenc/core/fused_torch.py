@@ -85,6 +85,21 @@ class FusedRotation(Fused):
         rest = self.frequencies, self.axis, self.scale, self.halves, self.start, False
         ops.rotate_qk_.default(q, k, q_pos, k_pos, *rest)
 
+    @property
+    def turns_all(self) -> bool:
+        """Whether every channel is turned."""
+        return 2 * len(self.frequencies) == self.dim
+
+    def cos_sin(self, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        """Cosines and sines (…, seq, pair) with PyTorch's own operators, unchecked."""
+        at = positions.double()
+        at = at[..., None] if self.axis is None else at[..., self.axis]
+        angles = at * self.frequencies
+        cos, sin = angles.cos(), angles.sin()
+        if self.scale != 1:
+            cos, sin = self.scale * cos, self.scale * sin
+        return cos.to(dtype), sin.to(dtype)
+
 
 class FusedAddition(Fused):
     """factor x + e(p) for encodings that are sines and cosines of positions times frequencies."""
