@@ -13,6 +13,7 @@ from posenc.core.hints import hinted
 from posenc.core.mechanisms import Rotary, Scores, at_length_of, floating, rotate_both, span
 from posenc.core.positions import as_arrays
 from posenc.core.rotation_torch import turn_in_place
+from posenc.torch.given import wrappers
 from posenc.torch.parameters import EncodingModule
 
 
@@ -41,7 +42,7 @@ class RotateQK(EncodingModule):
         rotary = unwrap(encoding) if isinstance(encoding, Encoding) else encoding
         if not isinstance(rotary, Rotary):
             raise TypeError(f"encoding must be Rotary; got {type(rotary).__name__}")
-        for wrapper in _wrappers(encoding):
+        for wrapper in wrappers(encoding):
             if type(wrapper).row_factors is Encoding.row_factors:
                 raise TypeError(
                     "encoding must be Rotary, or wrap one with row_factors on its queries; "
@@ -79,7 +80,7 @@ class RotateQK(EncodingModule):
         else:
             both = features if features is None or isinstance(features, tuple) else (features,) * 2
             q, k = rotate_both(rotary, q, k, q_pos, k_pos, self.tensors() or None, both)
-        for wrapper in _wrappers(self.encoding):
+        for wrapper in wrappers(self.encoding):
             factors = wrapper.row_factors(q, q_pos)
             if factors is not None:
                 q = q.mul_(factors) if self.inplace else q * factors
@@ -88,11 +89,6 @@ class RotateQK(EncodingModule):
     def extra_repr(self) -> str:
         """The encoding."""
         return f"{self.encoding}, inplace={self.inplace}"
-
-
-def _wrappers(encoding: Encoding) -> list[Encoding]:
-    """The encodings around the one at the centre, innermost first."""
-    return [] if encoding.inner is None else [*_wrappers(encoding.inner), encoding]
 
 
 def _all_keys(k: Tensor, *positions: Tensor) -> None:
