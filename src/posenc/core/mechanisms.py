@@ -424,6 +424,28 @@ class Scores(Encoding):
         """
         return None
 
+    def query_terms(
+        self, q: ArrayT, q_pos: Array, params: Params[ArrayT] = None
+    ) -> tuple[ArrayT, ArrayT] | None:
+        """q' and left: q' k^T + left right^T are the logits times sqrt(dim); None if there are none.
+
+        q        queries, (…, head, q, dim)
+        q_pos    their positions, (q,) or (batch, q)
+        params   learned parameters as from `init`; None if there are none
+
+        Returns arrays (…, head, q, dim) and (…, head, q, term); right is what `key_terms` makes, of
+        positions alone, so that it can be kept while a text grows.
+        """
+        return None
+
+    def key_terms(self, k_pos: ArrayT, *, dtype: Dtype) -> ArrayT:
+        """The other factor of what `query_terms` returns, the same for all heads: (…, k, term).
+
+        k_pos   positions of keys, (k,) or (batch, k)
+        dtype   floating dtype of the result
+        """
+        raise NotImplementedError(f"{type(self).__name__} has query_terms, but no key_terms")
+
     def mixed(
         self, weights: Array, v: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
     ) -> ArrayT:

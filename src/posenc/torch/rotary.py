@@ -19,6 +19,7 @@ from posenc.core.mechanisms import Rotary, Scores
 from posenc.core.positions import as_arrays, exact
 from posenc.core.rotation import Pairing, rotate
 from posenc.core.rotation_torch import FEW, turn, turn_few, turn_in_place, widen
+from posenc.torch.given import wrappers
 from posenc.torch.parameters import EncodingModule, Impl, choose_fused
 
 
@@ -64,7 +65,7 @@ class RotateQK(EncodingModule):
         rotary = unwrap(encoding) if isinstance(encoding, Encoding) else encoding
         if not isinstance(rotary, Rotary):
             raise TypeError(f"encoding must be Rotary; got {type(rotary).__name__}")
-        for wrapper in _wrappers(encoding):
+        for wrapper in wrappers(encoding):
             if type(wrapper).row_factors is Encoding.row_factors:
                 raise TypeError(
                     "encoding must be Rotary, or wrap one with row_factors on its queries; "
@@ -81,7 +82,7 @@ class RotateQK(EncodingModule):
         self.rotary = rotary
         self.inplace = inplace
         self.impl = impl
-        self._wrappers = _wrappers(encoding)
+        self._wrappers = wrappers(encoding)
         # angles that depend on the length of the text are settled for each call
         self._waves = rotary.fused() if rotary.fits_any_length else None
         self._fused = choose_fused(impl, self._waves, rotary)
@@ -230,11 +231,6 @@ def _queries_at(positions: Tensor, rotary: Rotary, dtype: torch.dtype) -> Tensor
     """Queries (batch, head, seq, dim) of these positions, of which only the shape matters."""
     rows = positions.shape if rotary.axes is None else positions.shape[:-1]
     return torch.empty((*rows[:-1], 1, rows[-1], rotary.dim or 0), dtype=dtype, device="meta")
-
-
-def _wrappers(encoding: Encoding) -> list[Encoding]:
-    """The encodings around the one at the centre, innermost first."""
-    return [] if encoding.inner is None else [*_wrappers(encoding.inner), encoding]
 
 
 def _try_fused(

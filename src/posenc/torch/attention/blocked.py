@@ -1,6 +1,7 @@
 """Attention without an N x N matrix: a block of queries at a time, each with its own bias."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -8,6 +9,7 @@ import torch
 from torch import Tensor
 
 from posenc.core.arrays import host, is_integer
+from posenc.core.encoding import Encoding
 from posenc.core.inputs import at_length_of, repeat_heads
 from posenc.core.logits import compute_bias, logits
 from posenc.core.mechanisms import Bias, Scores
@@ -26,22 +28,21 @@ FEW_PAIRS = 2**20
 
 def describe_route(call: Call) -> str:
     """How `blocked` goes about this call, in words."""
-    probe = call.probe()
-    if _at_once(probe, call):
+    encoding, _ = call.remaining()
+    if _at_once(encoding, call):
         return "its pairs are few enough to write down at once"
-    if isinstance(probe.encoding, Scores):
+    if isinstance(encoding, Scores):
         return "its scores are made for a block of queries at a time, never N x N"
-    if _by_line(probe, call):
+    if _by_line(encoding, call):
         return "the bias is a window of 2N - 1 values, and keys that cannot matter are left out"
     return "the bias is made for a block of queries at a time, never N x N"
 
 
-def _at_once(probe: Call, call: Call) -> bool:
-    return isinstance(probe.encoding, Bias) and call.q.shape[1] * call.pairs <= FEW_PAIRS
+def _at_once(bias: Encoding, call: Call) -> bool:
+    return isinstance(bias, Bias) and call.q.shape[1] * call.pairs <= FEW_PAIRS
 
 
-def _by_line(probe: Call, call: Call) -> bool:
-    bias = probe.encoding
+def _by_line(bias: Encoding, call: Call) -> bool:
     if not isinstance(bias, Bias) or bias.axes is not None or not bias.traits.relative:
         return False
     return (
@@ -63,13 +64,13 @@ def blocked(call: Call) -> Tensor:
 def _blocked(call: Call) -> Tensor:
     # for the whole text: a block of it spans less
     call = replace(call, encoding=at_length_of(call.encoding, call.q_pos, call.k_pos))
-    if call.probe().q.shape[-1] <= 2 * call.q.shape[-1]:
+    if call.remaining()[1] <= 2 * call.q.shape[-1]:
         call = call.fold_into_qk()
-    if _at_once(call, call):
+    if _at_once(call.encoding, call):
         every = slice(0, call.q.shape[2]), slice(0, call.k.shape[2])
         given = tuple((call.params or {}).values())
         return _attend_biased(call, *every, tuple(call.params or ()))(call.q, call.k, call.v, given)
-    if _by_line(call, call) and call.visibility.offset is not None:
+    if _by_line(call.encoding, call) and call.visibility.offset is not None:
         return toeplitz(call, call.visibility.offset)
     if isinstance(call.encoding, Bias) and call.encoding.axes is None:
         found = _gather_bias(call) if call.encoding.traits.relative else None
@@ -126,24 +127,24 @@ def _attend_biased(call: Call, rows: slice, keys: slice, names: tuple[str, ...])
     def attend(q: Tensor, k: Tensor, v: Tensor, extras: Extras) -> Tensor:
         params = dict(zip(names, extras, strict=True))
         assert isinstance(call.encoding, Bias)
-        k_pos = along(call.k_pos, keys, call.encoding)
-        # a few rows at a time: what a bias is made from is many times its size
-        few = max(1, PAIRS // max(1, k.shape[2]))
-        q_pos = along(call.q_pos, rows, call.encoding)
-        made = [
-            compute_bias(
-                call.encoding,
-                along(q_pos, part, call.encoding),
-                k_pos,
-                params or None,
-                heads=call.q.shape[1],
-            )
-            for part in blocks(q.shape[2], few)
-        ]
-        bias = made[0] if len(made) == 1 else torch.cat(made, dim=-2)
+        where = along(call.q_pos, rows, call.encoding), along(call.k_pos, keys, call.encoding)
+        bias = bias_in_parts(call.encoding, *where, params or None, heads=call.q.shape[1])
         return _attend_with(call, q, k, v, bias if bias.ndim == 4 else bias[None], rows, keys)
 
     return attend
+
+
+def bias_in_parts(
+    encoding: Bias, q_pos: Tensor, k_pos: Tensor, params: Mapping[str, Tensor] | None, *, heads: int
+) -> Tensor:
+    """`compute_bias`, a few queries at a time: what a bias is made from is many times its size."""
+    seq = -1 if encoding.axes is None else -2
+    few = max(1, PAIRS // max(1, k_pos.shape[seq]))
+    made = [
+        compute_bias(encoding, along(q_pos, part, encoding), k_pos, params, heads=heads)
+        for part in blocks(q_pos.shape[seq], few)
+    ]
+    return made[0] if len(made) == 1 else torch.cat(made, dim=-2)
 
 
 def _attend_scored(call: Call, rows: slice, keys: slice, names: tuple[str, ...]) -> Any:
