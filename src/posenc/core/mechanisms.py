@@ -88,7 +88,8 @@ class Additive(Encoding):
         """
         at: Array = positions_for("x", x, positions, axes=self.axes)
         tensor: Array = x
-        fused = self.fused() if is_plain_tensor(x) and x.shape[-1] == self.dim else None
+        plain = is_plain_tensor(x) and x.shape[-1] == self.dim and isinstance(scale, int | float)
+        fused = self.fused() if plain else None
         if fused is not None and fused.takes(tensor, at):
             self.read_params(params)
             added: Array = fused.add(tensor, exact(at), factor=scale)
@@ -130,7 +131,9 @@ class Additive(Encoding):
     def __init_subclass__(cls, **options: object) -> None:
         """A class that overrides `encode` alone is asked for it, whatever waves it inherits."""
         super().__init_subclass__(**options)
-        cls._is_waves = "waves" in vars(cls) or (cls._is_waves and "encode" not in vars(cls))
+        own = vars(cls)
+        overrides = not own.keys().isdisjoint(("encode", "add", "add_encoded"))
+        cls._is_waves = "waves" in own or (cls._is_waves and not overrides)
 
 
 class Rotary(Encoding):
@@ -323,7 +326,9 @@ class Rotary(Encoding):
         """A class that overrides `cos_sin` alone is asked for it, whatever waves it inherits."""
         super().__init_subclass__(**options)
         own = vars(cls)
-        overrides = "cos_sin" in own or "key_cos_sin" in own
+        overrides = not own.keys().isdisjoint(
+            ("cos_sin", "key_cos_sin", "rotate", "rotate_keys", "_rotate", "tables_for")
+        )
         cls._is_waves = "waves" in own or (cls._is_waves and not overrides)
 
 
@@ -427,7 +432,7 @@ class Scores(Encoding):
     def query_terms(
         self, q: ArrayT, q_pos: Array, params: Params[ArrayT] = None
     ) -> tuple[ArrayT, ArrayT] | None:
-        """q' and left: q' k^T + left right^T are the logits times sqrt(dim); None if there are none.
+        """q' and left: q' k^T + left right^T are the logits times sqrt(dim); None if it has none.
 
         q        queries, (…, head, q, dim)
         q_pos    their positions, (q,) or (batch, q)

@@ -81,11 +81,22 @@ class RotateQK(EncodingModule):
         super().__init__(encoding, params)
         self.rotary = rotary
         self.inplace = inplace
-        self.impl = impl
+        self.impl: Impl = impl
         self._wrappers = wrappers(encoding)
+        self._set_kernels()
+
+    def _set_kernels(self) -> None:
         # angles that depend on the length of the text are settled for each call
-        self._waves = rotary.fused() if rotary.fits_any_length else None
-        self._fused = choose_fused(impl, self._waves, rotary)
+        self._waves = self.rotary.fused() if self.rotary.fits_any_length else None
+        self._fused = choose_fused(self.impl, self._waves, self.rotary)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the kernels, which the process that reads it may not have."""
+        return {name: x for name, x in self.__dict__.items() if name not in ("_waves", "_fused")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._set_kernels()
 
     @hinted("RotateQK")
     def forward(
@@ -199,16 +210,25 @@ class RotateQK(EncodingModule):
         rotary = at_length_of(self.rotary, q_pos, k_pos)
         if not self.rotary.fits_any_length:
             _all_keys(k, q_pos, k_pos)
+        pairs = (q, q_pos), (k, k_pos)
         if self.impl == "fused" and self._fused is not None:
-            for x, positions in ((q, q_pos), (k, k_pos)):
+            for x, positions in pairs:
                 if reason := self._fused.why_refused(x, positions):
                     raise ValueError(f"impl='fused' is unavailable: {reason}")
+        fused = self._fused
+        if fused is not None and not all(fused.takes(x, positions) for x, positions in pairs):
+            fused = None
         takes = rotary.needs or features is not None
         needed = read_needs(rotary, features=features) if takes else {}
         if self.inplace:
-            _in_place(rotary, q, k, q_pos, k_pos, self._fused)
+            _in_place(rotary, q, k, q_pos, k_pos, fused)
+        elif fused is not None:
+            for x, positions in pairs:
+                rotary.check_call(x, exact(positions))
+            q, k = fused.rotate_both(q, k, q_pos, k_pos)
         else:
-            rotate = _rotate_by_tables if self.impl == "reference" else rotate_both
+            by_tables = self.impl == "reference" and rotary.fused() is not None
+            rotate = _rotate_by_tables if by_tables else rotate_both
             q, k = rotate(rotary, q, k, q_pos, k_pos, self.tensors() or None, **needed)
         for wrapper in self._wrappers:
             factors = wrapper.row_factors(q, q_pos)
@@ -237,13 +257,7 @@ def _try_fused(
     fused: FusedRotation, q: Tensor, k: Tensor, q_pos: Any, k_pos: Any
 ) -> tuple[Tensor, Tensor] | None:
     """R(p) q and R(p) k by the kernels, with no check that these make themselves; None if not."""
-    if torch.compiler.is_compiling():
-        pairs = (q, q_pos), (k, k_pos)
-        if not all(isinstance(p, Tensor) and not fused.why_refused(x, p) for x, p in pairs):
-            return None
-    elif not has_memory(q, k, q_pos, k_pos) or not q.is_cpu or learns(q_pos, k_pos):
-        return None
-    if q.shape[-1] != fused.dim or k.shape[-1] != fused.dim:
+    if not (fused.fits(q, q_pos) and fused.fits(k, k_pos)):
         return None
     try:
         return fused.rotate_both(q, k, q_pos, k_pos)
@@ -256,6 +270,8 @@ def _try_few(
 ) -> tuple[Tensor, Tensor] | None:
     """R(p) q and R(p) k of a token or a few, in few operators of PyTorch; None for other calls."""
     if torch.compiler.is_compiling() or not has_memory(q, k, q_pos, k_pos):
+        return None
+    if q.ndim < 2 or k.ndim < 2 or not (k.is_cpu and q_pos.is_cpu and k_pos.is_cpu):
         return None
     dtype = q.dtype
     wide = torch.float64 if dtype == torch.float64 else torch.float32
@@ -315,16 +331,17 @@ def _in_place(
             raise ValueError(f"{name} must not require a gradient to be turned in place")
         if _overlaps_itself(x):
             raise ValueError(f"{name} must not be expanded to be turned in place")
-    if torch.compiler.is_compiling():  # no memory to look at; the compiler does without temporaries
-        q.copy_(rotary.rotate(q, q_pos))
-        k.copy_(rotary.rotate_keys(k, k_pos))
-        return
-    if _share_memory(q, k):
+    compiling = torch.compiler.is_compiling()  # no memory to look at
+    if not compiling and _share_memory(q, k):
         raise ValueError("q and k must not share their memory to be turned in place")
-    if fused is not None and fused.takes(q, q_pos) and fused.takes(k, k_pos):
+    if fused is not None:
         for x, positions in ((q, q_pos), (k, k_pos)):
             rotary.check_call(x, exact(positions))
         fused.rotate_in_place(q, k, q_pos, k_pos)
+        return
+    if compiling:  # the compiler does without temporaries
+        q.copy_(rotary.rotate(q, q_pos))
+        k.copy_(rotary.rotate_keys(k, k_pos))
         return
     queries = rotary.tables_for(q, q_pos)
     keys = rotary.tables_for(k, k_pos, keys=True)
