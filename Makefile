@@ -15,7 +15,7 @@ ROTATIONS := tests/torch/test_rotary.py tests/torch/test_additive.py tests/encod
 # Python keeps what it has compiled, and tests start in half the time.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: explore page browser quick test fuzz test-slow prove test-browser screenshots check conformance conformance-page readme-table cli-page contract stub peers explorer-slow format venv bench clean
+.PHONY: explore page browser quick test fuzz test-slow prove test-browser screenshots check conformance conformance-page readme-table cli-page contract stub peers explorer-slow format venv bench bench-regress performance-page clean
 
 explore: .venv/explorer  ## the explorer: type a sentence, see its positional encoding
 	@$(BIN)/python hatch_build.py  # after a pull that changed it
@@ -86,8 +86,14 @@ peers: .venv-peers/installed  ## the doctor on other libraries, in .venv-peers; 
 explorer-slow: venv  ## a hundred clients, malformed requests by the thousand, the memory of the largest
 	$(BIN)/python -m pytest -m explorer_slow -s tests/explorer
 
-bench: venv  ## speed, as ratios within one run
-	$(BIN)/posenc bench
+bench: venv  ## speed, as ratios within one run; ten minutes, ARGS=--quick one
+	$(BIN)/posenc bench $(ARGS)
+
+bench-regress: venv  ## whether something became slower than recorded for such a machine; ARGS=--record records
+	$(BIN)/python -m tests.bench.regress $(ARGS)
+
+performance-page: venv  ## docs/performance.md and the READMEs' speeds, out of docs/performance.json or RUN=FILE
+	$(BIN)/python -m tests.bench.performance_page $(RUN)
 
 venv: .venv/installed
 
