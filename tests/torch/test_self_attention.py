@@ -11,6 +11,7 @@ import posenc as pe
 from posenc.torch import Positions, SelfAttention, attend
 from tests.bounds import gamma
 from tests.oracles import rotary as oracle
+from tests.slow import slow
 from tests.torch.own_encodings import Forgetting, Recency
 
 DIM, HEADS, SEQ = 32, 4, 10
@@ -140,6 +141,19 @@ def test_texts_padded_on_the_left(x):
         for batch in (whole, y):
             assert (batch[row, -length:] - alone[0, :-1]).abs().max() <= bound
         assert (last[row] - alone[0, -1]).abs().max() <= bound
+
+
+@pytest.mark.parametrize(
+    "encoding", [pe.RoPE(HEAD_DIM), *slow(pe.Sinusoidal(DIM), pe.ALiBi(HEADS), pe.T5Bias(HEADS))]
+)
+def test_it_compiles_as_one_graph(encoding, x):
+    layer = SelfAttention(DIM, HEADS, kv_heads=2, encoding=encoding)
+    torch.compiler.reset()
+    compiled = torch.compile(layer, backend="aot_eager", fullgraph=True)(x)
+    truth = copy.deepcopy(layer).double()(x.double())
+    assert (compiled - truth).abs().max() <= 16 * (layer(x) - truth).abs().max()
+    compiled.square().sum().backward()
+    assert all(p.grad is not None and p.grad.any() for p in layer.parameters())
 
 
 def test_layers_share_what_is_shared():
