@@ -15,14 +15,15 @@ _NAMES = {
     "explorer.widget": "explore",
     "encodings.registry": "catalogue lookup",
     "plot": "show",
-    "layouts": "Alternating AxisLayout PairTable Periods Sections Split",
+    "layouts": "Alternating AxisLayout PairTable Periods Sections SpaceThenTime Split",
     "interop": "ModelPositions from_config from_state_dict read_config",
-    "core.mechanisms": "Additive Bias Encoding Rotary Scores logits",
-    "core.positions": (
-        "cape consecutive detr_grid distances documents grid left_padded mrope_positions "
-        "packed randomised"
-    ),
-    "scalings": "DynamicNTK Interpolation Llama3 LongRoPE NTK Proportional Scaling YaRN",
+    "core.encoding": "Encoding",
+    "core.grids": "detr_grid grid mrope_positions",
+    "core.logits": "logits",
+    "core.mechanisms": "Additive Bias Rotary Scores",
+    "core.scaling": "Scaling",
+    "core.positions": "cape consecutive distances documents left_padded packed randomised",
+    "scalings": "DynamicNTK Interpolation Llama3 LongRoPE NTK Proportional YaRN",
     "temperatures": "Llama4Temperature LogN MinistralTemperature SSMax Temperature Tempered",
     "explanation": "Explanation demonstrate explain",
     "names.make": "make",

@@ -12,22 +12,23 @@ from posenc.comparison import Comparison as Comparison
 from posenc.comparison import compare as compare
 from posenc.core.about import About as About
 from posenc.core.about import Traits as Traits
+from posenc.core.encoding import Encoding as Encoding
+from posenc.core.grids import detr_grid as detr_grid
+from posenc.core.grids import grid as grid
+from posenc.core.grids import mrope_positions as mrope_positions
+from posenc.core.logits import logits as logits
 from posenc.core.mechanisms import Additive as Additive
 from posenc.core.mechanisms import Bias as Bias
-from posenc.core.mechanisms import Encoding as Encoding
 from posenc.core.mechanisms import Rotary as Rotary
 from posenc.core.mechanisms import Scores as Scores
-from posenc.core.mechanisms import logits as logits
 from posenc.core.positions import cape as cape
 from posenc.core.positions import consecutive as consecutive
-from posenc.core.positions import detr_grid as detr_grid
 from posenc.core.positions import distances as distances
 from posenc.core.positions import documents as documents
-from posenc.core.positions import grid as grid
 from posenc.core.positions import left_padded as left_padded
-from posenc.core.positions import mrope_positions as mrope_positions
 from posenc.core.positions import packed as packed
 from posenc.core.positions import randomised as randomised
+from posenc.core.scaling import Scaling as Scaling
 from posenc.encodings.alibi import ALiBi as ALiBi
 from posenc.encodings.alibi import TwoSidedALiBi as TwoSidedALiBi
 from posenc.encodings.axial import AxialRoPE as AxialRoPE
@@ -63,6 +64,7 @@ from posenc.layouts import AxisLayout as AxisLayout
 from posenc.layouts import PairTable as PairTable
 from posenc.layouts import Periods as Periods
 from posenc.layouts import Sections as Sections
+from posenc.layouts import SpaceThenTime as SpaceThenTime
 from posenc.layouts import Split as Split
 from posenc.names.make import make as make
 from posenc.plot import show as show
@@ -72,7 +74,6 @@ from posenc.scalings import Interpolation as Interpolation
 from posenc.scalings import Llama3 as Llama3
 from posenc.scalings import LongRoPE as LongRoPE
 from posenc.scalings import Proportional as Proportional
-from posenc.scalings import Scaling as Scaling
 from posenc.scalings import YaRN as YaRN
 from posenc.temperatures import Llama4Temperature as Llama4Temperature
 from posenc.temperatures import LogN as LogN
@@ -123,6 +124,7 @@ __all__ = [
     "Sections",
     "Shaw",
     "Sinusoidal",
+    "SpaceThenTime",
     "Split",
     "SwinBias",
     "SwinV2Bias",

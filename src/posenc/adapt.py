@@ -19,10 +19,11 @@ from typing import Any, Literal
 
 from posenc.core import rules
 from posenc.core.about import Traits
-from posenc.core.arrays import Array, Dtype, is_torch
+from posenc.core.arrays import Array, ArrayT, Dtype, Positions, is_torch
 from posenc.core.encoding import Params
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Additive, Bias, Rotary, check_needs
+from posenc.core.inputs import check_needs
+from posenc.core.mechanisms import Additive, Bias, Rotary
 from posenc.encodings.tables import MOST_HEADS
 
 Library = Literal["numpy", "torch"]
@@ -50,7 +51,7 @@ class Adapted:
         """The module, if fn is one."""
         return self.fn if hasattr(self.fn, "parameters") else None
 
-    def cast_module(self, dtype: Any) -> Any:
+    def cast_module(self, dtype: object) -> Any:
         """A copy of this encoding whose module is cast to `dtype`; None if trained or no module."""
         if self.module is None or any(x.requires_grad for x in self.module.parameters()):
             return None
@@ -71,40 +72,25 @@ class AdaptedRotary(Adapted, Rotary):
     keys: Callable[..., Any] | None = field(default=None, kw_only=True)
 
     def cos_sin(
-        self, positions: Any, params: Params | None = None, *, dtype: Dtype = None
-    ) -> tuple[Array, Array]:
+        self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
+    ) -> tuple[ArrayT, ArrayT]:
         raise TypeError(f"fn must be asked for rotations, not for angles; {self.name} has no table")
 
-    def rotate(
+    def _rotate(
         self,
         x: Array,
-        positions: Any,
-        params: Params | None = None,
+        positions: Array,
+        params: Params[Array],
+        features: Array | None,
         *,
-        inverse: bool = False,
-        features: Array | None = None,
+        inverse: bool,
+        keys: bool,
     ) -> Array:
-        self._check_call(params, inverse, features)
-        return self.fn(x, positions)
-
-    def rotate_keys(
-        self,
-        x: Array,
-        positions: Any,
-        params: Params | None = None,
-        *,
-        inverse: bool = False,
-        features: Array | None = None,
-    ) -> Array:
-        self._check_call(params, inverse, features)
-        return (self.keys or self.fn)(x, positions)
-
-    def _check_call(self, params: Params | None, inverse: bool, features: Array | None) -> None:
-        """Raise an error for arguments that a foreign function does not take."""
         self.read_params(params)
         check_needs(self, features=features)
         if inverse:
             raise ValueError(f"inverse must be False for a foreign rotation; got inverse={inverse}")
+        return (self.keys or self.fn if keys else self.fn)(x, positions)
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,7 +99,9 @@ class AdaptedAdditive(Adapted, Additive):
 
     dim: int
 
-    def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
+    def encode(
+        self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
+    ) -> ArrayT:
         made = self.fn(positions)
         if dtype is None:
             return made
@@ -126,7 +114,9 @@ class AdaptedBias(Adapted, Bias):
 
     heads: int
 
-    def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+    def bias(
+        self, q_pos: Positions[ArrayT], k_pos: Positions[ArrayT], params: Params[ArrayT] = None
+    ) -> ArrayT:
         return self.fn(q_pos, k_pos)
 
 
@@ -202,7 +192,7 @@ def bias(
 
 
 def _check_fields(
-    fn: Any, name: str | None, library: Library | None, claims: Any
+    fn: object, name: str | None, library: Library | None, claims: object
 ) -> dict[str, Any]:
     """Check the fields that all three share; name and library default to those of fn."""
     if not callable(fn):

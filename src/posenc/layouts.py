@@ -5,16 +5,17 @@ frequencies of `RoPE`. Models differ in the order of the axes and in how frequen
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import field
 
 import numpy as np
 
 from posenc.core import rules
 from posenc.core.frequencies import geometric
-from posenc.core.values import value
+from posenc.core.scaling import Plain, Scaling
+from posenc.core.values import UNSTATED, value
 from posenc.i18n import N_, translatable
 from posenc.i18n.arguments import sentences
-from posenc.scalings import Plain, Scaling
 
 Pairs = tuple[np.ndarray, np.ndarray]
 """The axis of each pair, (pair,) of int, and its radians per unit of that axis, (pair,)."""
@@ -23,10 +24,8 @@ Pairs = tuple[np.ndarray, np.ndarray]
 class AxisLayout(ABC):
     """The axis that each pair of channels follows, and its frequency."""
 
-    @property
-    def scale(self) -> float:
-        """What cosines and sines are multiplied by: logits grow by its square."""
-        return 1.0
+    scaling: Scaling | None = UNSTATED
+    """What adapts its frequencies to longer texts; None: nothing."""
 
     @abstractmethod
     def pairs(self, dim: int) -> Pairs:
@@ -111,7 +110,7 @@ class Sections(AxisLayout):
     def __post_init__(self) -> None:
         rules.flag("interleaved", self.interleaved)
         rules.real("base", self.base, least=1)
-        scaling, sections = self.scaling, self.sections
+        scaling = self.scaling
         if scaling is not None and not (isinstance(scaling, Scaling) and scaling.fits_any_length):
             raise translatable(
                 ValueError,
@@ -119,25 +118,7 @@ class Sections(AxisLayout):
                 "scaling.at(length); got scaling={scaling!r}",
                 scaling=scaling,
             )
-        whole = isinstance(sections, tuple) and all(type(n) is int and n > 0 for n in sections)
-        if not whole or not sections:
-            raise translatable(
-                ValueError,
-                "sections must be a tuple of whole numbers, one for each axis; got {sections!r}",
-                sections=sections,
-            )
-        shares = np.bincount(self._axis_of_pair(), minlength=len(sections))
-        if (counts := tuple(shares.tolist())) != sections:
-            raise translatable(
-                ValueError,
-                "sections must fit when they take turns; {sections} would become {shares}",
-                sections=sections,
-                shares=counts,
-            )
-
-    @property
-    def scale(self) -> float:
-        return 1.0 if self.scaling is None else self.scaling.scale
+        _check_sections(self.sections, self._axis_of_pair)
 
     def pairs(self, dim: int) -> Pairs:
         _check_total("sections", self.sections, dim // 2)
@@ -152,6 +133,30 @@ class Sections(AxisLayout):
         for a in range(1, count):
             axis[a : a + count * self.sections[a] : count] = a
         return axis
+
+
+@value
+class SpaceThenTime(AxisLayout):
+    """Height and width take turns over the fast pairs, and time has the slow ones (ERNIE 4.5 VL).
+
+    >>> SpaceThenTime((2, 3, 3)).pairs(16)[0]
+    array([1, 2, 1, 2, 1, 2, 0, 0])
+    """
+
+    sections: tuple[int, int, int]
+    base: float = field(default=10_000.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        rules.real("base", self.base, least=1)
+        _check_sections(self.sections, self._axis_of_pair, axes=3)
+
+    def pairs(self, dim: int) -> Pairs:
+        _check_total("sections", self.sections, dim // 2)
+        return self._axis_of_pair(), geometric(dim, base=self.base)
+
+    def _axis_of_pair(self) -> np.ndarray:
+        time, height, width = self.sections
+        return np.append(1 + np.arange(height + width) % 2, np.zeros(time, dtype=int))
 
 
 @value
@@ -238,6 +243,27 @@ class PairTable(AxisLayout):
                 count=len(self.axis_of_pair),
             )
         return np.asarray(self.axis_of_pair), np.asarray(self.frequencies, dtype=np.float64)
+
+
+def _check_sections(
+    sections: tuple[int, ...], axis_of_pair: Callable[[], np.ndarray], *, axes: int | None = None
+) -> None:
+    """Raise an error unless each axis has as many pairs as its section says."""
+    whole = isinstance(sections, tuple) and all(type(n) is int and n > 0 for n in sections)
+    if not whole or not sections or len(sections) != (axes or len(sections)):
+        raise translatable(
+            ValueError,
+            "sections must be a tuple of whole numbers, one for each axis; got {sections!r}",
+            sections=sections,
+        )
+    shares = np.bincount(axis_of_pair(), minlength=len(sections))
+    if (counts := tuple(shares.tolist())) != sections:
+        raise translatable(
+            ValueError,
+            "sections must fit when they take turns; {sections} would become {shares}",
+            sections=sections,
+            shares=counts,
+        )
 
 
 def _check_total(name: str, counts: tuple[int, ...], pairs: int) -> None:

@@ -6,7 +6,7 @@ are wrong for another, so the length must be fixed first, with `at(length)`.
 """
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import field
 from typing import Literal
 
@@ -15,48 +15,10 @@ import numpy as np
 from posenc.core import frequencies as f
 from posenc.core import rules
 from posenc.core.about import About
-from posenc.core.values import UNSTATED, value
+from posenc.core.scaling import Scaling
+from posenc.core.values import value
 from posenc.i18n import N_, translatable
 from posenc.i18n.arguments import sentences
-
-
-class Scaling(ABC):
-    """Frequencies for a rotary dim and a base, and the factor on cosines and sines."""
-
-    @property
-    def scale(self) -> float:
-        """Factor on cosines and sines; logits are multiplied by its square."""
-        return 1.0
-
-    fits_any_length: bool = True
-    """Whether rotated keys stay valid as the text grows."""
-    searched: bool = False
-    """Whether its factors were found by search, so that they follow no rule from pair to pair."""
-    original_length: int | None = UNSTATED
-    """The length of text in training, if the scaling has it as an argument."""
-    about: About = About()
-    """Its paper, the models that use it, and notes that no check can measure."""
-
-    @abstractmethod
-    def frequencies(self, dim: int, *, base: float) -> np.ndarray:
-        """w_i in radians per position: (dim/2,).
-
-        dim    channels that are rotated (`rotary_dim`), even
-        base   the base of the encoding, at least 1
-        """
-
-    def at(self, length: int) -> "Scaling":
-        """This scaling for a text of `length` tokens; itself unless it depends on the length."""
-        rules.whole("length", length, least=1, most=2**40)
-        return self
-
-
-@value
-class Plain(Scaling):
-    """No scaling: w_i = base^(-2i/dim)."""
-
-    def frequencies(self, dim: int, *, base: float) -> np.ndarray:
-        return f.geometric(dim, base=base)
 
 
 @value
@@ -145,8 +107,27 @@ class DynamicNTK(Scaling):
         return NTK(max(1.0, self.factor * ratio - (self.factor - 1)))
 
 
+class Blend(Scaling):
+    """Slow waves are stretched by `factor`, fast ones kept, and those between are blended."""
+
+    factor: float
+    original_length: int
+
+    @abstractmethod
+    def keep(self, dim: int, *, base: float) -> np.ndarray:
+        """The blend gamma_i of each pair, (dim/2,): 1 keeps w_i, 0 gives w_i / factor.
+
+        dim    channels that are rotated, even
+        base   the base of the encoding
+        """
+
+    def frequencies(self, dim: int, *, base: float) -> np.ndarray:
+        w = f.geometric(dim, base=base)
+        return f.by_parts(w, self.keep(dim, base=base), factor=self.factor)
+
+
 @value
-class YaRN(Scaling):
+class YaRN(Blend):
     """YaRN: slow waves are stretched by `factor`, fast ones kept, and those between are blended.
 
     Peng et al. (2023), "YaRN: Efficient Context Window Extension of Large Language Models".
@@ -207,22 +188,13 @@ class YaRN(Scaling):
             return _mscale(self.factor, self.mscale) / _mscale(self.factor, self.mscale_all_dim)
         return _mscale(self.factor, 1.0)
 
-    def frequencies(self, dim: int, *, base: float) -> np.ndarray:
+    def keep(self, dim: int, *, base: float) -> np.ndarray:
         if base <= 1:
             raise translatable(
                 ValueError,
                 "base must be above 1 for YaRN, which needs slow pairs; got base={base}",
                 base=base,
             )
-        w = f.geometric(dim, base=base)
-        return f.by_parts(w, self.keep(dim, base=base), factor=self.factor)
-
-    def keep(self, dim: int, *, base: float) -> np.ndarray:
-        """The blend gamma_i of each pair, (dim/2,): 1 keeps w_i, 0 gives w_i / factor.
-
-        dim    channels that are rotated, even
-        base   the base of the encoding
-        """
         span = {
             "original_length": self.original_length,
             "slow": self.beta_slow,
@@ -238,7 +210,7 @@ class YaRN(Scaling):
 
 
 @value
-class Llama3(Scaling):
+class Llama3(Blend):
     """Llama 3.1: the blend of YaRN with ramp="rotations", without an attention factor.
 
     factor             how much slow waves are stretched, at least 1
@@ -273,16 +245,7 @@ class Llama3(Scaling):
             names=("low_freq_factor", "high_freq_factor"),
         )
 
-    def frequencies(self, dim: int, *, base: float) -> np.ndarray:
-        w = f.geometric(dim, base=base)
-        return f.by_parts(w, self.keep(dim, base=base), factor=self.factor)
-
     def keep(self, dim: int, *, base: float) -> np.ndarray:
-        """The blend gamma_i of each pair, (dim/2,): 1 keeps w_i, 0 gives w_i / factor.
-
-        dim    channels that are rotated, even
-        base   the base of the encoding
-        """
         return f.ramp_over_rotations(
             f.geometric(dim, base=base),
             original_length=self.original_length,

@@ -8,15 +8,29 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
+from types import ModuleType
 from typing import Any, Self
 
 import numpy as np
 
 from posenc.core import rules
 from posenc.core.about import Traits
-from posenc.core.arrays import Array, Dtype, cast, clip, has_float64, host, namespace, working
+from posenc.core.arrays import (
+    Array,
+    ArrayT,
+    Dtype,
+    Positions,
+    cast,
+    clip,
+    has_float64,
+    host,
+    namespace,
+    working,
+)
 from posenc.core.encoding import Encoding, Parameter, Params
-from posenc.core.mechanisms import Bias, Rotary, Scores, at_length_of, logits, result_dtype
+from posenc.core.inputs import at_length_of, result_dtype
+from posenc.core.logits import logits
+from posenc.core.mechanisms import Bias, Rotary, Scores
 from posenc.core.positions import LIMIT, as_arrays, as_positions
 from posenc.core.values import value
 from posenc.i18n import translatable
@@ -26,10 +40,10 @@ class Temperature(ABC):
     """A factor for each query position."""
 
     @abstractmethod
-    def _factors(self, p: Array, xp: Any) -> Array:
+    def _factors(self, p: Array, xp: ModuleType) -> Array:
         """The factors at positions p, in the dtype of p."""
 
-    def factors(self, positions: Any, *, dtype: Dtype = None) -> Array:
+    def factors(self, positions: Positions[ArrayT], *, dtype: Dtype = None) -> ArrayT:
         """The factor of each query: (…, seq).
 
         positions   positions of queries, (seq,) or (batch, seq)
@@ -58,7 +72,7 @@ class Llama4Temperature(Temperature):
         rules.real("floor_scale", self.floor_scale, least=1)
         rules.real("scale", self.scale, least=0)
 
-    def _factors(self, p: Array, xp: Any) -> Array:
+    def _factors(self, p: Array, xp: ModuleType) -> Array:
         return 1 + self.scale * xp.log1p(xp.floor((p + 1) / self.floor_scale))
 
 
@@ -80,7 +94,7 @@ class MinistralTemperature(Temperature):
         rules.whole("original_length", self.original_length, least=1, most=2**40)
         rules.real("beta", self.beta, least=0)
 
-    def _factors(self, p: Array, xp: Any) -> Array:
+    def _factors(self, p: Array, xp: ModuleType) -> Array:
         return 1 + self.beta * xp.log1p(xp.floor(p / self.original_length))
 
 
@@ -99,7 +113,7 @@ class LogN(Temperature):
     def __post_init__(self) -> None:
         rules.whole("original_length", self.original_length, least=2, most=2**40)
 
-    def _factors(self, p: Array, xp: Any) -> Array:
+    def _factors(self, p: Array, xp: ModuleType) -> Array:
         return clip(xp.log1p(p) / math.log(self.original_length), least=1.0)
 
 
@@ -120,7 +134,7 @@ class SSMax(Temperature):
     def __post_init__(self) -> None:
         rules.real("s", self.s)
 
-    def _factors(self, p: Array, xp: Any) -> Array:
+    def _factors(self, p: Array, xp: ModuleType) -> Array:
         return self.s * xp.log1p(p)
 
 
@@ -206,7 +220,7 @@ class Tempered(Scores):
         """The parameters of the wrapped encoding."""
         return self.encoding.parameters()
 
-    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, *, like: ArrayT | None = None) -> dict[str, ArrayT]:
         """Draw the parameters of the wrapped encoding."""
         return self.encoding.init(rng) if like is None else self.encoding.init(rng, like=like)
 
@@ -216,21 +230,21 @@ class Tempered(Scores):
 
     def scores(
         self,
-        q: Array,
-        k: Array,
+        q: ArrayT,
+        k: ArrayT,
         q_pos: Array,
         k_pos: Array,
-        params: Params | None = None,
+        params: Params[ArrayT] = None,
         **needed: Any,
-    ) -> Array:
+    ) -> ArrayT:
         q_pos, k_pos = as_arrays(q_pos, k_pos, like=q)
         wide = working(namespace(q=q), q.dtype)  # a half is rounded once, by `logits`
         made = logits(self.encoding, cast(q, wide), cast(k, wide), q_pos, k_pos, params, **needed)
-        return made * self.row_factors(made, q_pos)
+        return self.row_factors(made, q_pos) * made
 
     def folded(
-        self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
-    ) -> tuple[Array, Array] | None:
+        self, q: ArrayT, k: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
+    ) -> tuple[ArrayT, ArrayT] | None:
         """The encoding's own q and k, with the factors on q; None if it adds to the logits."""
         q_pos, k_pos = as_arrays(q_pos, k_pos, like=q)
         given = () if params is None else (params,)
@@ -250,11 +264,11 @@ class Tempered(Scores):
                 return None
         else:
             return None
-        return q * self.row_factors(q, q_pos), k
+        return self.row_factors(q, q_pos) * q, k
 
     def mixed(
-        self, weights: Array, v: Array, q_pos: Array, k_pos: Array, params: Params | None = None
-    ) -> Array:
+        self, weights: Array, v: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
+    ) -> ArrayT:
         """The output of the wrapped encoding; a temperature does not affect values."""
         if isinstance(self.encoding, Scores):
             return self.encoding.mixed(weights, v, q_pos, k_pos, params)
@@ -276,7 +290,7 @@ class Tempered(Scores):
         return factors[..., None]
 
 
-def _wide(positions: Array) -> tuple[Array, Any]:
+def _wide(positions: Array) -> tuple[Array, ModuleType]:
     """Positions of queries in the widest float there is: a half cannot tell 8,190 from 8,192."""
     values = host(positions)
     if values is not None and values.size and values.min() < 0:

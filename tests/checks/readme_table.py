@@ -7,13 +7,13 @@ from posenc.checks.engine import run
 from posenc.checks.properties import ALL
 from posenc.core.about import Traits
 from posenc.encodings.registry import load_builtins
-from posenc.i18n import LANGUAGES, translator
+from posenc.i18n import LANGUAGES, Language, translator
 
 LISTED = "<!-- the built-in encodings: make readme-table -->\n", "<!-- end of the encodings -->\n"
 MEASURED = "<!-- what the checks found: make readme-table -->\n", "<!-- end -->\n"
 
 
-def build_list(lang: str) -> str:
+def build_list(lang: Language) -> str:
     """A row for each built-in, with its positional arguments and its summary; Markdown.
 
     >>> build_list("en").splitlines()[7]

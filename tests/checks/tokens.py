@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import posenc as pe
 from posenc.core.arrays import cast, namespace
 from posenc.core.encoding import Parameter, params_like
-from posenc.core.mechanisms import result_dtype
+from posenc.core.inputs import result_dtype
 
 
 @dataclass(frozen=True)

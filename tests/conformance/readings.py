@@ -12,7 +12,7 @@ import numpy as np
 import posenc as pe
 from posenc.core.frequencies import geometric
 from posenc.core.rotation import Pairing
-from posenc.scalings import Scaling
+from posenc.core.scaling import Scaling
 
 Reading = Callable[[Any, str | None], pe.RoPE | pe.AxialRoPE]
 

@@ -7,7 +7,7 @@ import pytest
 
 import posenc as pe
 from posenc.core.encoding import Parameter, unwrap
-from posenc.core.mechanisms import check_needs
+from posenc.core.inputs import check_needs
 from posenc.encodings.registry import load_builtins
 
 RNG = np.random.default_rng(0)

@@ -35,10 +35,6 @@ def test_left_padding_starts_at_the_first_real_token(xp):
     assert numpy_of(xp.call(pe.left_padded, mask.astype(bool))).tolist() == expected
 
 
-def test_grid_counts_the_last_axis_fastest():
-    assert pe.grid(2, 1, 2).tolist() == [[0, 0, 0], [0, 0, 1], [1, 0, 0], [1, 0, 1]]
-
-
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.float32])
 def test_distances_are_query_minus_key_and_never_wrap(xp, dtype):
     q, k = np.array([0, 3]), np.array([1, 2, 3])

@@ -175,3 +175,26 @@ def test_frames_lie_a_time_step_apart(xp):
         [0] * 3,
         [1] * 3,
     ]
+
+
+def test_the_trained_length_is_that_of_the_scaling():
+    scaling = pe.YaRN(4.0, 4096)
+    assert pe.AxialRoPE.mrope(16, sections=(4, 2, 2), scaling=scaling).trained_length == 4096
+    assert pe.AxialRoPE.mrope(16, sections=(4, 2, 2)).trained_length is None
+    assert pe.AxialRoPE.split(16).trained_length is None
+
+
+def test_space_then_time_is_ernies_table():
+    """ERNIE 4.5 VL: RoPE's frequencies, height and width by turns, then time."""
+    w = tuple(pe.RoPE(16, base=5e5).frequencies().tolist())
+    table = pe.AxialRoPE(16, pe.PairTable((1, 2, 1, 2, 1, 2, 0, 0), w))
+    ours = pe.AxialRoPE(16, pe.SpaceThenTime((2, 3, 3), base=5e5))
+    assert ours.axis_of_pair == table.axis_of_pair
+    assert np.array_equal(ours.frequencies(), table.frequencies())
+    assert repr(ours) == "AxialRoPE(16, SpaceThenTime((2, 3, 3), base=500000.0))"
+
+
+@pytest.mark.parametrize("sections", [(2, 3), (2, 3, 5), [2, 3, 3], 8])
+def test_space_then_time_needs_height_and_width_alike(sections):
+    with pytest.raises(ValueError, match=r"^sections must "):
+        pe.SpaceThenTime(sections)

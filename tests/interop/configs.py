@@ -192,12 +192,7 @@ SHARED = {  # a config, and the encoding that all its layers share
     ),
     "ernie4_5_vl_moe": (
         model("ernie4_5_vl_moe_text", rope_parameters={"mrope_section": [3, 3, 2]}),
-        pe.AxialRoPE(
-            16,
-            pe.PairTable(
-                (1, 2, 1, 2, 1, 2, 0, 0), tuple(pe.RoPE(16, base=5e5).frequencies().tolist())
-            ),
-        ),
+        pe.AxialRoPE(16, pe.SpaceThenTime((2, 3, 3), base=5e5)),
     ),
     "bert": (model("bert"), pe.Learned(4096, 64)),
     "electra": (model("electra", embedding_size=32), pe.Learned(4096, 32)),

@@ -6,7 +6,7 @@ from functools import cache
 
 from posenc import peers
 from posenc.checks import Report
-from posenc.core.mechanisms import Encoding
+from posenc.core.encoding import Encoding
 from tests.patient import check
 from tests.peers import timm_without_torchvision
 

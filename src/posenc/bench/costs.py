@@ -12,15 +12,9 @@ from posenc.bench.timing import compare_times
 from posenc.checks.properties.differences import max_difference, scale_of
 from posenc.checks.subject import Subject
 from posenc.core import rules
-from posenc.core.mechanisms import (
-    Additive,
-    Bias,
-    Encoding,
-    Rotary,
-    Scores,
-    logits,
-    rotate_both,
-)
+from posenc.core.encoding import Encoding
+from posenc.core.logits import logits, rotate_both
+from posenc.core.mechanisms import Additive, Bias, Rotary, Scores
 
 TOKENS, HEADS, DIM = 256, 8, 64
 """Sizes of queries and keys, where the encoding does not state its own."""

@@ -6,8 +6,8 @@ from typing import Any
 from posenc.checks.engine import Check, Measurement, NotApplicableError, run
 from posenc.checks.properties import ALL
 from posenc.checks.report import Report, Row
+from posenc.core.encoding import Encoding
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Encoding
 from posenc.names.resolve import resolve_one
 
 __all__ = ["ALL", "Check", "Measurement", "NotApplicableError", "Report", "Row", "check"]

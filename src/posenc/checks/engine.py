@@ -13,7 +13,7 @@ import numpy as np
 from posenc.checks.report import Report, Row, Verdict
 from posenc.checks.subject import Subject
 from posenc.core import rules
-from posenc.core.mechanisms import Encoding
+from posenc.core.encoding import Encoding
 
 
 @dataclass(frozen=True)

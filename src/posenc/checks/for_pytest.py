@@ -12,7 +12,7 @@ from typing import Any
 
 from posenc.checks.engine import Check, run
 from posenc.checks.properties import ALL
-from posenc.core.mechanisms import Encoding
+from posenc.core.encoding import Encoding
 
 
 def parametrize_with_checks(

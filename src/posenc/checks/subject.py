@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from posenc.core.arrays import is_torch
-from posenc.core.mechanisms import Additive, Bias, Encoding, Rotary, Scores, logits
+from posenc.core.encoding import Encoding
+from posenc.core.logits import logits
+from posenc.core.mechanisms import Additive, Bias, Rotary, Scores
 
 FARTHEST = 10**7 + 64
 """The farthest position that is tried: ten million, and some neighbours."""
@@ -76,7 +78,7 @@ class Subject:
         """Whether a position costs so much that checks sample only a few of every sort."""
         return self.width > 2**17
 
-    def points(self, places: Any) -> np.ndarray:
+    def points(self, places: object) -> np.ndarray:
         """Positions at these places: the places, or on several axes different mixtures of them."""
         p = np.asarray(places)
         if self.encoding.axes is None:
@@ -299,7 +301,7 @@ class WrongShapeError(Exception):
     """The result does not have the shape that it must have."""
 
 
-def _require_shape(name: str, made: Any, shape: tuple[int, ...]) -> np.ndarray:
+def _require_shape(name: str, made: object, shape: tuple[int, ...]) -> np.ndarray:
     values = to_numpy(made)
     if values.shape != tuple(shape):
         raise WrongShapeError(f"{name} must give {tuple(shape)}; got {values.shape}")

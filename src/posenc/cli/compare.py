@@ -12,6 +12,7 @@ from posenc.cli import options
 from posenc.cli.loading import select_encodings
 from posenc.cli.timing import use_one_thread, warn_if_busy
 from posenc.cli.usage import call_library, merge_format
+from posenc.i18n import Language
 
 
 @click.command()
@@ -40,7 +41,7 @@ def compare(
     seed: int,
     limit: float,
     form: str | None,
-    lang: str,
+    lang: Language,
     as_json: bool,
     **sizes: int | None,
 ) -> None:

@@ -74,7 +74,7 @@ def _format_differences(rows: list[dict[str, Any]]) -> Iterator[str]:
         yield f"  {row['means']}"
 
 
-def _format_value(value: Any) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, float):
         whole = value.is_integer() or abs(value) < 1e5
         return f"{value:,.10g}" if whole else f"{value:,.1f}"

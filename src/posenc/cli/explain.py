@@ -18,6 +18,7 @@ from posenc.cli.usage import (
     report_unwritable,
     split_names_and_text,
 )
+from posenc.i18n import Language
 
 FORMATS = ("text", "markdown", "latex", "html", "json")
 ENDINGS = dict(zip((".txt", ".md", ".tex", ".html", ".json"), FORMATS, strict=True)) | {"": "text"}
@@ -121,7 +122,7 @@ def _load_one(name: str, file: str) -> posenc.Encoding:
 @format_option
 @text_file_option
 @options.as_json
-def demo(name: str, lang: str, form: str | None, out: str | None, as_json: bool) -> None:
+def demo(name: str, lang: Language, form: str | None, out: str | None, as_json: bool) -> None:
     """Show one of the tutorials' demonstrations, with its numbers.
 
     \b

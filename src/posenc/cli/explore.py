@@ -10,7 +10,7 @@ import click
 from posenc.cli import options
 from posenc.cli.loading import load_encodings
 from posenc.cli.usage import call_library, describe_missing, split_names_and_text
-from posenc.i18n import LANGUAGES
+from posenc.i18n import LANGUAGES, Language
 
 
 @click.command()
@@ -35,7 +35,7 @@ def explore(
     no_open: bool,
     files: tuple[str, ...],
     tokenizer: str | None,
-    lang: str | None,
+    lang: Language | None,
     as_json: bool,
 ) -> None:
     """Open the explorer, an interactive page, in a browser.

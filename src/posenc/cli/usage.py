@@ -106,13 +106,13 @@ def split_names_and_text(
     return names, text
 
 
-def print_data(data: Any, lines: Iterable[str], *, as_json: bool) -> None:
+def print_data(data: object, lines: Iterable[str], *, as_json: bool) -> None:
     """Print `data` as one JSON object, or the lines of text that say the same."""
     click.echo(json.dumps(data) if as_json else "\n".join(lines))
 
 
 @contextmanager
-def report_unwritable(path: Any) -> Generator[None]:
+def report_unwritable(path: object) -> Generator[None]:
     """Turn an error of writing the file --out into wrong usage."""
     try:
         yield

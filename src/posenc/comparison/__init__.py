@@ -6,9 +6,9 @@ from typing import Any
 from posenc.comparison.entry import Entry, measure_entry
 from posenc.comparison.result import Comparison
 from posenc.core import rules
+from posenc.core.encoding import Encoding
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Encoding
-from posenc.i18n import language
+from posenc.i18n import Language, language
 from posenc.names.resolve import canonical_name, refuse_unused, resolve, resolve_one
 
 __all__ = ["Comparison", "Entry", "compare"]
@@ -21,7 +21,7 @@ def compare(
     *encodings: Given,
     sizes: Mapping[str, int] | None = None,
     bench: bool = True,
-    lang: str = "en",
+    lang: Language = "en",
     seed: int = 0,
     limit: float = 20.0,
     progress: Callable[[str], Any] | None = None,

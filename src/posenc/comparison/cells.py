@@ -5,7 +5,7 @@ from collections.abc import Callable
 from posenc.checks import Row
 from posenc.comparison.entry import Entry
 from posenc.comparison.opinions import PAIRS, strengths, weaknesses
-from posenc.i18n import N_, Translate, translator
+from posenc.i18n import N_, Language, Translate, translator
 
 MARKS = {
     "holds": "✓",
@@ -35,14 +35,14 @@ def headings(lang: str) -> dict[str, str]:
     return {key: t(heading) for key, (heading, _) in COLUMNS.items()}
 
 
-def cells(entry: Entry, lang: str) -> dict[str, str]:
+def cells(entry: Entry, lang: Language) -> dict[str, str]:
     """The cell of each column for one encoding."""
     t, several = translator(lang), "; " if lang == "en" else "；"
     told = {key: describe(entry, t) for key, (_, describe) in COLUMNS.items()}
     return {key: x if isinstance(x, str) else several.join(x) for key, x in told.items()}
 
 
-def notes(entries: tuple[Entry, ...], lang: str) -> list[str]:
+def notes(entries: tuple[Entry, ...], lang: Language) -> list[str]:
     """What the marks mean, how time and memory were measured, and which times are unreliable."""
     t = translator(lang)
     said = [t("✓ holds, (✓) holds but is not claimed, – does not hold, ✗ is claimed and fails")]

@@ -8,7 +8,8 @@ import numpy as np
 from posenc.bench.costs import Cost, measure
 from posenc.checks import Report, check
 from posenc.core.about import About
-from posenc.core.mechanisms import Additive, Bias, Encoding, Rotary, Scores
+from posenc.core.encoding import Encoding
+from posenc.core.mechanisms import Additive, Bias, Rotary, Scores
 
 MECHANISMS = (Additive, Rotary, Bias, Scores)
 

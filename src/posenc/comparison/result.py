@@ -7,7 +7,7 @@ from typing import Any
 from posenc.comparison.cells import KNOWN, MEASURED, cells, headings, notes
 from posenc.comparison.entry import Entry
 from posenc.comparison.opinions import strengths, weaknesses
-from posenc.i18n import translator
+from posenc.i18n import Language, translator
 from posenc.i18n.terminal import table, width, wrap
 
 WIDE = 100
@@ -21,7 +21,7 @@ class Comparison:
     """Encodings side by side; `str` is a table for the terminal."""
 
     entries: tuple[Entry, ...]
-    lang: str = "en"
+    lang: Language = "en"
 
     @property
     def ok(self) -> bool:

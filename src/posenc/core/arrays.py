@@ -5,9 +5,10 @@ does through array-api-compat, which is imported with the first tensor.
 """
 
 import sys
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, SupportsFloat, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -18,13 +19,48 @@ Dtype: TypeAlias = Any
 """A dtype of the library of the input array."""
 
 
-def is_torch(array: Any) -> bool:
+class StandardArray(Protocol):
+    """What every array has, of whatever library."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def dtype(self) -> Dtype: ...
+    def __getitem__(self, key: object, /) -> Any: ...
+
+
+if TYPE_CHECKING:
+    import jax
+    import torch
+    from typing_extensions import TypeVar as DefaultTypeVar
+
+    # Constraints, not a bound: a result has neither the shape nor the dtype of positions, which the
+    # type of an ndarray holds. The most general one is first, so that a library that is missing
+    # hides none of the others.
+    ArrayT = DefaultTypeVar(
+        "ArrayT", StandardArray, jax.Array, torch.Tensor, np.ndarray, default=np.ndarray
+    )
+else:
+    ArrayT = TypeVar("ArrayT")
+
+Numbers: TypeAlias = (
+    Sequence[SupportsFloat]
+    | Sequence[Sequence[SupportsFloat]]
+    | Sequence[Sequence[Sequence[SupportsFloat]]]
+)
+Positions: TypeAlias = Numbers | ArrayT
+"""Positions as an array, or as lists and ranges, which become NumPy's if nothing else is given."""
+
+
+def is_torch(array: object) -> bool:
     """Whether `array` is a PyTorch tensor, without importing PyTorch."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(array, torch.Tensor)
 
 
-def is_array(value: Any) -> bool:
+def is_array(value: object) -> TypeGuard[Array]:
     """Whether `value` is an array of a supported library."""
     return isinstance(value, np.ndarray) or is_torch(value) or hasattr(value, "__array_namespace__")
 

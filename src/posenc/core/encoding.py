@@ -4,18 +4,18 @@ import dataclasses
 from abc import ABC
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 
 from posenc.core import rules
 from posenc.core.about import About, Traits
-from posenc.core.arrays import Array, is_array, is_floating, namespace, send
+from posenc.core.arrays import Array, ArrayT, is_array, is_floating, namespace, send
 from posenc.core.frequencies import wavelengths
 from posenc.core.values import UNSTATED
 
-Params = Mapping[str, Array]
-"""Learned parameters by name, as `init` draws them."""
+Params: TypeAlias = Mapping[str, ArrayT] | None
+"""Learned parameters by name, as `init` draws them; None if there are none."""
 
 SIZES: dict[str, Any] = {
     "dim": 64,
@@ -105,7 +105,7 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
         drawn = self.init(np.random.default_rng(0))
         return {name: Parameter(tuple(values.shape)) for name, values in drawn.items()}
 
-    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, *, like: ArrayT | None = None) -> dict[str, ArrayT]:
         """Draw fresh parameters by name, in float32; empty if nothing is learned.
 
         rng    a NumPy generator: equal seeds give equal parameters in every library
@@ -114,11 +114,11 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
         rules.generator("rng", rng)
         return {}
 
-    def read_params(self, params: Params | None) -> dict[str, Array]:
+    def read_params(self, params: Params[ArrayT]) -> dict[str, ArrayT]:
         """`params` by name; raise an error if one is missing, unknown or of the wrong shape."""
         return read_params(params, {name: p.shape for name, p in self.parameters().items()})
 
-    def read_param(self, params: Params | None, name: str) -> Array:
+    def read_param(self, params: Params[ArrayT], name: str) -> ArrayT:
         """The one parameter that a method uses; the others need not be given, but are known."""
         shapes = {each: p.shape for each, p in self.parameters().items()}
         rules.known_params(params, *shapes)
@@ -132,7 +132,7 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
         """
         return None
 
-    def cast_module(self, dtype: Any) -> "Encoding | None":
+    def cast_module(self, dtype: object) -> "Encoding | None":
         """A copy of this encoding whose module is cast to `dtype`.
 
         None if it has no module (only adapted encodings do), or if the module is trained.
@@ -152,7 +152,7 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
         return self
 
     @classmethod
-    def example(cls, **sizes: Any) -> Self:
+    def example(cls, **sizes: object) -> Self:
         """A useful instance, for lists, checks and figures that are given only a name.
 
         sizes   values of the fields without a default (dim, heads, length, …); others are ignored
@@ -192,7 +192,7 @@ def params_like(drawn: Mapping[str, Any], like: Array | None) -> dict[str, Array
     return arrays if like is None else {name: send(x, like) for name, x in arrays.items()}
 
 
-def read_params(params: Any, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
+def read_params(params: object, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, ArrayT]:
     """`params` by name in the order of `shapes`, checked against them.
 
     >>> read_params({"slope": 1.0}, {})

@@ -161,7 +161,7 @@ def _hinted(function: Callable[..., Any], maker: str) -> Callable[..., Any]:
     known = [n for n, each in parameters if each.kind in named and n not in ("self", "cls")]
 
     @functools.wraps(function)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         for name in kwargs:
             if name not in known:
                 raise unknown_argument(maker, name, known)

@@ -1,9 +1,10 @@
-"""The four places where an encoding can act, and `logits`, the function that all tools build on.
+"""The four places where an encoding can act.
 
 An encoding is a frozen dataclass that derives from one of the four mechanisms and implements its
 one abstract method. An encoding of your own needs no more than this:
 
 >>> from dataclasses import dataclass
+>>> import posenc as pe
 >>> @dataclass(frozen=True)
 ... class Recency(Bias):
 ...     heads: int
@@ -11,15 +12,13 @@ one abstract method. An encoding of your own needs no more than this:
 ...     def bias(self, q_pos, k_pos, params=None):
 ...         return -abs(q_pos[..., None, :, None] - k_pos[..., None, None, :]) * 0.5
 >>> q = k = np.zeros((1, 2, 4))
->>> logits(Recency(heads=1), q, k, np.arange(2), np.arange(2))
+>>> pe.logits(Recency(heads=1), q, k, np.arange(2), np.arange(2))
 array([[[ 0. , -0.5],
         [-0.5,  0. ]]])
 """
 
 import dataclasses
-import math
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,23 +26,17 @@ import numpy as np
 from posenc.core import rules
 from posenc.core.arrays import (
     Array,
+    ArrayT,
     Dtype,
+    Positions,
     cast,
     default_float,
-    float_dtype,
-    host,
-    is_array,
-    is_floating,
-    is_integer,
-    library,
     namespace,
-    same_library,
-    unrounded,
     working,
 )
-from posenc.core.encoding import Encoding, EncodingT, Params, unwrap
-from posenc.core.hints import hinted
-from posenc.core.positions import as_arrays, as_positions, distances, shared_rows
+from posenc.core.encoding import Encoding, Params
+from posenc.core.inputs import beside_heads, call, check_needs, if_given, positions_for
+from posenc.core.positions import as_arrays, distances
 from posenc.core.rotation import Pairing, Rotated, rotate, rotate_pairs, unscaled
 from posenc.core.values import UNSTATED, value
 
@@ -54,7 +47,9 @@ class Additive(Encoding):
     dim: int
 
     @abstractmethod
-    def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
+    def encode(
+        self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
+    ) -> ArrayT:
         """The encoding e(p) of each position: (…, seq, dim).
 
         positions   (seq,) or (batch, seq), with a last axis of size `axes` on a grid; |p| < 2^24
@@ -64,8 +59,13 @@ class Additive(Encoding):
         """
 
     def add(
-        self, x: Array, positions: Any, params: Params | None = None, *, scale: float = 1.0
-    ) -> Array:
+        self,
+        x: ArrayT,
+        positions: Positions[ArrayT],
+        params: Params[ArrayT] = None,
+        *,
+        scale: float = 1.0,
+    ) -> ArrayT:
         """scale * x + e(p), in the dtype of x; 16-bit sums are rounded once.
 
         x           token embeddings, (…, seq, dim), floating
@@ -75,8 +75,8 @@ class Additive(Encoding):
         """
         positions = positions_for("x", x, positions, axes=self.axes)
         wide = working(namespace(x=x), x.dtype)
-        encoded = _call(self, self.encode, positions, positions, params, dtype=wide)
-        encoded = _beside_heads(encoded, x)
+        encoded = call(self, self.encode, positions, positions, params, dtype=wide)
+        encoded = beside_heads(encoded, x)
         if tuple(encoded.shape[-2:]) != tuple(x.shape[-2:]):
             raise ValueError(
                 f"x must have the shape of its encoding, (…, seq, dim) = {tuple(encoded.shape)}; "
@@ -100,8 +100,8 @@ class Rotary(Encoding):
 
     @abstractmethod
     def cos_sin(
-        self, positions: Any, params: Params | None = None, *, dtype: Dtype = None
-    ) -> tuple[Array, Array]:
+        self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
+    ) -> tuple[ArrayT, ArrayT]:
         """Cosines and sines of the angles: two arrays (…, seq, pair).
 
         positions   (seq,) or (batch, seq), with a last axis of size `axes` on a grid; |p| < 2^24
@@ -111,20 +111,20 @@ class Rotary(Encoding):
         """
 
     def key_cos_sin(
-        self, positions: Any, params: Params | None = None, *, dtype: Dtype = None
-    ) -> tuple[Array, Array]:
+        self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
+    ) -> tuple[ArrayT, ArrayT]:
         """`cos_sin` for keys, with the same arguments; differs in xPos."""
-        return self.cos_sin(positions, *_given(params), dtype=dtype)
+        return self.cos_sin(positions, *if_given(params), dtype=dtype)
 
     def rotate(
         self,
-        x: Array,
-        positions: Any,
-        params: Params | None = None,
+        x: ArrayT,
+        positions: Positions[ArrayT],
+        params: Params[ArrayT] = None,
         *,
         inverse: bool = False,
-        features: Array | None = None,
-    ) -> Array:
+        features: ArrayT | None = None,
+    ) -> ArrayT:
         """Rotate each pair of channels of `x` by its angle at `positions`: R(p) x.
 
         x          (…, seq, dim), of any floating dtype, which is that of the result
@@ -133,24 +133,22 @@ class Rotary(Encoding):
         inverse    rotate back: R(p)^-1 x
         features   (…, seq, feature_dim), for an encoding that `needs` them
         """
-        tables = self.tables_for(x, positions, params, features=features)
-        return self._rotate(x, *tables, inverse=inverse)
+        return self._rotate(x, positions, params, features, inverse=inverse, keys=False)
 
     def rotate_keys(
         self,
-        x: Array,
-        positions: Any,
-        params: Params | None = None,
+        x: ArrayT,
+        positions: Positions[ArrayT],
+        params: Params[ArrayT] = None,
         *,
         inverse: bool = False,
-        features: Array | None = None,
-    ) -> Array:
+        features: ArrayT | None = None,
+    ) -> ArrayT:
         """`rotate` for keys, which differ from queries in some encodings (xPos).
 
         x          keys, (…, seq, dim); the other arguments are those of `rotate`
         """
-        tables = self.tables_for(x, positions, params, keys=True, features=features)
-        return self._rotate(x, *tables, inverse=inverse)
+        return self._rotate(x, positions, params, features, inverse=inverse, keys=True)
 
     @property
     def searched(self) -> bool:
@@ -177,8 +175,16 @@ class Rotary(Encoding):
         return _replace(self, pairing="interleaved"), np.argsort(evens_first)
 
     def _rotate(
-        self, x: Array, cos: Array, sin: Array, rotated: Rotated | None, *, inverse: bool
+        self,
+        x: Array,
+        positions: Array,
+        params: Params[Array],
+        features: Array | None,
+        *,
+        inverse: bool,
+        keys: bool,
     ) -> Array:
+        cos, sin, rotated = self.tables_for(x, positions, params, keys=keys, features=features)
         rules.flag("inverse", inverse)
         if inverse and not self.traits.norm_preserving:
             cos, sin = unscaled(cos, sin)
@@ -188,13 +194,13 @@ class Rotary(Encoding):
 
     def tables_for(
         self,
-        x: Array,
-        positions: Any,
-        params: Params | None = None,
+        x: ArrayT,
+        positions: Positions[ArrayT],
+        params: Params[ArrayT] = None,
         *,
         keys: bool = False,
-        features: Array | None = None,
-    ) -> tuple[Array, Array, Rotated | None]:
+        features: ArrayT | None = None,
+    ) -> tuple[ArrayT, ArrayT, Rotated | None]:
         """Cosines and sines that broadcast over the heads of x, and which channels they rotate.
 
         x           queries or keys, (…, seq, dim)
@@ -214,10 +220,10 @@ class Rotary(Encoding):
         dtype = working(xp, x.dtype)
         cos, sin = self._tables(positions, params, dtype=dtype, keys=keys, **needed)
         whole = None if self.dim is None else self.rotated
-        return _beside_heads(cos, x), _beside_heads(sin, x), whole
+        return beside_heads(cos, x), beside_heads(sin, x), whole
 
     def _tables(
-        self, positions: Array, params: Params | None, *, dtype: Dtype, keys: bool, **needed: Any
+        self, positions: Array, params: Params[Array], *, dtype: Dtype, keys: bool, **needed: object
     ) -> tuple[Array, Array]:
         """Cosines and sines at validated positions.
 
@@ -225,9 +231,9 @@ class Rotary(Encoding):
         """
         differ = type(self).key_cos_sin is not Rotary.key_cos_sin  # which takes no features
         tables = self.key_cos_sin if keys and differ else self.cos_sin
-        return _call(self, tables, positions, positions, *_given(params), dtype=dtype, **needed)
+        return call(self, tables, positions, positions, *if_given(params), dtype=dtype, **needed)
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         """Undo an inherited `_tables` in a class that overrides only `cos_sin`."""
         super().__init_subclass__(**options)
         own = vars(cls)
@@ -239,7 +245,9 @@ class Bias(Encoding):
     """Added to the attention logits: logits + b(p_q, p_k)."""
 
     @abstractmethod
-    def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+    def bias(
+        self, q_pos: Positions[ArrayT], k_pos: Positions[ArrayT], params: Params[ArrayT] = None
+    ) -> ArrayT:
         """The bias b(p_q, p_k): (…, head, q, k).
 
         q_pos    positions of queries, (q,) or (batch, q)
@@ -250,8 +258,13 @@ class Bias(Encoding):
         """
 
     def terms(
-        self, q_pos: Array, k_pos: Array, params: Params | None = None, *, causal: bool = False
-    ) -> tuple[Array, Array] | None:
+        self,
+        q_pos: Positions[ArrayT],
+        k_pos: Positions[ArrayT],
+        params: Params[ArrayT] = None,
+        *,
+        causal: bool = False,
+    ) -> tuple[ArrayT, ArrayT] | None:
         """Factors of the bias: left (…, head, q, term) and right (…, head, k, term).
 
         left @ right^T equals the bias up to a constant for each query, to which the softmax is
@@ -269,14 +282,21 @@ class Bias(Encoding):
 class Unbiased(Bias):
     """A bias of 0: what is left of an encoding that has been put into queries and keys."""
 
-    def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+    def bias(
+        self, q_pos: Positions[ArrayT], k_pos: Positions[ArrayT], params: Params[ArrayT] = None
+    ) -> ArrayT:
         self.read_params(params)
         away = distances(q_pos, k_pos)[..., None, :, :]
         return namespace(away=away).zeros_like(away, dtype=default_float(away))
 
     def terms(
-        self, q_pos: Array, k_pos: Array, params: Params | None = None, *, causal: bool = False
-    ) -> tuple[Array, Array]:
+        self,
+        q_pos: Positions[ArrayT],
+        k_pos: Positions[ArrayT],
+        params: Params[ArrayT] = None,
+        *,
+        causal: bool = False,
+    ) -> tuple[ArrayT, ArrayT]:
         """An empty sum: arrays with no terms."""
         self.read_params(params)
         left, right = (p[..., None, :, None][..., :0] for p in as_arrays(q_pos, k_pos))
@@ -294,8 +314,8 @@ class Scores(Encoding):
 
     @abstractmethod
     def scores(
-        self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
-    ) -> Array:
+        self, q: ArrayT, k: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
+    ) -> ArrayT:
         """The attention logits, divided by sqrt(dim) if the encoding does so: (…, head, q, k).
 
         q              queries, (…, head, q, dim)
@@ -305,8 +325,8 @@ class Scores(Encoding):
         """
 
     def folded(
-        self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
-    ) -> tuple[Array, Array] | None:
+        self, q: ArrayT, k: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
+    ) -> tuple[ArrayT, ArrayT] | None:
         """Extended q and k whose products are the logits times sqrt(dim); None if there are none.
 
         q              queries, (…, head, q, dim)
@@ -318,9 +338,31 @@ class Scores(Encoding):
         """
         return None
 
+    def query_terms(
+        self, q: ArrayT, q_pos: Array, params: Params[ArrayT] = None
+    ) -> tuple[ArrayT, ArrayT] | None:
+        """q' and left: q' k^T + left right^T are the logits times sqrt(dim); None if there are none.
+
+        q        queries, (…, head, q, dim)
+        q_pos    their positions, (q,) or (batch, q)
+        params   learned parameters as from `init`; None if there are none
+
+        Returns arrays (…, head, q, dim) and (…, head, q, term); right is what `key_terms` makes, of
+        positions alone, so that it can be kept while a text grows.
+        """
+        return None
+
+    def key_terms(self, k_pos: ArrayT, *, dtype: Dtype) -> ArrayT:
+        """The other factor of what `query_terms` returns, the same for all heads: (…, k, term).
+
+        k_pos   positions of keys, (k,) or (batch, k)
+        dtype   floating dtype of the result
+        """
+        raise NotImplementedError(f"{type(self).__name__} has query_terms, but no key_terms")
+
     def mixed(
-        self, weights: Array, v: Array, q_pos: Array, k_pos: Array, params: Params | None = None
-    ) -> Array:
+        self, weights: Array, v: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
+    ) -> ArrayT:
         """The output of attention, by default weights @ v: (…, head, q, dim).
 
         weights        attention weights after the softmax, (…, head, q, k)
@@ -336,7 +378,7 @@ class Scores(Encoding):
         return type(self).mixed is not Scores.mixed
 
 
-def _init_fields(encoding: Any) -> set[str]:
+def _init_fields(encoding: object) -> set[str]:
     """The names of the fields that its constructor takes, if it is a dataclass."""
     fields = dataclasses.fields(encoding) if dataclasses.is_dataclass(encoding) else ()
     return {field.name for field in fields if field.init}
@@ -344,300 +386,3 @@ def _init_fields(encoding: Any) -> set[str]:
 
 def _replace(encoding: Any, **changes: Any) -> Any:
     return dataclasses.replace(encoding, **changes)
-
-
-def _given(params: Params | None) -> tuple[Params, ...]:
-    """`params` as positional arguments, left out if None, for methods that do not take them."""
-    return () if params is None else (params,)
-
-
-def check_needs(encoding: Encoding, **given: Any) -> dict[str, Any]:
-    """The given `features` and `mask` by name; raise an error unless they match `encoding.needs`.
-
-    >>> from posenc import RoPE
-    >>> check_needs(RoPE(8), features=np.zeros((3, 4)))
-    Traceback (most recent call last):
-    ValueError: features must be left out for RoPE, which does not depend on the tokens
-    """
-    for name, array in given.items():
-        if array is None and name in encoding.needs:
-            raise ValueError(
-                f"{name} must be given for {type(encoding).__name__}, which depends on the "
-                f"tokens; got {name}=None"
-            )
-        if array is not None and name not in encoding.needs:
-            raise ValueError(
-                f"{name} must be left out for {type(encoding).__name__}, which does not depend on "
-                "the tokens"
-            )
-    return {name: array for name, array in given.items() if array is not None}
-
-
-def _both_features(encoding: Encoding, features: Any, q: Array, k: Array) -> tuple[Array, Array]:
-    """Features of queries and of keys; of scores, they broadcast over the heads of q and k."""
-    both = features if isinstance(features, tuple) else (features, features)
-    if len(both) != 2:
-        raise ValueError(f"features must be an array, or a pair (q, k) of them; got {len(both)}")
-    made: list[Array] = []
-    for name, x, beside in zip(("q", "k"), both, (q, k), strict=True):
-        floating(f"features of {name}", x)
-        namespace(**{name: beside, f"features of {name}": x})
-        shape = (beside.shape[-2], encoding.feature_dim or x.shape[-1])
-        if tuple(x.shape[-2:]) != shape:
-            raise ValueError(
-                f"features of {name} must be (…, {shape[0]}, {shape[1]}); "
-                f"got shape {tuple(x.shape)}"
-            )
-        made.append(_beside_heads(x, beside) if isinstance(unwrap(encoding), Scores) else x)
-    return made[0], made[1]
-
-
-@hinted("logits")
-def logits(
-    encoding: Encoding,
-    q: Array,
-    k: Array,
-    q_pos: Any,
-    k_pos: Any,
-    params: Params | None = None,
-    *,
-    features: Any = None,
-    mask: Array | None = None,
-) -> Array:
-    """The attention logits of queries and keys under `encoding`: (…, head, q, k).
-
-    encoding   any of the four mechanisms
-    q          queries, (…, head, q, dim); the head axis is optional for all but biases
-    k          keys, (…, head, k, dim); may have fewer heads, each shared by a group of queries'
-    q_pos      positions of queries, (q,) or (batch, q), with a last axis of size `axes` on a grid
-    k_pos      positions of keys, (k,) or (batch, k), likewise
-    params     learned parameters as from `encoding.init`; None if there are none
-    features   hidden states (seq, feature_dim) or (batch, seq, feature_dim), or a pair of them if
-               those of queries and keys differ; for encodings that list "features" in `needs`
-    mask       (q, k), (batch, q, k) or (batch, heads or 1, q, k) of bool, True where the query sees
-               the key; for encodings that list "mask"
-
-    An additive encoding is added to q and k themselves, as if the projections were the identity.
-    Products are divided by sqrt(dim) unless `encoding.scaled` is False.
-
-    >>> rng = np.random.default_rng(0)
-    >>> q, k = rng.normal(size=(2, 5, 8))
-    >>> from posenc import Sinusoidal
-    >>> logits(Sinusoidal(8), q, k, range(5), range(5)).shape
-    (5, 5)
-    """
-    if not isinstance(encoding, Encoding):
-        raise TypeError(
-            f"encoding must be an Encoding (Additive, Rotary, Bias, Scores); got {encoding!r}"
-        )
-    namespace(q=q, k=k)
-    q_pos = positions_for("q", q, q_pos, axes=encoding.axes)
-    k_pos = positions_for("k", k, k_pos, axes=encoding.axes)
-    k = repeat_heads("k", k, q)
-    needed = check_needs(encoding, features=features, mask=mask)
-    if "features" in needed:
-        needed["features"] = _both_features(encoding, features, q, k)
-        if isinstance(encoding, Bias) and needed["features"][0].ndim == 3:
-            # a bias has a row for each row of its positions
-            q_pos, k_pos = (_in_rows(p, q.shape[0], encoding.axes) for p in (q_pos, k_pos))
-    if "mask" in needed:
-        needed["mask"] = _beside_heads(mask, q)
-    with unrounded(q):
-        match encoding:
-            case Additive():
-                q, k = encoding.add(q, q_pos, params), encoding.add(k, k_pos, params)
-                return cast(_products(q, k, scaled=encoding.scaled), q.dtype)
-            case Rotary():
-                q, k = rotate_both(encoding, q, k, q_pos, k_pos, params, **needed)
-                return cast(_products(q, k, scaled=encoding.scaled), q.dtype)
-            case Bias():
-                products = _products(q, k, scaled=encoding.scaled)
-                bias = compute_bias(encoding, q_pos, k_pos, params, **needed)
-                return cast(_add_bias(products, bias), q.dtype)
-            case Scores():
-                scores = _call(
-                    encoding, encoding.scores, q_pos, q, k, q_pos, k_pos, params, **needed
-                )
-                return cast(scores, q.dtype)
-            case _:
-                raise TypeError(
-                    "encoding must derive from Additive, Rotary, Bias or Scores; "
-                    f"got {type(encoding).__name__}"
-                )
-
-
-def rotate_both(
-    encoding: Rotary,
-    q: Array,
-    k: Array,
-    q_pos: Array,
-    k_pos: Array,
-    params: Params | None,
-    features: tuple[Array, Array] | None = None,
-) -> tuple[Array, Array]:
-    """R(p) q and R(p) k of a whole text; `params` is passed on only if given."""
-    rotary, given = at_length_of(encoding, q_pos, k_pos), _given(params)
-    if features is None:
-        return rotary.rotate(q, q_pos, *given), rotary.rotate_keys(k, k_pos, *given)
-    return (
-        rotary.rotate(q, q_pos, *given, features=features[0]),
-        rotary.rotate_keys(k, k_pos, *given, features=features[1]),
-    )
-
-
-def compute_bias(
-    encoding: Bias,
-    q_pos: Array,
-    k_pos: Array,
-    params: Params | None = None,
-    *,
-    heads: int | None = None,
-    **needed: Any,
-) -> Array:
-    """`encoding.bias`; raise an error unless its shape is (…, head, q, k)."""
-    made = _call(encoding, encoding.bias, q_pos, q_pos, k_pos, params, **needed)
-    seq = -1 if encoding.axes is None else -2
-    rows = shared_rows(q_pos, k_pos, axes=encoding.axes)
-    heads = encoding.heads or heads
-    shape = tuple(made.shape) if is_array(made) else None
-    if shape is not None and len(shape) == len(rows) + 3:
-        fits = shape[:-3] in (rows, (1,) * len(rows)) and (heads is None or shape[-3] in (1, heads))
-        if fits and shape[-2:] == (q_pos.shape[seq], k_pos.shape[seq]):
-            return made
-    wanted = (*rows, heads or "heads", q_pos.shape[seq], k_pos.shape[seq])
-    listed = ", ".join(map(str, wanted))
-    raise ValueError(
-        f"bias of {type(encoding).__name__} must be an array ({listed}); "
-        f"got {type(made).__name__ if shape is None else f'shape {shape}'}"
-    )
-
-
-def _call(
-    encoding: Encoding, method: Callable[..., Any], positions: Array, *given: Any, **options: Any
-) -> Any:
-    """Call `method` of `encoding`; name the array library if it fails on another one than NumPy."""
-    try:
-        made = method(*given, **options)
-    except TypeError as error:
-        ours = type(encoding).__module__.startswith("posenc.")  # whose own errors are clear
-        if ours or isinstance(positions, np.ndarray):
-            raise
-        name = f"{method.__name__} of {type(encoding).__name__}"
-        wanted = f"arrays and dtypes of {library(positions)}"
-        raise TypeError(f"{name} must take {wanted}; {error}") from error
-    for array in made if isinstance(made, tuple) else (made,):
-        if is_array(array):
-            same_library(f"{method.__name__} of {type(encoding).__name__}", array, positions)
-    return made
-
-
-def repeat_heads(name: str, k: Array, q: Array) -> Array:
-    """Repeat the heads of keys or values to match the queries (grouped-query attention)."""
-    alike = q.dtype == k.dtype and q.ndim == k.ndim
-    rows = q.ndim < 3 or tuple(q.shape[:-3]) == tuple(k.shape[:-3])
-    heads = (1, 1) if q.ndim < 3 or k.ndim < 3 else (q.shape[-3], k.shape[-3])
-    if not (alike and rows and heads[1] and heads[0] % heads[1] == 0):
-        raise ValueError(
-            f"q and {name} must agree in dtype and in all but their lengths, heads of q being a "
-            f"multiple of those of {name}; "
-            f"got {q.dtype} {tuple(q.shape)} and {k.dtype} {tuple(k.shape)}"
-        )
-    if heads[0] == heads[1]:
-        return k
-    return namespace(k=k).repeat(k, heads[0] // heads[1], axis=-3)
-
-
-def result_dtype(positions: Array, dtype: Dtype) -> Dtype:
-    """`dtype` if given, else that of fractional positions, else the default of the library."""
-    if dtype is not None:
-        return float_dtype("dtype", dtype, positions)
-    return default_float(positions) if is_integer(positions) else positions.dtype
-
-
-def floating(name: str, x: Array) -> None:
-    """Raise an error unless x is (…, seq, dim) and floating."""
-    if not is_floating(namespace(**{name: x}), x.dtype):
-        raise TypeError(f"{name} must have a real floating dtype; got {x.dtype}")
-    if x.ndim < 2:
-        raise ValueError(f"{name} must be (…, seq, dim); got shape {tuple(x.shape)}")
-
-
-def positions_for(name: str, x: Array, positions: Any, *, axes: int | None = None) -> Array:
-    """The positions of x, as an array of its library; raise an error if the shapes disagree.
-
-    name        the name of x in errors
-    x           (…, seq, dim), floating
-    positions   (seq,) for every row of x, or (batch, seq) with one row for each on its first axis
-    axes        numbers in a position; None: positions are plain numbers
-    """
-    floating(name, x)
-    positions = as_positions(positions, axes=axes, like=x)
-    namespace(**{name: x, "positions": positions})
-    lengths = tuple(positions.shape if axes is None else positions.shape[:-1])
-    shape = tuple(x.shape)
-    batch_fits = len(lengths) == 1 or (x.ndim > 2 and lengths[0] in (1, shape[0]))
-    if lengths[-1] != shape[-2] or not batch_fits:
-        raise ValueError(
-            f"{name} (batch, …, seq, dim) and its positions (seq,) or (batch, seq) must agree; "
-            f"got shapes {shape} and {lengths}"
-        )
-    return positions
-
-
-def at_length_of(encoding: EncodingT, *positions: Array) -> EncodingT:
-    """`encoding` at the length of text that these positions span, 1 + the largest."""
-    if encoding.fits_any_length:
-        return encoding
-    return encoding.at(span(*positions))
-
-
-def span(*positions: Array) -> int:
-    """The length of a text with these positions: 1 + the largest.
-
-    >>> span(np.array([0, 4]), np.array([7.5]))
-    8
-    """
-    values = [host(array) for array in positions]
-    if any(array is None for array in values):
-        raise ValueError(
-            "positions must be readable by the host to know how long the text is; "
-            "settle the encoding beforehand with encoding.at(length)"
-        )
-    finite = [array for array in values if array is not None and array.size]
-    largest = max((float(array.max()) for array in finite), default=0.0)
-    if not math.isfinite(largest):
-        raise ValueError(f"positions must be finite; got {largest}")
-    return 1 + max(0, math.floor(largest))
-
-
-def _beside_heads(table: Array, x: Array) -> Array:
-    """Insert axes into a table (batch, seq, channel) to broadcast over the heads of x."""
-    if table.ndim < 3 or table.ndim >= x.ndim:
-        return table
-    xp = namespace(table=table)
-    heads = (1,) * (x.ndim - table.ndim)
-    return xp.reshape(table, (table.shape[0], *heads, *table.shape[1:]))
-
-
-def _in_rows(positions: Array, batch: int, axes: int | None) -> Array:
-    """Positions with a row for each text of a batch: (batch, seq), or (batch, seq, axis)."""
-    own = tuple(positions.shape[-1:] if axes is None else positions.shape[-2:])
-    return namespace(positions=positions).broadcast_to(positions, (batch, *own))
-
-
-def _products(q: Array, k: Array, *, scaled: bool) -> Array:
-    """q k^T in the working dtype, so that 16-bit results are rounded only once, at the end."""
-    xp = namespace(q=q, k=k)
-    if q.shape[-1] != k.shape[-1]:
-        raise ValueError(f"q and k must have one dim; got {q.shape[-1]} and {k.shape[-1]}")
-    wide = working(xp, q.dtype)  # 16-bit products may overflow before they are divided
-    products = cast(q, wide) @ xp.matrix_transpose(cast(k, wide))
-    return products / math.sqrt(q.shape[-1]) if scaled else products
-
-
-def _add_bias(products: Array, bias: Array) -> Array:
-    if products.ndim > 2 and 1 != bias.shape[-3] != products.shape[-3]:
-        raise ValueError(
-            f"q and k must have the heads of the bias, {bias.shape[-3]}; got {products.shape[-3]}"
-        )
-    return products + bias

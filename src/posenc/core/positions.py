@@ -4,15 +4,15 @@ A position is a number (whole, fractional or negative) or, on a grid, one number
 Positions are always an argument; nothing in posenc assumes that a sequence starts at 0.
 """
 
-import math
 from collections.abc import Sequence
-from typing import Any, Literal
 
 import numpy as np
 
 from posenc.core import rules
 from posenc.core.arrays import (
     Array,
+    ArrayT,
+    Positions,
     cast,
     clip,
     default_float,
@@ -33,7 +33,7 @@ LIMIT = 2**24
 
 
 @hinted("consecutive")
-def consecutive(length: int, *, start: int = 0, like: Array | None = None) -> Array:
+def consecutive(length: int, *, start: int = 0, like: ArrayT | None = None) -> ArrayT:
     """The positions start, start + 1, …, start + length - 1: (length,).
 
     length   number of positions, 0 .. 2^24
@@ -45,11 +45,11 @@ def consecutive(length: int, *, start: int = 0, like: Array | None = None) -> Ar
     """
     length = rules.whole("length", length, least=0, most=LIMIT)
     start = rules.whole("start", start, least=-LIMIT, most=LIMIT)
-    return _given(np.arange(start, start + length, dtype=np.int64), like)
+    return as_like(np.arange(start, start + length, dtype=np.int64), like)
 
 
 @hinted("packed")
-def packed(lengths: Sequence[int], *, like: Array | None = None) -> Array:
+def packed(lengths: Sequence[int], *, like: ArrayT | None = None) -> ArrayT:
     """Positions of documents packed into one row, each starting again at 0: (sum of lengths,).
 
     lengths   tokens of each document, in order
@@ -63,11 +63,11 @@ def packed(lengths: Sequence[int], *, like: Array | None = None) -> Array:
     sizes = [rules.whole("each of lengths", length, least=0, most=LIMIT) for length in lengths]
     if sum(sizes) > LIMIT:
         raise ValueError(f"lengths must add up to at most {LIMIT:,}; got {sum(sizes):,}")
-    return _given(np.concatenate([consecutive(size) for size in (0, *sizes)]), like)
+    return as_like(np.concatenate([consecutive(size) for size in (0, *sizes)]), like)
 
 
 @hinted("documents")
-def documents(lengths: Sequence[int], *, like: Array | None = None) -> Array:
+def documents(lengths: Sequence[int], *, like: ArrayT | None = None) -> ArrayT:
     """The index of each token's document in a packed row, to mask attention between documents.
 
     lengths   tokens of each document, in order; the result is (sum of lengths,)
@@ -78,11 +78,11 @@ def documents(lengths: Sequence[int], *, like: Array | None = None) -> Array:
     """
     packed(lengths)  # validates them
     sizes = np.array([int(length) for length in lengths], dtype=np.int64)
-    return _given(np.repeat(np.arange(len(sizes)), sizes), like)
+    return as_like(np.repeat(np.arange(len(sizes)), sizes), like)
 
 
 @hinted("left_padded")
-def left_padded(mask: Array, /) -> Array:
+def left_padded(mask: ArrayT, /) -> ArrayT:
     """Positions of rows that are padded on the left: (batch, seq).
 
     mask   the attention mask, (batch, seq): true or nonzero at tokens, 0 at padding
@@ -100,88 +100,9 @@ def left_padded(mask: Array, /) -> Array:
     return xp.clip(xp.cumulative_sum(real, axis=1) - 1, min=0)
 
 
-@hinted("grid")
-def grid(*shape: int, like: Array | None = None) -> Array:
-    """Positions on a grid, such as row and column in an image: (prod(shape), axis).
-
-    shape   the size of each axis, such as height, width; the last axis varies fastest
-    like    an array whose library and device the result has; None: NumPy
-
-    >>> grid(2, 3).tolist()
-    [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
-    """
-    if not shape:
-        raise ValueError("shape must name at least one axis; got shape=()")
-    sizes = [rules.whole("each of shape", size, least=0, most=LIMIT) for size in shape]
-    if math.prod(sizes) > LIMIT:
-        raise ValueError(f"shape must have at most {LIMIT:,} points; got shape={shape}")
-    axes = np.meshgrid(*[consecutive(size) for size in sizes], indexing="ij")
-    return _given(np.stack([axis.reshape(-1) for axis in axes], axis=-1), like)
-
-
-@hinted("detr_grid")
-def detr_grid(height: int, width: int, /, *, like: Array | None = None) -> Array:
-    """Positions (y, x) of pixels in DETR, normalised to (0, 2 pi]: (height * width, 2).
-
-    y = 2 pi (row + 1) / (height + 1e-6), x = 2 pi (column + 1) / (width + 1e-6): Carion et al.
-    (2020), so that images of every size span the same range.
-
-    height, width   rows and columns of the feature map
-    like             an array whose library and device the result has; None: NumPy
-
-    >>> detr_grid(1, 2).round(4).tolist()
-    [[6.2832, 3.1416], [6.2832, 6.2832]]
-    """
-    pixels = grid(height, width)
-    return _given(2 * np.pi * (pixels + 1) / (np.array([height, width]) + 1e-6), like)
-
-
-@hinted("mrope_positions")
-def mrope_positions(
-    parts: Sequence[int | tuple[int, int, int]],
-    /,
-    *,
-    following: Literal["largest", "grid"] = "largest",
-    time_step: float = 1,
-    like: Array | None = None,
-) -> Array:
-    """Positions (seq, 3) of time, height and width for text, images and video in one row.
-
-    parts       the row in order: a number n for n tokens of text, which advance along all three
-                axes, or (frames, height, width) for a grid of image or video tokens, which starts
-                at the position that follows the text
-    following   where the part after a grid starts: one past the "largest" position in the grid
-                (Qwen2-VL, vLLM), or past the larger side of the "grid", regardless of frames
-                (Hugging Face since version 5); the two differ for long videos
-    time_step   distance between frames
-    like        an array whose library and device the result has; None: NumPy
-
-    >>> mrope_positions([1, (1, 1, 2), 1]).tolist()
-    [[0, 0, 0], [1, 1, 1], [1, 1, 2], [3, 3, 3]]
-    """
-    rules.one_of("following", following, ("largest", "grid"))
-    time_step = rules.real("time_step", time_step, least=0, most=LIMIT)
-    if isinstance(parts, str | bytes) or not hasattr(parts, "__iter__"):
-        raise TypeError(f"parts must be numbers and (frames, height, width); got {parts!r}")
-    start = 0
-    rows: list[Any] = [np.zeros((0, 3))]
-    for part in parts:
-        if isinstance(part, tuple):
-            if len(part) != 3:
-                raise ValueError(f"a grid must be (frames, height, width); got {part!r}")
-            points = grid(*part) * [time_step, 1, 1]
-            reach = max(part[1:]) if following == "grid" else 1 + points.max(initial=-1)
-        else:
-            length = rules.whole("each of parts", part, least=0, most=LIMIT)
-            points, reach = np.repeat(np.arange(length)[:, None], 3, axis=1), length
-        rows.append(start + points)
-        start += reach
-    points = np.concatenate(rows)
-    whole = np.all(points == np.round(points))
-    return _given(points.astype(np.int64) if whole else points, like)
-
-
-def as_arrays(q_pos: Any, k_pos: Any, *, like: Array | None = None) -> tuple[Array, Array]:
+def as_arrays(
+    q_pos: Positions[ArrayT], k_pos: Positions[ArrayT], *, like: ArrayT | None = None
+) -> tuple[ArrayT, ArrayT]:
     """Positions of queries and keys as arrays of one library.
 
     q_pos, k_pos   arrays, or lists and ranges to be converted
@@ -191,17 +112,17 @@ def as_arrays(q_pos: Any, k_pos: Any, *, like: Array | None = None) -> tuple[Arr
     >>> as_arrays([0, 1], np.array([2]))
     (array([0, 1]), array([2]))
     """
-    like = next((array for array in (like, q_pos, k_pos) if is_array(array)), None)
-    if not is_array(q_pos):
-        q_pos = _listed(q_pos, like, name="q_pos")
-    if not is_array(k_pos):
-        k_pos = _listed(k_pos, like, name="k_pos")
-    namespace(q_pos=q_pos, k_pos=k_pos)
-    return q_pos, k_pos
+    first = next((array for array in (like, q_pos, k_pos) if is_array(array)), None)
+    queries = q_pos if is_array(q_pos) else _listed(q_pos, first, name="q_pos")
+    keys = k_pos if is_array(k_pos) else _listed(k_pos, first, name="k_pos")
+    namespace(q_pos=queries, k_pos=keys)
+    return queries, keys
 
 
 @hinted("distances")
-def distances(q_pos: Any, k_pos: Any, /, *, like: Array | None = None) -> Array:
+def distances(
+    q_pos: Positions[ArrayT], k_pos: Positions[ArrayT], /, *, like: ArrayT | None = None
+) -> ArrayT:
     """How far each key lies behind each query, q_pos - k_pos: (…, q, k).
 
     q_pos   positions of queries, (q,) or (batch, q)
@@ -244,8 +165,8 @@ def shared_rows(q_pos: Array, k_pos: Array, *, axes: int | None = None) -> tuple
 
 @hinted("randomised")
 def randomised(
-    length: int, *, limit: int, rng: np.random.Generator, like: Array | None = None
-) -> Array:
+    length: int, *, limit: int, rng: np.random.Generator, like: ArrayT | None = None
+) -> ArrayT:
     """Distinct random positions in ascending order, for training on all distances: (length,).
 
     Ruoss et al. (2023), "Randomized Positional Encodings": a sorted sample without replacement.
@@ -263,12 +184,12 @@ def randomised(
     rules.generator("rng", rng)
     if length > limit:
         raise ValueError(f"length must be at most limit; got length={length}, limit={limit}")
-    return _given(np.sort(rng.choice(limit, size=length, replace=False)), like)
+    return as_like(np.sort(rng.choice(limit, size=length, replace=False)), like)
 
 
 @hinted("cape")
 def cape(
-    positions: Array,
+    positions: Positions[ArrayT],
     /,
     *,
     rng: np.random.Generator,
@@ -277,7 +198,7 @@ def cape(
     scale: float = 1.0,
     centre: bool = True,
     axes: int | None = None,
-) -> Array:
+) -> ArrayT:
     """Continuous augmented positions for training: p <- (p - mean + Delta + epsilon_p) * lambda.
 
     Likhomanenko et al. (2021), "CAPE". The defaults only centre, as at test time.
@@ -312,25 +233,26 @@ def cape(
     return (moved + send(shift, positions, dtype=dtype)) * send(stretch, positions, dtype=dtype)
 
 
-def as_positions(positions: Any, *, axes: int | None = None, like: Array | None = None) -> Array:
+def as_positions(
+    positions: Positions[ArrayT], *, axes: int | None = None, like: ArrayT | None = None
+) -> ArrayT:
     """Positions as an array of the right rank and dtype; raise an error if they cannot be that.
 
     positions   (seq,) or (batch, seq); with `axes`, (seq, axis) or (batch, seq, axis)
     axes        numbers in a position; None: positions are plain numbers
     like        an array whose library a list or range is converted to; None: NumPy
     """
-    if not is_array(positions):
-        positions = _listed(positions, like)
-    _numbers("positions", positions)
-    shape, wanted = tuple(positions.shape), "(seq,) or (batch, seq)"
-    right = positions.ndim in (1, 2)
+    array = positions if is_array(positions) else _listed(positions, like)
+    _numbers("positions", array)
+    shape, wanted = tuple(array.shape), "(seq,) or (batch, seq)"
+    right = array.ndim in (1, 2)
     if axes is not None:
         wanted = f"(seq, {axes}) or (batch, seq, {axes})"
-        right = positions.ndim in (2, 3) and shape[-1] == axes
+        right = array.ndim in (2, 3) and shape[-1] == axes
     if not right:
         raise ValueError(f"positions must be {wanted}; got shape {shape}")
-    finite(positions)
-    return positions
+    finite(array)
+    return array
 
 
 def finite(positions: Array) -> None:
@@ -379,7 +301,7 @@ def _first(values: np.ndarray, wrong: np.ndarray) -> str:
     return f"positions[{', '.join(map(str, index))}]={values[index]}"
 
 
-def _listed(positions: Any, like: Array | None, *, name: str = "positions") -> Array:
+def _listed(positions: Positions[Array], like: Array | None, *, name: str = "positions") -> Array:
     try:
         values = np.asarray(positions)
     except (TypeError, ValueError) as error:
@@ -389,10 +311,11 @@ def _listed(positions: Any, like: Array | None, *, name: str = "positions") -> A
     if values.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be numbers; got {positions!r}")
     finite(values)
-    return _given(exact(values), like)
+    return as_like(exact(values), like)
 
 
-def _given(values: np.ndarray, like: Array | None) -> Array:
+def as_like(values: np.ndarray, like: Array | None) -> Array:
+    """Host values as an array of the library of `like`, of its own integers and floats."""
     if like is None:
         return values
     xp = namespace(like=like)

@@ -31,7 +31,7 @@ def plain_fields(value: Any) -> None:
             object.__setattr__(value, field.name, plain)
 
 
-def plain_value(value: Any, field: dataclasses.Field[Any] | None = None) -> Any:
+def plain_value(value: object, field: dataclasses.Field[Any] | None = None) -> Any:
     """A number, string or tuple of them as plain Python; anything else unchanged.
 
     An int beyond int64, for which NumPy has no dtype, becomes a float unless `field` accepts only
@@ -54,7 +54,7 @@ def plain_value(value: Any, field: dataclasses.Field[Any] | None = None) -> Any:
         return value
 
 
-def whole(name: str, value: Any, *, least: int | None = None, most: int | None = None) -> int:
+def whole(name: str, value: object, *, least: int | None = None, most: int | None = None) -> int:
     """Return `value` as an int; raise an error unless it is a whole number within the bounds.
 
     >>> whole("dim", 7.5, least=1)
@@ -70,7 +70,7 @@ def whole(name: str, value: Any, *, least: int | None = None, most: int | None =
 
 
 def _not_whole(
-    kind: type[Exception], name: str, value: Any, least: int | None, most: int | None
+    kind: type[Exception], name: str, value: object, least: int | None, most: int | None
 ) -> Exception:
     """The error for a value that is not a whole number within the bounds."""
     if least is None:
@@ -95,7 +95,7 @@ MOST_CHANNELS = 2**20
 """The largest dim: no model has a million channels, so more is a mistake, and a costly one."""
 
 
-def dim(name: str, value: Any) -> int:
+def dim(name: str, value: object) -> int:
     """Return `value` as a number of channels.
 
     >>> dim("dim", 0)
@@ -111,7 +111,9 @@ def odd(name: str, value: int) -> Exception:
     return translatable(ValueError, template, name=name, value=value)
 
 
-def real(name: str, value: Any, *, least: float | None = None, most: float | None = None) -> float:
+def real(
+    name: str, value: object, *, least: float | None = None, most: float | None = None
+) -> float:
     """Return `value` as a float; raise an error unless it is finite and within the bounds.
 
     >>> real("std", -1.0, least=0, most=1e6)
@@ -131,7 +133,7 @@ def real(name: str, value: Any, *, least: float | None = None, most: float | Non
 
 
 def _not_real(
-    kind: type[Exception], name: str, value: Any, least: float | None, most: float | None
+    kind: type[Exception], name: str, value: object, least: float | None, most: float | None
 ) -> Exception:
     if least is None:
         template = N_("{name} must be a finite number; got {name}={value!r}")
@@ -165,7 +167,7 @@ def ordered(low: float, high: float, *, names: tuple[str, str]) -> None:
         )
 
 
-def factors(name: str, values: Any) -> None:
+def factors(name: str, values: object) -> None:
     """Raise an error unless `values` is a tuple of numbers above 0, one for each pair.
 
     >>> factors("short_factor", ())
@@ -195,7 +197,7 @@ def one_each(name: str, factors: tuple[float, ...], dim: int) -> None:
         )
 
 
-def unsettled(scaling: Any) -> Exception:
+def unsettled(scaling: object) -> Exception:
     """The error for a scaling whose frequencies depend on a length that was not given."""
     return translatable(
         ValueError,
@@ -228,7 +230,7 @@ def known_params(params: Any, *names: str) -> None:
         raise ValueError(f"params must hold no names but {sorted(names)}; got {unknown} too")
 
 
-def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
+def one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
     """Raise an error unless `value` is one of `choices`.
 
     >>> one_of("layout", "zigzag", ("interleaved", "concat"))
@@ -239,13 +241,13 @@ def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
         raise unlisted(name, value, choices)
 
 
-def generator(name: str, value: Any) -> None:
+def generator(name: str, value: object) -> None:
     """Raise an error unless `value` is a NumPy random generator."""
     if not isinstance(value, np.random.Generator):
         raise TypeError(f"{name} must be a np.random.Generator; got {name}={value!r}")
 
 
-def flag(name: str, value: Any) -> None:
+def flag(name: str, value: object) -> None:
     """Raise an error unless `value` is True or False."""
     if not isinstance(value, bool):
         raise translatable(

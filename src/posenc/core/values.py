@@ -45,7 +45,7 @@ def value(kind: type[T]) -> type[T]:
     """
     check = vars(kind).get("__post_init__")
 
-    def prepare(self: Any) -> None:
+    def prepare(self: object) -> None:
         rules.plain_fields(self)
         if check is not None:
             check(self)

@@ -8,9 +8,20 @@ import numpy as np
 
 from posenc.core import rules
 from posenc.core.about import About, Traits
-from posenc.core.arrays import Array, cast, has_float64, namespace, send, sigmoid, working
+from posenc.core.arrays import (
+    Array,
+    ArrayT,
+    Positions,
+    cast,
+    has_float64,
+    namespace,
+    send,
+    sigmoid,
+    working,
+)
 from posenc.core.encoding import Parameter, Params, params_like
-from posenc.core.mechanisms import Bias, result_dtype
+from posenc.core.inputs import result_dtype
+from posenc.core.mechanisms import Bias
 from posenc.core.positions import as_arrays, distances
 from posenc.core.values import value
 from posenc.encodings.tables import MOST_HEADS
@@ -127,7 +138,9 @@ class ALiBi(Bias):
         """
         return self._slopes.copy()
 
-    def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+    def bias(
+        self, q_pos: Positions[ArrayT], k_pos: Positions[ArrayT], params: Params[ArrayT] = None
+    ) -> ArrayT:
         self.read_params(params)
         behind = distances(q_pos, k_pos)[..., None, :, :]
         dtype = result_dtype(behind, None)
@@ -138,8 +151,13 @@ class ALiBi(Bias):
         return slopes * away
 
     def terms(
-        self, q_pos: Array, k_pos: Array, params: Params | None = None, *, causal: bool = False
-    ) -> tuple[Array, Array] | None:
+        self,
+        q_pos: Positions[ArrayT],
+        k_pos: Positions[ArrayT],
+        params: Params[ArrayT] = None,
+        *,
+        causal: bool = False,
+    ) -> tuple[ArrayT, ArrayT] | None:
         """-m_h (i - j) = (-i) m_h + m_h j; None unless causal, since |i - j| is no such sum."""
         self.read_params(params)
         q_pos, k_pos = as_arrays(q_pos, k_pos)
@@ -190,12 +208,14 @@ class TwoSidedALiBi(Bias):
     def parameters(self) -> dict[str, Parameter]:
         return {"behind": Parameter((self.heads,)), "ahead": Parameter((self.heads,))}
 
-    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, *, like: ArrayT | None = None) -> dict[str, ArrayT]:
         rules.generator("rng", rng)
         behind, ahead = rng.normal(loc=-2.0, size=(2, self.heads))
         return params_like({"behind": behind, "ahead": ahead}, like)
 
-    def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+    def bias(
+        self, q_pos: Positions[ArrayT], k_pos: Positions[ArrayT], params: Params[ArrayT] = None
+    ) -> ArrayT:
         back, ahead = map(_slopes, self.read_params(params).values())
         behind = distances(q_pos, k_pos, like=back)[..., None, :, :]
         xp = namespace(positions=behind, params=back)

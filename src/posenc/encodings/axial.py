@@ -7,17 +7,18 @@ import numpy as np
 
 from posenc.core import rules
 from posenc.core.about import About, Traits
-from posenc.core.arrays import Array, Dtype, namespace, send
+from posenc.core.arrays import ArrayT, Dtype, Positions, namespace, send
 from posenc.core.encoding import SIZES, Params
-from posenc.core.mechanisms import Rotary, result_dtype
+from posenc.core.inputs import result_dtype
+from posenc.core.mechanisms import Rotary
 from posenc.core.positions import as_positions
 from posenc.core.rotation import Pairing, Rotated, cos_sin
+from posenc.core.scaling import Scaling
 from posenc.core.values import value
 from posenc.encodings.rope import PAIRINGS, check_rotary_dim, rotation_traits
 from posenc.i18n import N_, translatable
 from posenc.i18n.arguments import HEAD_DIM, sentences
 from posenc.layouts import Alternating, AxisLayout, Periods, Sections, Split
-from posenc.scalings import Scaling
 
 
 @value
@@ -160,7 +161,12 @@ class AxialRoPE(Rotary):
     @property
     def attention_factor(self) -> float:
         """What cosines and sines are multiplied by: 1 unless a scaling has a temperature."""
-        return self.layout.scale
+        return 1.0 if self.layout.scaling is None else self.layout.scaling.scale
+
+    @property
+    def trained_length(self) -> int | None:
+        """The original length of the layout's scaling, if it has one."""
+        return None if self.layout.scaling is None else self.layout.scaling.original_length
 
     def frequencies(self) -> np.ndarray:
         """w_i of each pair, in radians per unit of its axis: (rotary_dim/2,)."""
@@ -173,8 +179,8 @@ class AxialRoPE(Rotary):
         )
 
     def cos_sin(
-        self, positions: Any, params: Params | None = None, *, dtype: Dtype = None
-    ) -> tuple[Array, Array]:
+        self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
+    ) -> tuple[ArrayT, ArrayT]:
         self.read_params(params)
         positions = as_positions(positions, axes=self.axes)
         xp = namespace(positions=positions)

@@ -6,7 +6,7 @@ import numpy as np
 
 from posenc.core import rules
 from posenc.core.about import About, Traits
-from posenc.core.arrays import Array, cast, clip, namespace, unrounded, working
+from posenc.core.arrays import Array, ArrayT, Positions, cast, clip, namespace, unrounded, working
 from posenc.core.encoding import Parameter, Params, params_like
 from posenc.core.mechanisms import Bias
 from posenc.core.positions import LIMIT, as_arrays, distances
@@ -86,7 +86,7 @@ class FIRE(Bias):
         }
         return {name: Parameter(shape) for name, shape in shapes.items()}
 
-    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, *, like: ArrayT | None = None) -> dict[str, ArrayT]:
         rules.generator("rng", rng)
         inner = 1 / np.sqrt(self.hidden)
         drawn = {
@@ -123,7 +123,9 @@ class FIRE(Bias):
         """
         return abs(multiplier * self.length)
 
-    def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+    def bias(
+        self, q_pos: Positions[ArrayT], k_pos: Positions[ArrayT], params: Params[ArrayT] = None
+    ) -> ArrayT:
         given = self.read_params(params)
         q_pos, k_pos = as_arrays(q_pos, k_pos, like=given["w1"])
         for weights in given.values():

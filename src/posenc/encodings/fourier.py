@@ -1,16 +1,18 @@
 """Fourier features: sines and cosines of random or learned projections of the coordinates."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from posenc.core import rules
 from posenc.core.about import About, Traits
-from posenc.core.arrays import Array, Dtype, cast, namespace, unrounded, working
+from posenc.core.arrays import Array, ArrayT, Dtype, Positions, cast, namespace, unrounded, working
 from posenc.core.encoding import Parameter, Params, params_like
-from posenc.core.mechanisms import Additive, result_dtype
+from posenc.core.inputs import result_dtype
+from posenc.core.mechanisms import Additive
 from posenc.core.positions import as_positions
 from posenc.core.values import value
 from posenc.i18n import N_, translatable
@@ -91,12 +93,14 @@ class FourierFeatures(Additive):
     def parameters(self) -> dict[str, Parameter]:
         return {"matrix": Parameter((self.axes, self.dim // 2), trained=False)}
 
-    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, *, like: ArrayT | None = None) -> dict[str, ArrayT]:
         rules.generator("rng", rng)
         matrix = rng.normal(scale=self.sigma, size=(self.axes, self.dim // 2))
         return params_like({"matrix": matrix}, like)
 
-    def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
+    def encode(
+        self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
+    ) -> ArrayT:
         matrix = self.read_params(params)["matrix"]
         points, dtype = _coordinates(positions, matrix, self.axes, dtype)
         xp = namespace(points=points)
@@ -172,7 +176,7 @@ class LearnedFourier(Additive):
         }
         return {name: Parameter(shape) for name, shape in shapes.items()}
 
-    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, *, like: ArrayT | None = None) -> dict[str, ArrayT]:
         rules.generator("rng", rng)
 
         def uniform(fan_in: int, *shape: int) -> np.ndarray:
@@ -187,7 +191,9 @@ class LearnedFourier(Additive):
         }
         return params_like(drawn, like)
 
-    def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
+    def encode(
+        self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
+    ) -> ArrayT:
         weights = self.read_params(params)
         points, dtype = _coordinates(positions, weights["w_r"], self.axes, dtype)
         given = {name: cast(w, points.dtype) for name, w in weights.items()}
@@ -195,7 +201,7 @@ class LearnedFourier(Additive):
             hidden = gelu(self.hidden_inputs(points, given))
             return cast(hidden @ given["w_2"] + given["b_2"], dtype)
 
-    def hidden_inputs(self, points: Array, params: Params) -> Array:
+    def hidden_inputs(self, points: Array, params: Mapping[str, Array]) -> Array:
         """f(v) W_1 + b_1, the input of each hidden unit: (…, hidden).
 
         points   coordinates, (…, axes)
@@ -216,7 +222,7 @@ def _projected(points: Array, matrix: Array) -> Array:
     return namespace(points=points).sum(points[..., :, None] * matrix, axis=-2)
 
 
-def even(name: str, value: Any) -> None:
+def even(name: str, value: object) -> None:
     """Raise an error unless `value` is a positive even number."""
     if rules.dim(name, value) % 2:
         raise translatable(
@@ -227,7 +233,9 @@ def even(name: str, value: Any) -> None:
         )
 
 
-def _coordinates(positions: Any, like: Array, axes: int, dtype: Dtype) -> tuple[Array, Dtype]:
+def _coordinates(
+    positions: Positions[Array], like: Array, axes: int, dtype: Dtype
+) -> tuple[Array, Dtype]:
     """The coordinates in the dtype of the computation, and the dtype of the result."""
     points = as_positions(positions, axes=axes, like=like)
     xp = namespace(positions=points, params=like)

@@ -1,7 +1,7 @@
 """Biases that are kernels of the distance: KERPLE (learned) and Sandwich (from sinusoids)."""
 
 from dataclasses import field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -9,6 +9,8 @@ from posenc.core import rules
 from posenc.core.about import About, Traits
 from posenc.core.arrays import (
     Array,
+    ArrayT,
+    Positions,
     cast,
     clip,
     default_float,
@@ -89,14 +91,16 @@ class KERPLE(Bias):
     def parameters(self) -> dict[str, Parameter]:
         return {"r1": Parameter((self.heads,)), "r2": Parameter((self.heads,))}
 
-    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, *, like: ArrayT | None = None) -> dict[str, ArrayT]:
         """Draw r1 ~ U(0, 2) and r2 ~ U(0, 1), or the reverse for the power kernel."""
         rules.generator("rng", rng)
         most = (2.0, 1.0) if self.kernel == "log" else (1.0, 2.0)
         r1, r2 = (np.maximum(rng.uniform(0, top, self.heads), LEAST) for top in most)
         return params_like({"r1": r1, "r2": r2}, like)
 
-    def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+    def bias(
+        self, q_pos: Positions[ArrayT], k_pos: Positions[ArrayT], params: Params[ArrayT] = None
+    ) -> ArrayT:
         r1, r2 = (namespace(r=r).reshape(r, (-1, 1, 1)) for r in self.bounded(params))
         behind = distances(q_pos, k_pos, like=r1)[..., None, :, :]
         xp = namespace(positions=behind, params=r1)
@@ -105,7 +109,7 @@ class KERPLE(Bias):
             return -r1 * xp.log1p(r2 * away)
         return -r1 * away**r2
 
-    def bounded(self, params: Params | None) -> tuple[Array, Array]:
+    def bounded(self, params: Params[ArrayT]) -> tuple[ArrayT, ArrayT]:
         """r1 and r2 of each head, clamped to their bounds: (heads,) each.
 
         params   "r1" and "r2", each (heads,)
@@ -202,15 +206,22 @@ class Sandwich(Bias):
         """w_k in radians per position, k = 1 .. features/2."""
         return self._frequencies.copy()
 
-    def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+    def bias(
+        self, q_pos: Positions[ArrayT], k_pos: Positions[ArrayT], params: Params[ArrayT] = None
+    ) -> ArrayT:
         left, right = self.terms(q_pos, k_pos, params)
         products = left @ namespace(right=right).matrix_transpose(right)
         shared = self.features / 2 * self._ratios(products)
         return cast(products + shared, default_float(products))
 
     def terms(
-        self, q_pos: Array, k_pos: Array, params: Params | None = None, *, causal: bool = False
-    ) -> tuple[Array, Array]:
+        self,
+        q_pos: Positions[ArrayT],
+        k_pos: Positions[ArrayT],
+        params: Params[ArrayT] = None,
+        *,
+        causal: bool = False,
+    ) -> tuple[ArrayT, ArrayT]:
         """cos((i - j) w) - 1 = cos(i w) cos(j w) + sin(i w) sin(j w) - 1.
 
         The 1 is common to all keys; subtracting it term by term keeps sums small for near keys.
@@ -224,7 +235,7 @@ class Sandwich(Bias):
         ratios = self.heads / (8 * np.arange(1, self.heads + 1))
         return send(ratios.reshape(-1, 1, 1), like, dtype=like.dtype)
 
-    def _sinusoids(self, positions: Any, last: float) -> Array:
+    def _sinusoids(self, positions: Array, last: float) -> Array:
         """cos, sin and `last` for each frequency, slowest first: (…, seq, 3 features/2)."""
         positions = as_positions(positions)
         xp = namespace(positions=positions)

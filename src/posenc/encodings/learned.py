@@ -1,7 +1,6 @@
 """The learned encoding: a table with one row per position, and ways to resize it."""
 
 from dataclasses import field
-from typing import Any
 
 import numpy as np
 
@@ -9,7 +8,9 @@ from posenc.core import rules
 from posenc.core.about import About, Traits
 from posenc.core.arrays import (
     Array,
+    ArrayT,
     Dtype,
+    Positions,
     cast,
     float_dtype,
     host,
@@ -82,13 +83,15 @@ class Learned(Additive):
     def parameters(self) -> dict[str, Parameter]:
         return {"table": Parameter((self.length, self.dim))}
 
-    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, *, like: ArrayT | None = None) -> dict[str, ArrayT]:
         rules.generator("rng", rng)
         return params_like(
             {"table": rng.normal(scale=self.std, size=(self.length, self.dim))}, like
         )
 
-    def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
+    def encode(
+        self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
+    ) -> ArrayT:
         table = self.read_params(params)["table"]
         positions = as_positions(positions, like=table)
         xp = namespace(positions=positions, params=table)
@@ -106,12 +109,12 @@ class Learned(Additive):
                 worst=worst,
             )
         # Where the host cannot read values, a negative index must fail like a large one, not wrap.
-        positions = cast(positions, whole_dtype(xp))
-        index = xp.reshape(xp.where(positions < 0, self.length, positions), (-1,))
-        rows = xp.reshape(xp.take(table, index, axis=0), (*positions.shape, self.dim))
+        whole = cast(positions, whole_dtype(xp))
+        index = xp.reshape(xp.where(whole < 0, self.length, whole), (-1,))
+        rows = xp.reshape(xp.take(table, index, axis=0), (*whole.shape, self.dim))
         return rows if dtype is None else cast(rows, float_dtype("dtype", dtype, rows))
 
-    def resize(self, params: Params, new_length: int) -> dict[str, Array]:
+    def resize(self, params: Params[Array], new_length: int) -> dict[str, Array]:
         """Parameters for `Learned(new_length, dim)`, by linear interpolation of the rows.
 
         params       "table", (length, dim)
@@ -127,7 +130,7 @@ class Learned(Additive):
 
     def resize_grid(
         self,
-        params: Params,
+        params: Params[Array],
         old: tuple[int, int],
         new: tuple[int, int],
         *,
@@ -213,7 +216,7 @@ def _mixed(matrix: np.ndarray, rows: Array) -> Array:
     return cast(mixed, rows.dtype)
 
 
-def _size(name: str, size: Any) -> tuple[int, int]:
+def _size(name: str, size: object) -> tuple[int, int]:
     if not isinstance(size, tuple | list) or len(size) != 2:
         raise TypeError(f"{name} must be (height, width); got {name}={size!r}")
     height, width = (rules.whole(f"each of {name}", side, least=1, most=2**12) for side in size)

@@ -3,8 +3,8 @@
 from importlib import import_module
 from typing import Any
 
+from posenc.core.encoding import Encoding
 from posenc.core.hints import did_you_mean, fold, hinted, nearest
-from posenc.core.mechanisms import Encoding
 from posenc.encodings import BUILTIN
 
 

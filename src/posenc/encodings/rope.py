@@ -1,22 +1,33 @@
 """RoPE, the rotary encoding: on one axis, with any scaling; and xPos, which adds a decay to it."""
 
 from dataclasses import field, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from posenc.core import rules
 from posenc.core.about import About, Traits
-from posenc.core.arrays import Array, Dtype, cast, has_float64, host, namespace, send
+from posenc.core.arrays import (
+    Array,
+    ArrayT,
+    Dtype,
+    Positions,
+    cast,
+    has_float64,
+    host,
+    namespace,
+    send,
+)
 from posenc.core.encoding import Params
 from posenc.core.frequencies import geometric, wavelengths
-from posenc.core.mechanisms import Rotary, result_dtype
+from posenc.core.inputs import result_dtype
+from posenc.core.mechanisms import Rotary
 from posenc.core.positions import LIMIT, as_positions
 from posenc.core.rotation import Pairing, Rotated, cos_sin
+from posenc.core.scaling import Plain, Scaling
 from posenc.core.values import value
 from posenc.i18n import N_, translatable
 from posenc.i18n.arguments import HEAD_DIM, sentences
-from posenc.scalings import Plain, Scaling
 
 PAIRINGS = ("interleaved", "halves")
 
@@ -159,15 +170,15 @@ class RoPE(Rotary):
         return {"rotary_dim": self.dim}
 
     def cos_sin(
-        self, positions: Any, params: Params | None = None, *, dtype: Dtype = None
-    ) -> tuple[Array, Array]:
+        self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
+    ) -> tuple[ArrayT, ArrayT]:
         self.read_params(params)
         positions = as_positions(positions)
         dtype = result_dtype(positions, dtype)
         return RoPE._tables(self, positions, None, dtype=dtype, keys=False)
 
     def _tables(
-        self, positions: Array, params: Params | None, *, dtype: Dtype, keys: bool, **needed: Any
+        self, positions: Array, params: Params[Array], *, dtype: Dtype, keys: bool, **needed: object
     ) -> tuple[Array, Array]:
         return cos_sin(
             positions, self._settled_frequencies(), dtype=dtype, scale=self.attention_factor
@@ -285,18 +296,20 @@ class XPos(Rotary):
         return (np.arange(0, self.dim, 2) / self.dim + self.gamma) / (1 + self.gamma)
 
     def cos_sin(
-        self, positions: Any, params: Params | None = None, *, dtype: Dtype = None
-    ) -> tuple[Array, Array]:
+        self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
+    ) -> tuple[ArrayT, ArrayT]:
         self.read_params(params)
         return self._decaying(positions, dtype, sign=1)
 
     def key_cos_sin(
-        self, positions: Any, params: Params | None = None, *, dtype: Dtype = None
-    ) -> tuple[Array, Array]:
+        self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
+    ) -> tuple[ArrayT, ArrayT]:
         self.read_params(params)
         return self._decaying(positions, dtype, sign=-1)
 
-    def _decaying(self, positions: Any, dtype: Dtype, *, sign: int) -> tuple[Array, Array]:
+    def _decaying(
+        self, positions: Positions[Array], dtype: Dtype, *, sign: int
+    ) -> tuple[Array, Array]:
         positions = self._reachable(as_positions(positions))
         dtype = result_dtype(positions, dtype)
         wide = namespace(positions=positions).float64 if has_float64(positions) else dtype

@@ -7,7 +7,7 @@ import numpy as np
 
 from posenc.core import rules
 from posenc.core.about import About, Traits
-from posenc.core.arrays import Array, cast, clip, namespace, take_along_last, working
+from posenc.core.arrays import Array, ArrayT, cast, clip, namespace, take_along_last, working
 from posenc.core.encoding import Parameter, Params, params_like
 from posenc.core.mechanisms import Scores
 from posenc.core.positions import LIMIT
@@ -70,22 +70,24 @@ class Shaw(Scores):
         names = ("key_table", "value_table") if self.values else ("key_table",)
         return {name: Parameter((2 * self.reach + 1, self.dim)) for name in names}
 
-    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, *, like: ArrayT | None = None) -> dict[str, ArrayT]:
         rules.generator("rng", rng)
         most = math.sqrt(6 / (2 * self.reach + 1 + self.dim))
         drawn = {name: rng.uniform(-most, most, p.shape) for name, p in self.parameters().items()}
         return params_like(drawn, like)
 
     def scores(
-        self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
-    ) -> Array:
+        self, q: ArrayT, k: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
+    ) -> ArrayT:
         xp = namespace(q=q, k=k)
         wide = working(xp, q.dtype)
         q, k = cast(q, wide), cast(k, wide)
         products = q @ xp.matrix_transpose(k) + self.relative(q, q_pos, k_pos, params)
         return products / math.sqrt(self.dim)
 
-    def relative(self, q: Array, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+    def relative(
+        self, q: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
+    ) -> ArrayT:
         """q_i a_d for every query and key: (…, q, k), undivided.
 
         q              queries, (…, q, dim)
@@ -103,8 +105,8 @@ class Shaw(Scores):
         return take_along_last(by_row, xp.broadcast_to(index, shape))
 
     def mixed(
-        self, weights: Array, v: Array, q_pos: Array, k_pos: Array, params: Params | None = None
-    ) -> Array:
+        self, weights: Array, v: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
+    ) -> ArrayT:
         if self.values and v.shape[-1] != self.dim:
             raise ValueError(f"v must be (…, seq, {self.dim}); got shape {tuple(v.shape)}")
         out = weights @ v

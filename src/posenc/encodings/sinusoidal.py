@@ -8,9 +8,21 @@ import numpy as np
 
 from posenc.core import rules
 from posenc.core.about import About, Traits
-from posenc.core.arrays import Array, Dtype, cast, host, is_array, is_half, namespace
+from posenc.core.arrays import (
+    Array,
+    ArrayT,
+    Dtype,
+    Positions,
+    cast,
+    host,
+    is_array,
+    is_half,
+    namespace,
+)
+from posenc.core.encoding import Params
 from posenc.core.frequencies import geometric, geometric_to_base
-from posenc.core.mechanisms import Additive, Params, result_dtype
+from posenc.core.inputs import result_dtype
+from posenc.core.mechanisms import Additive
 from posenc.core.positions import as_positions
 from posenc.core.rotation import sin_cos
 from posenc.core.values import value
@@ -84,7 +96,9 @@ class Sinusoidal(Additive):
             ordered=True,
         )
 
-    def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
+    def encode(
+        self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
+    ) -> ArrayT:
         self.read_params(params)
         positions = as_positions(positions)
         xp = namespace(positions=positions)
@@ -143,14 +157,14 @@ class Sinusoidal(Additive):
 
     @overload
     def locate(
-        self, vector: Any, candidates: Any = None, *, with_distance: Literal[False] = False
+        self, vector: object, candidates: object = None, *, with_distance: Literal[False] = False
     ) -> np.ndarray: ...
     @overload
     def locate(
-        self, vector: Any, candidates: Any = None, *, with_distance: Literal[True]
+        self, vector: object, candidates: object = None, *, with_distance: Literal[True]
     ) -> Located: ...
     def locate(
-        self, vector: Any, candidates: Any = None, *, with_distance: bool = False
+        self, vector: object, candidates: object = None, *, with_distance: bool = False
     ) -> np.ndarray | Located:
         """The position whose encoding is nearest to each vector, which may be noisy: (…).
 
@@ -184,7 +198,7 @@ class Sinusoidal(Additive):
             )
         return located if with_distance else located.positions
 
-    def _vectors(self, vector: Any) -> np.ndarray:
+    def _vectors(self, vector: object) -> np.ndarray:
         """Vectors (…, dim) in float64; raise an error if they are not that."""
         if is_array(vector) and is_half(vector.dtype):
             vector = cast(vector, namespace(vector=vector).float32)  # NumPy has no bfloat16
@@ -360,14 +374,13 @@ class AxialSinusoidal(Additive):
         """The axis and the encoding of each block of channels, in order."""
         return self._blocks
 
-    def encode(self, positions: Any, params: Params | None = None, *, dtype: Dtype = None) -> Array:
+    def encode(
+        self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
+    ) -> ArrayT:
         self.read_params(params)
-        positions = as_positions(positions, axes=self.axes)
-        xp = namespace(positions=positions)
-        return xp.concat(
-            [block.encode(positions[..., axis], dtype=dtype) for axis, block in self._blocks],
-            axis=-1,
-        )
+        points: Array = as_positions(positions, axes=self.axes)
+        parts = [block.encode(points[..., axis], dtype=dtype) for axis, block in self._blocks]
+        return namespace(points=points).concat(parts, axis=-1)
 
 
 def _quartered(dim: int) -> int:

@@ -9,6 +9,8 @@ from posenc.core import rules
 from posenc.core.about import About, Traits
 from posenc.core.arrays import (
     Array,
+    ArrayT,
+    Positions,
     cast,
     clip,
     host,
@@ -82,12 +84,14 @@ class SwinBias(Bias):
         """Number of rows of the table."""
         return (2 * self.window[0] - 1) * (2 * self.window[1] - 1)
 
-    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, *, like: ArrayT | None = None) -> dict[str, ArrayT]:
         rules.generator("rng", rng)
         table = rng.normal(scale=self.std, size=(self.rows, self.heads))
         return params_like({"table": np.clip(table, -2, 2)}, like)
 
-    def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+    def bias(
+        self, q_pos: Positions[ArrayT], k_pos: Positions[ArrayT], params: Params[ArrayT] = None
+    ) -> ArrayT:
         table = self.read_params(params)["table"]
         dy, dx = _displacements(*as_arrays(q_pos, k_pos, like=table))
         for side, away in zip(self.window, (dy, dx), strict=True):
@@ -166,7 +170,7 @@ class SwinV2Bias(Bias):
             "w2": Parameter((self.heads, self.hidden)),
         }
 
-    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, *, like: ArrayT | None = None) -> dict[str, ArrayT]:
         """Draw weights from N(0, 0.02) and set b1 to 0, as in all linear layers of the model."""
         rules.generator("rng", rng)
         w1 = rng.normal(scale=0.02, size=(self.hidden, 2))
@@ -187,7 +191,9 @@ class SwinV2Bias(Bias):
         steps = 8 * abs(displacements) / max(side - 1, 1)
         return xp.sign(displacements) * xp.log2(1 + steps) / math.log2(8)
 
-    def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+    def bias(
+        self, q_pos: Positions[ArrayT], k_pos: Positions[ArrayT], params: Params[ArrayT] = None
+    ) -> ArrayT:
         w1, b1, w2 = self.read_params(params).values()
         q_pos, k_pos = as_arrays(q_pos, k_pos, like=w1)
         xp = namespace(positions=q_pos, params=w1)

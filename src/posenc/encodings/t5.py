@@ -7,7 +7,7 @@ import numpy as np
 
 from posenc.core import rules
 from posenc.core.about import About, Traits
-from posenc.core.arrays import Array, cast, clip, default_float, namespace
+from posenc.core.arrays import Array, ArrayT, Positions, cast, clip, default_float, namespace
 from posenc.core.encoding import Parameter, Params, params_like
 from posenc.core.mechanisms import Bias
 from posenc.core.positions import LIMIT
@@ -86,7 +86,7 @@ class T5Bias(Bias):
     def parameters(self) -> dict[str, Parameter]:
         return {"table": Parameter((self.buckets, self.heads))}
 
-    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, *, like: ArrayT | None = None) -> dict[str, ArrayT]:
         rules.generator("rng", rng)
         table = rng.normal(scale=self.std, size=(self.buckets, self.heads))
         return params_like({"table": table}, like)
@@ -105,6 +105,8 @@ class T5Bias(Bias):
         far = clip(near + cast(steps, away.dtype), most=count - 1)
         return first + xp.where(away < near, away, far)
 
-    def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+    def bias(
+        self, q_pos: Positions[ArrayT], k_pos: Positions[ArrayT], params: Params[ArrayT] = None
+    ) -> ArrayT:
         table = self.read_params(params)["table"]
         return look_up(table, self.buckets_of(whole_distances(q_pos, k_pos, like=table)))

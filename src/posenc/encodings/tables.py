@@ -1,13 +1,12 @@
 """Biases that are looked up in a table of distances."""
 
 from dataclasses import field
-from typing import Any
 
 import numpy as np
 
 from posenc.core import rules
 from posenc.core.about import About, Traits
-from posenc.core.arrays import Array, clip, is_integer, namespace
+from posenc.core.arrays import Array, ArrayT, Positions, clip, is_integer, namespace
 from posenc.core.encoding import Parameter, Params, params_like
 from posenc.core.mechanisms import Bias
 from posenc.core.positions import LIMIT, distances
@@ -24,7 +23,7 @@ def look_up(table: Array, index: Array) -> Array:
     return xp.moveaxis(xp.reshape(rows, (*index.shape, table.shape[-1])), -1, -3)
 
 
-def whole_distances(q_pos: Any, k_pos: Any, *, like: Array) -> Array:
+def whole_distances(q_pos: Positions[Array], k_pos: Positions[Array], *, like: Array) -> Array:
     """Distances between whole positions, to index a table; raise an error for fractional ones."""
     behind = distances(q_pos, k_pos, like=like)
     if not is_integer(behind):
@@ -80,12 +79,14 @@ class ClippedBias(Bias):
     def parameters(self) -> dict[str, Parameter]:
         return {"table": Parameter((2 * self.reach + 1, self.heads))}
 
-    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, *, like: ArrayT | None = None) -> dict[str, ArrayT]:
         rules.generator("rng", rng)
         table = rng.normal(scale=self.std, size=(2 * self.reach + 1, self.heads))
         return params_like({"table": table}, like)
 
-    def bias(self, q_pos: Array, k_pos: Array, params: Params | None = None) -> Array:
+    def bias(
+        self, q_pos: Positions[ArrayT], k_pos: Positions[ArrayT], params: Params[ArrayT] = None
+    ) -> ArrayT:
         table = self.read_params(params)["table"]
         return look_up(table, self.rows_of(whole_distances(q_pos, k_pos, like=table)))
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from posenc.core import rules
 from posenc.core.about import About, Traits
-from posenc.core.arrays import Array, Dtype, cast, namespace, working
+from posenc.core.arrays import Array, ArrayT, Dtype, cast, namespace, working
 from posenc.core.encoding import Parameter, Params, params_like
 from posenc.core.frequencies import geometric
 from posenc.core.mechanisms import Scores
@@ -101,7 +101,7 @@ class TransformerXL(Scores):
         """Frequencies w of R, in radians per position: (features/2,)."""
         return self._frequencies.copy()
 
-    def init(self, rng: np.random.Generator, *, like: Array | None = None) -> dict[str, Array]:
+    def init(self, rng: np.random.Generator, *, like: ArrayT | None = None) -> dict[str, ArrayT]:
         rules.generator("rng", rng)
         shapes = self.parameters().items()
         return params_like(
@@ -109,37 +109,47 @@ class TransformerXL(Scores):
         )
 
     def scores(
-        self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
-    ) -> Array:
+        self, q: ArrayT, k: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
+    ) -> ArrayT:
         q, k = self.folded(q, k, q_pos, k_pos, params)
         return q @ namespace(k=k).matrix_transpose(k) / math.sqrt(self.dim)
 
     def folded(
-        self, q: Array, k: Array, q_pos: Array, k_pos: Array, params: Params | None = None
-    ) -> tuple[Array, Array]:
+        self, q: ArrayT, k: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
+    ) -> tuple[ArrayT, ArrayT]:
         """[q + u, rotate((q + v) W, i)] and [k, R_j]."""
+        q, left = self.query_terms(q, q_pos, params)
         xp = namespace(q=q, k=k)
+        _, k_pos = as_arrays(q_pos, k_pos, like=q)
+        right = self.key_terms(k_pos, dtype=q.dtype)[..., None, :, :]  # broadcast over heads
+        right = xp.broadcast_to(right, (*k.shape[:-1], self.features))
+        return xp.concat([q, left], axis=-1), xp.concat([cast(k, q.dtype), right], axis=-1)
+
+    def query_terms(
+        self, q: ArrayT, q_pos: Array, params: Params[ArrayT] = None
+    ) -> tuple[ArrayT, ArrayT]:
+        """q + u and rotate((q + v) W, i)."""
+        xp = namespace(q=q)
         wide = working(xp, q.dtype)
         given = self.read_params(params)
         for weights in given.values():
             namespace(q=q, params=weights)
-        q_pos, k_pos = as_arrays(q_pos, k_pos, like=q)
+        q_pos, _ = as_arrays(q_pos, q_pos, like=q)
         u, v, w = (cast(weights, wide) for weights in given.values())
         if q.ndim < 3 or q.shape[-3] != self.heads or q.shape[-1] != self.dim:
             raise ValueError(
                 f"q must be (…, {self.heads}, seq, {self.dim}); got shape {tuple(q.shape)}"
             )
-        q, k = cast(q, wide), cast(k, wide)
+        q = cast(q, wide)
         of_sin, of_cos = _halves((q + v[:, None, :]) @ w)
         cos, sin = self._turns(q_pos, wide)
         # a sin((i-j)w) + b cos((i-j)w) as a dot product of a vector of i and one of j
         turned = xp.concat([of_cos * sin - of_sin * cos, of_cos * cos + of_sin * sin], axis=-1)
-        sinusoids = self.sinusoids(k_pos, dtype=wide)[..., None, :, :]  # broadcast over heads
-        sinusoids = xp.broadcast_to(sinusoids, (*k.shape[:-1], self.features))
-        return (
-            xp.concat([q + u[:, None, :], turned], axis=-1),
-            xp.concat([k, sinusoids], axis=-1),
-        )
+        return q + u[:, None, :], turned
+
+    def key_terms(self, k_pos: ArrayT, *, dtype: Dtype) -> ArrayT:
+        """R_j."""
+        return self.sinusoids(k_pos, dtype=dtype)
 
     def sinusoids(self, positions: Array, *, dtype: Dtype) -> Array:
         """R_p = [sin(p w), cos(p w)]: (…, features).

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 
 from posenc.core import rules
+from posenc.core.encoding import Encoding
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Encoding
 from posenc.core.positions import LIMIT
 from posenc.explanation.explanation import Explanation
 from posenc.explanation.question import Question
 from posenc.explanation.registry import explain_steps
-from posenc.i18n import language, translator
+from posenc.i18n import Language, language, translator
 from posenc.names.expressions import to_source
 from posenc.names.resolve import (
     canonical_name,
@@ -35,7 +35,7 @@ def explain(
     length: int | None = None,
     position: int = 3,
     tokens: str | list[str] | None = None,
-    lang: str = "en",
+    lang: Language = "en",
     digits: int = 4,
     seed: int = 0,
 ) -> Explanation:
@@ -76,7 +76,7 @@ def explain(
     return Explanation(title, lang, tuple(explain_steps(value, question)), digits=digits)
 
 
-def _resolve(encoding: Any, *, length: int, dim: int | None, heads: int | None) -> Encoding:
+def _resolve(encoding: object, *, length: int, dim: int | None, heads: int | None) -> Encoding:
     """The encoding itself, or the one of this name, small enough to be worked by hand."""
     given = {name: size for name, size in (("dim", dim), ("heads", heads)) if size is not None}
     if isinstance(encoding, str) and (name := canonical_name(encoding)):

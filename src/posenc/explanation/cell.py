@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from posenc.core import rules
-from posenc.core.mechanisms import Additive, Encoding, Params, Rotary
+from posenc.core.encoding import Encoding, Params
+from posenc.core.mechanisms import Additive, Rotary
+from posenc.core.scaling import Scaling
 from posenc.explanation.explanation import Step
 from posenc.explanation.of.scalings import scaling_name
 from posenc.explanation.place import Place, Point
 from posenc.explanation.registry import explain_number
 from posenc.explanation.values import value_at
-from posenc.i18n import translatable, translator
-from posenc.scalings import Scaling
+from posenc.i18n import Language, translatable, translator
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,8 @@ class Cell:
 class DualPrecisionParams:
     """Parameters in float32 and in float64, cast once for any number of cells."""
 
-    def __init__(self, params: Params | None) -> None:
-        self.given: Params = params or {}
+    def __init__(self, params: Params) -> None:
+        self.given = params or {}
         self.by_dtype = [
             (dtype, {name: np.asarray(value).astype(dtype) for name, value in self.given.items()})
             for dtype in (np.float32, np.float64)
@@ -63,7 +64,7 @@ def cell(
     *,
     head: int = 0,
     angle: bool = False,
-    lang: str = "en",
+    lang: Language = "en",
 ) -> Cell:
     """Work out one number of an encoding: an entry of e(p), a cosine or sine, a bias or a logit.
 
@@ -125,7 +126,7 @@ def convention(encoding: Encoding) -> dict[str, Any]:
 RANGE = {"least": 0, "most": 2**24 - 64}
 
 
-def _check_place(name: str, place: Any, encoding: Encoding) -> Any:
+def _check_place(name: str, place: object, encoding: Encoding) -> Any:
     """The position, if it is one that this encoding takes."""
     if encoding.axes is None:
         return rules.whole(name, place, **RANGE)

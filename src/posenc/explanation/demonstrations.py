@@ -5,12 +5,13 @@ from collections.abc import Callable
 import numpy as np
 
 from posenc.core import rules
+from posenc.core.encoding import Encoding
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Encoding, logits
+from posenc.core.logits import logits
 from posenc.explanation.calculation import explain
 from posenc.explanation.explanation import Explanation, Step
 from posenc.explanation.question import example_embeddings, matrix_table
-from posenc.i18n import Translate, language, translator
+from posenc.i18n import Language, Translate, language, translator
 from posenc.names.resolve import resolve_one
 from posenc.text import split_at_spaces
 
@@ -30,7 +31,7 @@ LEARNING = {
 
 
 @hinted("demonstrate")
-def demonstrate(name: str, *, lang: str = "en") -> Explanation:
+def demonstrate(name: str, *, lang: Language = "en") -> Explanation:
     """A demonstration from the tutorials, with its numbers.
 
     name   "permutation", "rope-relative", "rope-steps" or "addition"
@@ -43,7 +44,7 @@ def demonstrate(name: str, *, lang: str = "en") -> Explanation:
     return DEMONSTRATIONS[name](translator(lang), language(lang))
 
 
-def permutation(t: Translate, lang: str) -> Explanation:
+def permutation(t: Translate, lang: Language) -> Explanation:
     """Without positions, shuffling the words merely shuffles the attention weights."""
     words = split_at_spaces(DOG[lang])
     between = " " if lang == "en" else ""
@@ -89,13 +90,13 @@ def softmax(scores: np.ndarray) -> np.ndarray:
     return powers / powers.sum(axis=-1, keepdims=True)
 
 
-def rope_relative(t: Translate, lang: str) -> Explanation:
+def rope_relative(t: Translate, lang: Language) -> Explanation:
     """The tutorial's table of products, which are equal for equal m - n."""
     steps = (explain("rope", lang=lang)["relative"],)
     return Explanation(t("RoPE: products depend on the distance only"), lang, steps, digits=6)
 
 
-def rope_steps(t: Translate, lang: str) -> Explanation:
+def rope_steps(t: Translate, lang: Language) -> Explanation:
     """The tutorial's steps at position 3: pairs, angles, rotated pairs, the vector, its length."""
     explained = explain("rope", position=3, lang=lang)
     names = ("pairs", "angles", "rotation", "flattened", "norms")
@@ -103,7 +104,7 @@ def rope_steps(t: Translate, lang: str) -> Explanation:
     return Explanation(title, lang, tuple(explained[name] for name in names), digits=3)
 
 
-def addition(t: Translate, lang: str) -> Explanation:
+def addition(t: Translate, lang: Language) -> Explanation:
     """The tutorial's sum: embedding + encoding = input, for four words of 8 dimensions."""
     words = split_at_spaces(LEARNING[lang])
     explained = explain("sinusoidal", tokens=words, lang=lang)
@@ -116,7 +117,7 @@ def addition(t: Translate, lang: str) -> Explanation:
     return Explanation(t("Embedding + encoding = input"), lang, steps, digits=3)
 
 
-DEMONSTRATIONS: dict[str, Callable[[Translate, str], Explanation]] = {
+DEMONSTRATIONS: dict[str, Callable[[Translate, Language], Explanation]] = {
     "permutation": permutation,
     "rope-relative": rope_relative,
     "rope-steps": rope_steps,

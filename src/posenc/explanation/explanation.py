@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from posenc.explanation.maths import Maths, to_json
+from posenc.i18n import Language
 
 Entry = str | int | float
 """An entry of a table."""
@@ -46,7 +47,7 @@ class Explanation:
     """A worked calculation in one language; printing it gives plain text."""
 
     title: str
-    lang: str
+    lang: Language
     steps: tuple[Step, ...]
     digits: int = field(default=4, kw_only=True)
 

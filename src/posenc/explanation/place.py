@@ -1,11 +1,11 @@
 """One number of an encoding: where it stands, and the steps that lead to it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from posenc.core.mechanisms import Params
 from posenc.explanation.explanation import Step
 from posenc.explanation.maths import Maths, equation, join, row
 from posenc.explanation.question import number_rows, table
@@ -25,7 +25,7 @@ class Place:
     """A dimension, or the position of a key."""
     truth: float
     """The number in float64."""
-    params: Params
+    params: Mapping[str, np.ndarray]
     t: Translate
     head: int = 0
     """The head, of biases and scores."""

@@ -1,13 +1,13 @@
 """What is asked of an explanation, and the parts that the answers of all encodings share."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from posenc.core.mechanisms import Encoding, Params
-from posenc.core.positions import grid
+from posenc.core.encoding import Encoding
+from posenc.core.grids import grid
 from posenc.explanation.explanation import Entry, Table
 from posenc.i18n import Translate
 
@@ -20,7 +20,7 @@ class Question:
     length: int
     position: int
     tokens: tuple[str, ...] | None
-    params: Params
+    params: Mapping[str, np.ndarray]
     t: Translate
 
     @property

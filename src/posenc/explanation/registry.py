@@ -29,7 +29,8 @@ from typing import Any
 
 import numpy as np
 
-from posenc.core.mechanisms import Additive, Bias, Encoding, EncodingT, Rotary
+from posenc.core.encoding import Encoding, EncodingT
+from posenc.core.mechanisms import Additive, Bias, Rotary
 from posenc.explanation.additive import additive_formula, additive_steps
 from posenc.explanation.bias import bias_formula, bias_steps
 from posenc.explanation.explanation import Step

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from posenc.core.mechanisms import Encoding, logits
+from posenc.core.encoding import Encoding
+from posenc.core.logits import logits
 from posenc.core.needs import draw_needs
 from posenc.explanation.explanation import Step
 from posenc.explanation.maths import equation, index, row

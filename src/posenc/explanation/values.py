@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from posenc.core.mechanisms import Additive, Bias, Encoding, Params, Rotary, logits
+from posenc.core.encoding import Encoding, Params
+from posenc.core.logits import logits
+from posenc.core.mechanisms import Additive, Bias, Rotary
 from posenc.core.needs import draw_needs
 from posenc.i18n import translatable
 
@@ -19,7 +21,7 @@ def value_at(
     encoding: Encoding,
     place: Any,
     other: Any,
-    params: Params | None,
+    params: Params,
     dtype: Any,
     head: int = 0,
     *,
@@ -87,7 +89,7 @@ def _text(last: int) -> np.ndarray:
 
 
 def cos_sin_at(
-    encoding: Rotary, positions: np.ndarray, params: Params | None, *, dtype: Any = None
+    encoding: Rotary, positions: np.ndarray, params: Params, *, dtype: object = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Cosines and sines at whole positions: (seq, pair) each."""
     given = (params,) if params else ()
@@ -103,7 +105,7 @@ def rotate_at(
     encoding: Rotary,
     x: np.ndarray,
     position: np.ndarray,
-    params: Params | None,
+    params: Params,
     *,
     keys: bool = False,
 ) -> np.ndarray:
@@ -117,9 +119,7 @@ def rotate_at(
     return rotate(np.repeat(x, len(text), axis=0), text, *given, **needs)[position]
 
 
-def pair_of_channel(
-    encoding: Rotary, channel: int, params: Params | None = None
-) -> tuple[int, str]:
+def pair_of_channel(encoding: Rotary, channel: int, params: Params = None) -> tuple[int, str]:
     """The pair that a channel belongs to, and "cos" for the first of the two, "sin" for the second.
 
     >>> from posenc import RoPE

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc.core.encoding import unwrap
-from posenc.core.mechanisms import Encoding
+from posenc.core.encoding import Encoding, unwrap
 from posenc.explorer import limits
 from posenc.explorer.cache import SharedCache
 from posenc.explorer.parameters import RequestError, check_most

@@ -14,7 +14,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
-from posenc.core.mechanisms import Encoding
+from posenc.core.encoding import Encoding
 from posenc.explorer import configs, delivery, limits, replies
 from posenc.explorer.delivery import ByteBudget, Reservation
 from posenc.explorer.endpoints import ENDPOINTS, Endpoint, describe_api

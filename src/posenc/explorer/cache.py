@@ -79,7 +79,7 @@ class SharedCache:
                 raise
             raise refuse_slow(self._seconds) from error
 
-    def _keep(self, key: Hashable, value: Any) -> None:
+    def _keep(self, key: Hashable, value: object) -> None:
         size = self._size(value)
         if size > self._room:
             return

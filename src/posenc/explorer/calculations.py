@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posenc.core.encoding import unwrap
-from posenc.core.mechanisms import Bias, Encoding, Rotary
+from posenc.core.encoding import Encoding, unwrap
+from posenc.core.mechanisms import Bias, Rotary
 from posenc.explanation import Step, explain
 from posenc.explanation.cell import DualPrecisionParams, cell, convention
 from posenc.explorer import limits

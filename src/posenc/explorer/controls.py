@@ -5,8 +5,8 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any
 
-from posenc.core.encoding import SIZES
-from posenc.core.mechanisms import Encoding
+from posenc.core.encoding import SIZES, Encoding
+from posenc.core.scaling import Scaling
 from posenc.explorer import limits
 from posenc.explorer.parameters import Parameter, RequestError
 from posenc.explorer.requests import refuse_errors
@@ -16,7 +16,6 @@ from posenc.layouts import TYPICAL as LAYOUTS
 from posenc.layouts import AxisLayout
 from posenc.names.expressions import Call, parse_call, presets, to_call, to_source
 from posenc.names.resolve import VARIANTS, share_out
-from posenc.scalings import Scaling
 from posenc.temperatures import TYPICAL as TEMPERATURES
 from posenc.temperatures import Temperature
 
@@ -111,11 +110,11 @@ def _part(kind: Any, now: Any) -> dict[str, Any]:
     return {"type": "part", "choices": choices, "value": str(now)} | inner
 
 
-def _optional(hint: Any) -> bool:
+def _optional(hint: object) -> bool:
     return NoneType in typing.get_args(hint)
 
 
-def _without_none(hint: Any) -> Any:
+def _without_none(hint: object) -> Any:
     if typing.get_origin(hint) not in (UnionType, typing.Union):
         return hint
     return next((each for each in typing.get_args(hint) if each is not NoneType), None)
@@ -157,7 +156,7 @@ def _change_inner(part: Call, outer: str, inner: str, text: str) -> Call:
         raise RequestError(error, f"{outer}.{error.argument}", error.status) from error
 
 
-def _parse_value(row: dict[str, Any], text: str, hint: Any) -> Any:
+def _parse_value(row: dict[str, Any], text: str, hint: object) -> Any:
     name, kind, text = row["name"], row["type"], text.strip()
     if row["optional"] and not text:
         return None

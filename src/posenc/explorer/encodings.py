@@ -5,8 +5,9 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
-from posenc.core.encoding import unwrap
-from posenc.core.mechanisms import Additive, Bias, Encoding, Rotary, Scores
+from posenc.core.encoding import Encoding, unwrap
+from posenc.core.mechanisms import Additive, Bias, Rotary, Scores
+from posenc.core.scaling import Scaling
 from posenc.encodings.registry import catalogue
 from posenc.explorer import controls, limits
 from posenc.explorer.parameters import RequestError
@@ -15,7 +16,6 @@ from posenc.i18n import N_, translator
 from posenc.layouts import AxisLayout
 from posenc.names.expressions import parse_call, to_source
 from posenc.names.resolve import VARIANTS, as_encoding, evaluate_encoding, resolve
-from posenc.scalings import Scaling
 from posenc.views.kinds import KINDS, default_kind, kinds_for
 from posenc.views.kinds.bias import reach
 from posenc.views.kinds.maps import SIDE

@@ -5,8 +5,8 @@ from functools import reduce
 from math import inf, prod
 from typing import Any
 
-from posenc.core.encoding import unwrap
-from posenc.core.mechanisms import Encoding, Scores
+from posenc.core.encoding import Encoding, unwrap
+from posenc.core.mechanisms import Scores
 from posenc.i18n import N_, phrase, translatable
 from posenc.views import cost
 from posenc.views.kind import has_rows, is_plain
@@ -57,7 +57,7 @@ def check_arguments(kind: str, arguments: dict[str, Any]) -> None:
         raise _refuse_argument(join_times(("heads", "dim")), WIDTH, join_times((heads, dim)))
 
 
-def _refuse_argument(name: Any, most: int, entry: Any) -> Exception:
+def _refuse_argument(name: object, most: int, entry: object) -> Exception:
     template = N_("{name} must be at most {most:,} in the explorer; got {entry}")
     return translatable(ValueError, template, name=name, most=most, entry=entry)
 

@@ -21,7 +21,7 @@ class RequestError(Exception):
         message: str | Exception | Phrase,
         argument: str | None = None,
         status: int = 400,
-        **values: Any,
+        **values: object,
     ) -> None:
         template = message if isinstance(message, str) else "{error}"
         self.words = Phrase(template, {"name": argument, "error": message} | values)

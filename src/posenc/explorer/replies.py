@@ -42,7 +42,7 @@ class Reply:
         return bytes(data) if isinstance(data, bytes | memoryview) else b"".join(data)
 
 
-def as_json(data: Any) -> bytes:
+def as_json(data: object) -> bytes:
     """The data as JSON, with null for every number that is not finite.
 
     >>> as_json({"value": float("nan"), "text": "数"}).decode()
@@ -74,11 +74,11 @@ def describe_error(error: Exception, lang: str) -> tuple[int, bytes]:
     return refusal.status, as_json({"error": {"message": short, "argument": refusal.argument}})
 
 
-def _dump(data: Any) -> str:
+def _dump(data: object) -> str:
     return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def _replace_nonfinite(data: Any) -> Any:
+def _replace_nonfinite(data: object) -> Any:
     """The data with null for every number that is not finite."""
     if isinstance(data, dict):
         items = cast(dict[str, Any], data).items()

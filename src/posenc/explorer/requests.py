@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any, Self
 
-from posenc.core.encoding import unwrap
-from posenc.core.mechanisms import Encoding
+from posenc.core.encoding import Encoding, unwrap
 from posenc.explorer import limits
 from posenc.explorer.parameters import RequestError, check_most
-from posenc.i18n import N_, Phrase, Translate, phrase, translator
+from posenc.i18n import N_, Language, Phrase, Translate, phrase, translator
 from posenc.names.resolve import evaluate_encoding
 from posenc.views.kind import is_plain
 from posenc.views.kinds import default_kind
@@ -44,7 +43,7 @@ class Request:
     body: bytes = b""
 
     @property
-    def lang(self) -> str:
+    def lang(self) -> Language:
         """The language of the answer."""
         return self.values["lang"]
 

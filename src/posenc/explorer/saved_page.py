@@ -187,7 +187,7 @@ def _page(lang: str, state: str, saved: dict[str, Any]) -> Iterator[bytes]:
     yield f'}}}}</script>\n<script type="module">{script}</script></body></html>\n'.encode()
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """JSON that cannot end a script element."""
     return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")
 

@@ -10,7 +10,7 @@ from threading import Thread
 
 import uvicorn
 
-from posenc.core.mechanisms import Encoding
+from posenc.core.encoding import Encoding
 from posenc.explorer import app
 from posenc.explorer.connections import Connection
 from posenc.explorer.guard import LOCAL

@@ -7,7 +7,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from posenc.core.mechanisms import Encoding
+from posenc.core.encoding import Encoding
 from posenc.explorer import check_process
 from posenc.explorer.answers import cache_key
 from posenc.explorer.cache import SharedCache

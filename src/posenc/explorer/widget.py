@@ -4,16 +4,19 @@ import logging
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from posenc.core.encoding import Encoding
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Encoding
 from posenc.explorer.encodings import page_query
 from posenc.explorer.endpoints import ENDPOINTS
 from posenc.explorer.parameters import RequestError, language
 from posenc.explorer.replies import JSON, MISSING, NOT_FOUND, STATIC, Reply, describe_error
+from posenc.i18n import Language
 
 
 @hinted("explore")
-def explore(*encodings: Encoding | str, text: str | None = None, lang: str | None = None) -> Any:
+def explore(
+    *encodings: Encoding | str, text: str | None = None, lang: Language | None = None
+) -> Any:
     """The explorer as a notebook widget; `posenc explore` opens the same page in a browser.
 
     encodings  what to show: each a value (also of your own class), a name or an expression

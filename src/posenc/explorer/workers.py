@@ -26,7 +26,7 @@ class Job:
     abandoned: bool = False
     """Whether another thread has replaced the one that runs it."""
 
-    def settle(self, value: Any = None, error: Exception | None = None) -> None:
+    def settle(self, value: object = None, error: Exception | None = None) -> None:
         """Resolve the future unless it is resolved already; call this in the loop."""
         if self.result.done():
             return
@@ -35,7 +35,7 @@ class Job:
         else:
             self.result.set_exception(error)
 
-    def call_in_loop(self, function: Callable[..., Any], *arguments: Any) -> None:
+    def call_in_loop(self, function: Callable[..., Any], *arguments: object) -> None:
         """Schedule a call in the job's loop from another thread."""
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             self.result.get_loop().call_soon_threadsafe(function, *arguments)

@@ -10,16 +10,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
-LANGUAGES = ("en", "ja", "zh-Hans", "zh-Hant")
+Language = Literal["en", "ja", "zh-Hans", "zh-Hant"]
+LANGUAGES: tuple[Language, ...] = get_args(Language)
 CATALOGUES = Path(__file__).parent / "locale"
 
 Translate = Callable[..., str]
 """t(message, **values): the message in a language, its {placeholders} filled in."""
 
 
-def language(tag: str) -> str:
+def language(tag: str) -> Language:
     """The one of LANGUAGES that a tag means, as browsers, shells and people write it.
 
     >>> language("zh_TW.UTF-8"), language("zh-CN"), language("jp"), language("en-US")
@@ -27,8 +28,8 @@ def language(tag: str) -> str:
     """
     first, *rest = re.split(r"[-_.@]", tag.lower()) if isinstance(tag, str) else ("",)
     traditional = "hans" not in rest and not {"hant", "tw", "hk", "mo"}.isdisjoint(rest)
-    named = {"en": "en", "ja": "ja", "jp": "ja", "cn": "zh-Hans", "tw": "zh-Hant", "hk": "zh-Hant"}
-    named["zh"] = "zh-Hant" if traditional else "zh-Hans"
+    named: dict[str, Language] = {"en": "en", "ja": "ja", "jp": "ja", "cn": "zh-Hans"}
+    named |= {"tw": "zh-Hant", "hk": "zh-Hant", "zh": "zh-Hant" if traditional else "zh-Hans"}
     if first not in named:
         raise unlisted("lang", tag, LANGUAGES)
     return named[first]
@@ -44,7 +45,7 @@ def translator(lang: str) -> Translate:
     """
     known = language(lang)
 
-    def t(message: str, **values: Any) -> str:
+    def t(message: str, **values: object) -> str:
         return Phrase(message, values).translate(known)
 
     return t
@@ -72,12 +73,12 @@ class Phrase:
         return self.translate("en")
 
 
-def phrase(template: str, /, **values: Any) -> Phrase:
+def phrase(template: str, /, **values: object) -> Phrase:
     """Part of a sentence, for the values of another phrase."""
     return Phrase(template, values)
 
 
-def translatable(kind: Callable[[str], Exception], template: str, /, **values: Any) -> Exception:
+def translatable(kind: Callable[[str], Exception], template: str, /, **values: object) -> Exception:
     """An error of this kind, in English, that `translate` can say in another language.
 
     >>> template = "{name} must be an even number; got {name}={value}"
@@ -96,7 +97,7 @@ class Note(str):
     words: Phrase
 
     @classmethod
-    def of(cls, template: str, /, **values: Any) -> "Note":
+    def of(cls, template: str, /, **values: object) -> "Note":
         """The sentence with its values filled in.
 
         >>> Note.of("{count} tokens", count=3)
@@ -108,7 +109,7 @@ class Note(str):
         return note
 
 
-def translate(what: Any, lang: str) -> Any:
+def translate(what: object, lang: str) -> Any:
     """What an error, a note or a phrase says, in a language as far as it can; else as it is.
 
     >>> template = "{name} must be an even number; got {name}={value}"
@@ -131,7 +132,7 @@ def either(choices: Iterable[str]) -> Any:
     return reduce(lambda one, other: phrase("{one} or {other}", one=one, other=other), words)
 
 
-def unlisted(name: str, value: Any, choices: tuple[str, ...]) -> Exception:
+def unlisted(name: str, value: object, choices: tuple[str, ...]) -> Exception:
     """The error of a value that is none of these words."""
     kind = ValueError if isinstance(value, str) else TypeError
     template = N_("{name} must be {choices}; got {name}={value!r}")

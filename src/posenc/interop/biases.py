@@ -1,7 +1,6 @@
 """Models with a bias on their attention logits: ALiBi, T5's buckets, Swin's windows."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from posenc.core import rules
 from posenc.core.encoding import Encoding
@@ -36,7 +35,7 @@ def read_alibi(fields: Fields) -> Layers | None:
     return (ALiBi(fields.heads()),) * fields.layers()
 
 
-def _require_plain_alibi(options: Any) -> None:
+def _require_plain_alibi(options: object) -> None:
     """Check the attn_config of MPT."""
     if not isinstance(options, Mapping):
         template = N_("attn_config must be an object; got attn_config={options!r}")

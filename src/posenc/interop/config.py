@@ -198,7 +198,7 @@ def _select_text_config(values: Mapping[str, Any]) -> Mapping[str, Any]:
     return values
 
 
-def _load(config: Any) -> Mapping[str, Any]:
+def _load(config: object) -> Mapping[str, Any]:
     """Load a config: a dict, the text of a JSON object, a file, or the config.json in a folder."""
     if isinstance(config, Mapping):
         return cast(Mapping[str, Any], config)

@@ -117,7 +117,7 @@ def _compare_fields(
     ]
 
 
-def _difference(name: str, one: Any, other: Any, where: str) -> dict[str, Any]:
+def _difference(name: str, one: object, other: object, where: str) -> dict[str, Any]:
     return {"what": name, "where": where, "first": one, "second": other, "means": MEANS[name]}
 
 

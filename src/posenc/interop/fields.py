@@ -46,31 +46,31 @@ class Fields:
             require_agreement(found[0], other)
         return found[0] if found else None
 
-    def get(self, *names: str, default: Any = None) -> Any:
+    def get(self, *names: str, default: object = None) -> Any:
         """The value of the first of `names` that the file has, else `default`."""
         found = self.first(*names)
         return default if found is None else found[1]
 
-    def get_or_note(self, name: str, default: Any) -> Any:
+    def get_or_note(self, name: str, default: object) -> Any:
         """The value of a field; if the file has none, the default, with a note."""
         value = self.values.get(name)
         if value is None and default is not None:
             self.note_default(name, value := default)
         return value
 
-    def add_note(self, template: str, /, **values: Any) -> None:
+    def add_note(self, template: str, /, **values: object) -> None:
         """Add a note unless it is there already."""
         note = Note.of(template, **values)
         if note not in self.notes:
             self.notes.append(note)
 
-    def note_default(self, name: str, value: Any) -> None:
+    def note_default(self, name: str, value: object) -> None:
         """Add a note that a value is the default of the config class."""
         text = f"{value:,.10g}" if isinstance(value, int | float) else repr(value)
         template = N_("{name} {value} is the default of {model}; the file does not set it")
         self.add_note(template, name=name, value=text, model=self.model_type)
 
-    def missing(self, name: Any) -> Exception:
+    def missing(self, name: object) -> Exception:
         """The error for a field that the file must have."""
         template = N_("{name} must be in the config of {model_type!r}; it is missing")
         return translatable(ValueError, template, name=name, model_type=self.model_type)

@@ -59,7 +59,7 @@ class Parameters:
         self.type = self._read_type()
         self._check_keys()
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: object = None) -> Any:
         """The value of `key`, or `default`."""
         return self.values.get(key, default)
 
@@ -96,7 +96,7 @@ class Parameters:
             )
             raise translatable(ValueError, template, key=key, value=self.values[key], **named)
 
-    def number(self, key: str, *, least: float | None = None, default: Any = None) -> Any:
+    def number(self, key: str, *, least: float | None = None, default: object = None) -> Any:
         """The finite number under `key`, as a float."""
         if key not in self.values:
             return default

@@ -6,7 +6,6 @@ from typing import Any
 
 from posenc.core import rules
 from posenc.core.encoding import Encoding
-from posenc.core.frequencies import geometric
 from posenc.core.rotation import Pairing
 from posenc.encodings.axial import AxialRoPE
 from posenc.encodings.nope import NoPE
@@ -16,7 +15,7 @@ from posenc.interop.conventions import NO_ATTENTION, ROTARY, RotaryConvention
 from posenc.interop.fields import MOST_ENTRIES, Fields, disagreement, require_agreement
 from posenc.interop.layers import choose_rotating, read_layer_types
 from posenc.interop.parameters import Backwards, Parameters
-from posenc.layouts import PairTable
+from posenc.layouts import SpaceThenTime
 from posenc.scalings import YaRN
 from posenc.temperatures import Llama4Temperature, MinistralTemperature, Tempered
 
@@ -71,7 +70,7 @@ class LayerReader:
             return Tempered(NoPE(), Llama4Temperature(floor_scale, scale))
         return NoPE()
 
-    def read(self, theta: Any) -> Encoding:
+    def read(self, theta: object) -> Encoding:
         """The encoding of a layer that rotates; `theta` is its own base, where layers list them."""
         convention = self.convention
         parameters = self._read_parameters()
@@ -211,7 +210,7 @@ class LayerReader:
         return None if found is None else (found[0], rules.real(*found, least=0, most=1))
 
     def _build_mrope(
-        self, parameters: Parameters, dim: int, rotary_dim: int, base: float, sections: Any
+        self, parameters: Parameters, dim: int, rotary_dim: int, base: float, sections: object
     ) -> Encoding:
         """RoPE over several axes; for text alone they are equal, which makes it plain RoPE."""
         convention, pairs = self.convention, rotary_dim // 2
@@ -249,6 +248,5 @@ def _build_ernie(dim: int, base: float, sections: tuple[int, ...], pairing: Pair
     if len(sections) != 3 or sections[0] != sections[1]:
         template = N_("mrope_section must be [n, n, m] for 'ernie4_5_vl_moe'; got {sections}")
         raise translatable(ValueError, template, sections=list(sections))
-    axes = (1, 2) * sections[0] + (0,) * sections[2]
-    w = geometric(dim, base=base)
-    return AxialRoPE(dim, PairTable(axes, tuple(w.tolist())), pairing=pairing)
+    height, width, time = sections
+    return AxialRoPE(dim, SpaceThenTime((time, height, width), base=base), pairing=pairing)

@@ -54,7 +54,7 @@ class Call:
         """All that it could be given."""
         return dict(_signature(self.function).parameters)
 
-    def with_arguments(self, **arguments: Any) -> "Call":
+    def with_arguments(self, **arguments: object) -> "Call":
         """The same call with other arguments."""
         return dataclasses.replace(self, arguments=self.arguments | arguments)
 
@@ -97,7 +97,7 @@ def parse_call(expression: str) -> Call:
     return read
 
 
-def not_an_encoding(given: Any) -> Exception:
+def not_an_encoding(given: object) -> Exception:
     """The error of a value that is named where an encoding must be."""
     return translatable(TypeError, "what is named must be an Encoding; got {given!r}", given=given)
 
@@ -118,7 +118,7 @@ def evaluate(expression: str, *, check: Check | None = None) -> Any:
         raise translatable(ValueError, template, error=error) from error
 
 
-def to_source(value: Any, *, plain: Callable[[Any], str] = repr) -> str:
+def to_source(value: object, *, plain: Callable[[Any], str] = repr) -> str:
     """The shortest expression that spells a value: what is the default is left out.
 
     `plain` says what is no encoding and no scaling.
@@ -144,7 +144,7 @@ def to_call(value: Any) -> Call:
     return _shorten(whole, value) or whole
 
 
-def _shorten(call: Call, value: Any) -> Call | None:
+def _shorten(call: Call, value: object) -> Call | None:
     """The call without arguments that change nothing; None if it does not make the value at all."""
     if not _makes(call, value):
         return None
@@ -157,14 +157,14 @@ def _shorten(call: Call, value: Any) -> Call | None:
     return call
 
 
-def _makes(call: Call, value: Any) -> bool:
+def _makes(call: Call, value: object) -> bool:
     try:
         return _equal(call.make(), value)
     except Exception:  # it goes with another argument, or a class of someone's own refuses
         return False
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _equal(one: object, other: object) -> bool:
     try:
         return bool(one == other)
     except Exception:  # arrays are equal or not in each of their entries
@@ -333,7 +333,7 @@ def _suggest_presets(kind: type, values: list[Any], named: dict[str, Any]) -> It
         yield str(call.with_arguments(**bound.arguments))
 
 
-def _evaluate(value: Any, check: Check | None) -> Any:
+def _evaluate(value: object, check: Check | None) -> Any:
     if isinstance(value, Call):
         return value.make(check)
     return tuple(_evaluate(item, check) for item in value) if isinstance(value, tuple) else value

@@ -18,7 +18,7 @@ def make(
     head_dim: int | None = None,
     heads: int | None = None,
     length: int | None = None,
-    **options: Any,
+    **options: object,
 ) -> Encoding:
     """Make the encoding called `name` for a model of these sizes.
 

@@ -254,7 +254,7 @@ def _check_file(what: str) -> None:
         raise ValueError(f"a model's config must be a .json file; got {what}")
 
 
-def resolve_one(what: Any, **sizes: int) -> Encoding:
+def resolve_one(what: object, **sizes: int) -> Encoding:
     """The one encoding that is given, or named as in `resolve`.
 
     >>> resolve_one("alibi(4)").heads
@@ -322,7 +322,7 @@ def load_file(path: str | Path) -> dict[str, Encoding]:
         told = f"{type(error).__name__}: {error}"
         raise ValueError(f"file must run; got {path}, which ends with {told}") from error
 
-    def is_own(value: Any) -> bool:
+    def is_own(value: object) -> bool:
         if isinstance(value, type):
             return issubclass(value, Encoding) and value.__module__ == spec.name
         return isinstance(value, Encoding)
@@ -334,7 +334,7 @@ def load_file(path: str | Path) -> dict[str, Encoding]:
     return mine
 
 
-def as_encoding(given: Any) -> Encoding:
+def as_encoding(given: object) -> Encoding:
     """What is given, if it is an encoding, or one of typical size of what is a class of them."""
     if isinstance(given, type) and issubclass(given, Encoding):
         return given.example()

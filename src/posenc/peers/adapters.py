@@ -16,14 +16,14 @@ class ModuleAdapter:
     module: Any
     call: Callable[..., Any]
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: object) -> Any:
         return self.call(self.module, *args)
 
     def parameters(self) -> Any:
         """The parameters of the module."""
         return self.module.parameters()
 
-    def to(self, *args: Any) -> "ModuleAdapter":
+    def to(self, *args: object) -> "ModuleAdapter":
         """Cast or move the module in place, as `torch.nn.Module.to` does."""
         self.module.to(*args)
         return self

@@ -92,7 +92,7 @@ def keras_hub_sine(dim: int = 64, policy: str = "float32") -> adapt.AdaptedAddit
     keras, hub = import_library("keras"), import_library("keras_hub", "keras-hub")
     layer = hub.layers.SinePositionEncoding(dtype=policy)
 
-    def encode(positions: Any) -> Any:
+    def encode(positions: object) -> Any:
         parts = [
             layer(keras.ops.zeros((1, part.stop - part.start, dim)), start_index=start)[0]
             for start, part in split_runs(positions)

@@ -12,7 +12,7 @@ from posenc.peers.libraries import ALIBI
 
 
 def hugging_face(
-    model: str = "llama", dim: int = 64, *, layer_type: str | None = None, **config: Any
+    model: str = "llama", dim: int = 64, *, layer_type: str | None = None, **config: object
 ) -> adapt.AdaptedRotary:
     """The rotary module of a text model, applied by the model's own function.
 
@@ -100,7 +100,7 @@ def bloom(heads: int = 16, dtype: str = "float32") -> adapt.AdaptedBias:
     torch = import_library("torch")
     theirs = import_library("transformers.models.bloom.modeling_bloom")
 
-    def bias(q_pos: Any, k_pos: Any) -> Any:
+    def bias(q_pos: object, k_pos: object) -> Any:
         (length,) = find_table_sides(torch.cat([q_pos, k_pos])[:, None], 1)
         mask = torch.ones(1, length, dtype=torch.long)
         line = theirs.build_alibi_tensor(mask, heads, getattr(torch, dtype))[:, 0].float()

@@ -7,7 +7,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 
 from posenc.core import rules
-from posenc.i18n import translator
+from posenc.i18n import Language, translator
 from posenc.plot import fonts
 from posenc.plot.images import draw_cells, draw_colour_bar, place_image
 from posenc.plot.labels import Labels, Ruler, Title
@@ -25,7 +25,7 @@ from posenc.views import Dials, Image, Lines, Panel, View
 
 
 def draw(
-    view: View, *, lang: str = "en", dark: bool = False, size: Any = None, dpi: float = 150
+    view: View, *, lang: Language = "en", dark: bool = False, size: object = None, dpi: float = 150
 ) -> Page:
     """Draw a view.
 
@@ -99,7 +99,7 @@ def _lay_out_once(page: Page, own: tuple[float, float]) -> None:
             ) from None
 
 
-def missing_glyphs(lang: str) -> set[str]:
+def missing_glyphs(lang: Language) -> set[str]:
     """Return the characters of a language that no installed font has; then English is used."""
     t = translator(lang)
     sample = t("position") + t("dimension")

@@ -1,20 +1,20 @@
 """`posenc.show`: builds a view and draws it."""
 
 from collections.abc import Sequence
-from typing import Any
 
+from posenc.core.encoding import Params
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Params
-from posenc.i18n import language
+from posenc.i18n import Language, language
 from posenc.plot.drawing import draw, missing_glyphs
 from posenc.plot.page import Page
 from posenc.views import view
+from posenc.views.kinds import KindName
 
 
 @hinted("show")
 def show(
-    what: Any,
-    kind: str | None = None,
+    what: object,
+    kind: KindName | None = None,
     *,
     tokens: str | Sequence[str] | None = None,
     length: int | None = None,
@@ -24,11 +24,11 @@ def show(
     head: int | None = None,
     causal: bool | None = None,
     trained: int | None = None,
-    params: Params | None = None,
+    params: Params = None,
     seed: int = 0,
-    lang: str = "en",
+    lang: Language = "en",
     dark: bool = False,
-    size: Any = None,
+    size: object = None,
     dpi: float = 150,
 ) -> Page:
     """Draw encodings: a figure that notebooks display and `savefig` writes as PNG, SVG or PDF.

@@ -1,7 +1,6 @@
 """Draws lines and dials."""
 
 import math
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -84,7 +83,7 @@ def token_style(number: int, *, dark: bool) -> tuple[str, str]:
     return palette[number % len(palette)], STROKES[number // len(palette) % len(STROKES)]
 
 
-def _format_tick(value: float, _: Any) -> str:
+def _format_tick(value: float, _: object) -> str:
     """Format a tick as 10,000 rather than a power, which would need matplotlib's mathtext."""
     return f"{value:,.10g}"
 

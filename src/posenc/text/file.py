@@ -60,7 +60,7 @@ class FileTokeniser:
 
 
 @contextmanager
-def _convert_errors(template: str, **values: Any) -> Generator[None]:
+def _convert_errors(template: str, **values: object) -> Generator[None]:
     """Raise whatever goes wrong in the library, including panics, as a ValueError."""
     try:
         yield
@@ -132,7 +132,7 @@ def from_json(text: str, name: str = "the text") -> FileTokeniser:
     return FileTokeniser(tokenizer, any(_has_byte_level(step) for step in steps))
 
 
-def _has_byte_level(step: Any) -> bool:
+def _has_byte_level(step: object) -> bool:
     """Whether a step of the tokenizer, or a step inside it, writes bytes as letters."""
     if isinstance(step, dict):
         values = cast(dict[str, Any], step)

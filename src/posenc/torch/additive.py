@@ -2,14 +2,16 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from posenc.core import rules
+from posenc.core.arrays import Array, Positions
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Additive, floating
+from posenc.core.inputs import floating
+from posenc.core.mechanisms import Additive
 from posenc.torch.parameters import EncodingModule, of_kind
 
 
@@ -34,7 +36,7 @@ class AddPositions(EncodingModule):
         *,
         scale_input: bool = False,
         dropout: float = 0.0,
-        params: Mapping[str, Any] | None = None,
+        params: Mapping[str, Array] | None = None,
     ):
         super().__init__(of_kind(encoding, Additive), params)
         rules.flag("scale_input", scale_input)
@@ -45,13 +47,19 @@ class AddPositions(EncodingModule):
         self.dropout = nn.Dropout(dropout)
 
     @hinted("AddPositions")
-    def forward(self, x: Tensor, positions: Any = None) -> Tensor:
+    def forward(self, x: Tensor, positions: Positions[Tensor] | None = None) -> Tensor:
         """x + e(positions); positions are (seq,) or (batch, seq), 0, 1, … unless given."""
         floating("x", x)
         if positions is None:
             positions = torch.arange(x.shape[-2], device=x.device)
         scale = math.sqrt(x.shape[-1]) if self.scale_input else 1.0
         return self.dropout(self.additive.add(x, positions, self.tensors(), scale=scale))
+
+    if TYPE_CHECKING:
+
+        @property  # a call has the types of `forward`
+        def __call__(self):  # pyright: ignore[reportIncompatibleMethodOverride]
+            return self.forward
 
     def extra_repr(self) -> str:
         """The encoding and what is not its default."""

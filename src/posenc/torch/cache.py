@@ -11,7 +11,8 @@ from posenc.core import rules
 from posenc.core.arrays import working
 from posenc.core.encoding import Encoding, unwrap
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Additive, Rotary, Unbiased, positions_for
+from posenc.core.inputs import positions_for
+from posenc.core.mechanisms import Additive, Rotary, Unbiased
 from posenc.torch.given import unpack_encoding, wrappers
 from posenc.torch.parameters import EncodingModule
 from posenc.torch.store import Store, join
@@ -209,12 +210,15 @@ class Plan:
     @property
     def version(self) -> int:
         """A number that grows when a parameter is written to."""
-        return sum(0 if x.is_inference() else x._version for x in self.learned)
+        total = 0
+        for x in self.learned:
+            total += 0 if x.is_inference() else x._version
+        return total
 
     @property
     def learns(self) -> bool:
-        """Whether a gradient of a parameter is wanted."""
-        return torch.is_grad_enabled() and any(x.requires_grad for x in self.learned)
+        """Whether a parameter requires a gradient."""
+        return any(x.requires_grad for x in self.learned)
 
     def rotate_keys(self, k: Tensor, positions: Tensor) -> Tensor:
         """R(p) k."""

@@ -1,12 +1,15 @@
 """The modules that make or change attention logits, with the parameters that are learned."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from torch import Tensor
 
+from posenc.core.arrays import Array, Positions
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Bias, Scores, check_needs, compute_bias, logits
+from posenc.core.inputs import Features, read_needs
+from posenc.core.logits import compute_bias, logits
+from posenc.core.mechanisms import Bias, Scores
 from posenc.core.positions import as_arrays
 from posenc.torch.parameters import EncodingModule, of_kind
 
@@ -25,7 +28,7 @@ class BiasLogits(EncodingModule):
     """
 
     @hinted("BiasLogits")
-    def __init__(self, encoding: Bias, *, params: Mapping[str, Any] | None = None):
+    def __init__(self, encoding: Bias, *, params: Mapping[str, Array] | None = None):
         super().__init__(of_kind(encoding, Bias), params)
         self.of_bias = encoding
 
@@ -33,13 +36,13 @@ class BiasLogits(EncodingModule):
     def forward(
         self,
         logits: Tensor,
-        q_pos: Any,
-        k_pos: Any = None,
+        q_pos: Positions[Tensor],
+        k_pos: Positions[Tensor] | None = None,
         *,
-        features: Any = None,
+        features: Features[Tensor] | None = None,
         mask: Tensor | None = None,
     ) -> Tensor:
-        """Biased logits; k_pos is q_pos unless given. `features`, `mask`: if it needs them."""
+        """Biased logits; k_pos is q_pos unless given, features and mask as in `pe.logits`."""
         q_pos, k_pos = as_arrays(q_pos, q_pos if k_pos is None else k_pos, like=logits)
         bias = self.bias(q_pos, k_pos, features=features, mask=mask)
         if logits.ndim < 3 or bias.shape[-2:] != logits.shape[-2:]:
@@ -53,17 +56,26 @@ class BiasLogits(EncodingModule):
             )
         return (logits + bias).to(logits.dtype)
 
+    if TYPE_CHECKING:
+
+        @property  # a call has the types of `forward`
+        def __call__(self):  # pyright: ignore[reportIncompatibleMethodOverride]
+            return self.forward
+
     def bias(
-        self, q_pos: Any, k_pos: Any = None, *, features: Any = None, mask: Tensor | None = None
+        self,
+        q_pos: Positions[Tensor],
+        k_pos: Positions[Tensor] | None = None,
+        *,
+        features: Features[Tensor] | None = None,
+        mask: Tensor | None = None,
     ) -> Tensor:
         """b (…, heads, q, k) itself, for a mask of scaled_dot_product_attention, say."""
-        needed = check_needs(self.of_bias, features=features, mask=mask)
-        if "features" in needed and not isinstance(features, tuple):
-            needed["features"] = (features, features)
         params = self.tensors()
-        like = next(iter((params or {}).values()), None)
-        where = as_arrays(q_pos, q_pos if k_pos is None else k_pos, like=like)
-        return compute_bias(self.of_bias, *where, params, **needed)
+        like = next(iter(params.values()), None)
+        q_pos, k_pos = as_arrays(q_pos, q_pos if k_pos is None else k_pos, like=like)
+        needed = read_needs(self.of_bias, features=features, mask=mask)
+        return compute_bias(self.of_bias, q_pos, k_pos, params, **needed)
 
 
 class ScoreQK(EncodingModule):
@@ -77,7 +89,7 @@ class ScoreQK(EncodingModule):
     """
 
     @hinted("ScoreQK")
-    def __init__(self, encoding: Scores, *, params: Mapping[str, Any] | None = None):
+    def __init__(self, encoding: Scores, *, params: Mapping[str, Array] | None = None):
         super().__init__(of_kind(encoding, Scores), params)
 
     @hinted("ScoreQK")
@@ -85,12 +97,18 @@ class ScoreQK(EncodingModule):
         self,
         q: Tensor,
         k: Tensor,
-        q_pos: Any,
-        k_pos: Any = None,
+        q_pos: Positions[Tensor],
+        k_pos: Positions[Tensor] | None = None,
         *,
-        features: Any = None,
+        features: Features[Tensor] | None = None,
         mask: Tensor | None = None,
     ) -> Tensor:
-        """Logits; k_pos is q_pos unless given. `features` and `mask`: if it needs them."""
-        k_pos, needed = q_pos if k_pos is None else k_pos, {"features": features, "mask": mask}
-        return logits(self.encoding, q, k, q_pos, k_pos, self.tensors(), **needed)
+        """Logits of q and k; k_pos is q_pos unless given, features and mask as in `pe.logits`."""
+        k_pos, params = q_pos if k_pos is None else k_pos, self.tensors()
+        return logits(self.encoding, q, k, q_pos, k_pos, params, features=features, mask=mask)
+
+    if TYPE_CHECKING:
+
+        @property  # a call has the types of `forward`
+        def __call__(self):  # pyright: ignore[reportIncompatibleMethodOverride]
+            return self.forward

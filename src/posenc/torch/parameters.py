@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from posenc.core.mechanisms import Encoding
+from posenc.core.encoding import Encoding
 
 Kind = TypeVar("Kind", bound=Encoding)
 
@@ -68,7 +68,7 @@ class EncodingModule(nn.Module):
         return self
 
 
-def _with_an_axis(module: nn.Module, state: dict[str, Any], prefix: str, *_: Any) -> None:
+def _with_an_axis(module: nn.Module, state: dict[str, Any], prefix: str, *_: object) -> None:
     """Take single numbers out of a state dict that has them without an axis."""
     for name in module.get_submodule("params").state_dict():
         key = f"{prefix}params.{name}"
@@ -76,7 +76,7 @@ def _with_an_axis(module: nn.Module, state: dict[str, Any], prefix: str, *_: Any
             state[key] = state[key].reshape(1)
 
 
-def of_kind(encoding: Any, kind: type[Kind]) -> Kind:
+def of_kind(encoding: object, kind: type[Kind]) -> Kind:
     """`encoding`, or a sentence that says of which mechanism it must be."""
     if not isinstance(encoding, kind):
         raise TypeError(f"encoding must be {kind.__name__}; got {type(encoding).__name__}")

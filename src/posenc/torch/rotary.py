@@ -1,16 +1,19 @@
 """The module that turns queries and keys."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from posenc.core import rules
+from posenc.core.arrays import Array, Positions
 from posenc.core.encoding import Encoding, unwrap
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Rotary, Scores, at_length_of, floating, rotate_both, span
+from posenc.core.inputs import Features, at_length_of, floating, read_needs, span
+from posenc.core.logits import rotate_both
+from posenc.core.mechanisms import Rotary, Scores
 from posenc.core.positions import as_arrays
 from posenc.core.rotation_torch import turn_in_place
 from posenc.torch.given import wrappers
@@ -37,7 +40,7 @@ class RotateQK(EncodingModule):
         encoding: Rotary | Scores,
         *,
         inplace: bool = False,
-        params: Mapping[str, Any] | None = None,
+        params: Mapping[str, Array] | None = None,
     ):
         rotary = unwrap(encoding) if isinstance(encoding, Encoding) else encoding
         if not isinstance(rotary, Rotary):
@@ -61,11 +64,17 @@ class RotateQK(EncodingModule):
 
     @hinted("RotateQK")
     def forward(
-        self, q: Tensor, k: Tensor, q_pos: Any, k_pos: Any = None, *, features: Any = None
+        self,
+        q: Tensor,
+        k: Tensor,
+        q_pos: Positions[Tensor],
+        k_pos: Positions[Tensor] | None = None,
+        *,
+        features: Features[Tensor] | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Rotate q and k to positions (seq,) or (batch, seq); k_pos is q_pos unless given.
 
-        features   as for `posenc.logits`, if the rotation needs them
+        features   (…, seq, feature_dim) of q and k, or a pair of them; for what `needs` them
         """
         floating("q", q)
         floating("k", k)
@@ -75,16 +84,23 @@ class RotateQK(EncodingModule):
         rotary = at_length_of(self.rotary, q_pos, k_pos)
         if not self.rotary.fits_any_length:
             _all_keys(k, q_pos, k_pos)
+        takes = rotary.needs or features is not None
+        needed = read_needs(rotary, features=features) if takes else {}
         if self.inplace:
             _in_place(rotary, q, k, q_pos, k_pos)
         else:
-            both = features if features is None or isinstance(features, tuple) else (features,) * 2
-            q, k = rotate_both(rotary, q, k, q_pos, k_pos, self.tensors() or None, both)
+            q, k = rotate_both(rotary, q, k, q_pos, k_pos, self.tensors() or None, **needed)
         for wrapper in wrappers(self.encoding):
             factors = wrapper.row_factors(q, q_pos)
             if factors is not None:
                 q = q.mul_(factors) if self.inplace else q * factors
         return q, k
+
+    if TYPE_CHECKING:
+
+        @property  # a call has the types of `forward`
+        def __call__(self):  # pyright: ignore[reportIncompatibleMethodOverride]
+            return self.forward
 
     def extra_repr(self) -> str:
         """The encoding."""

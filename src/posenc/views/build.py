@@ -1,11 +1,10 @@
 """`view`: checks a request and builds the view."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from posenc.core import rules
+from posenc.core.encoding import Encoding, Params
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Encoding, Params
 from posenc.i18n import translator
 from posenc.views.kind import is_plain
 from posenc.views.kinds import KINDS, default_kind, first_encoding_for, kinds_for
@@ -16,7 +15,7 @@ from posenc.views.subjects import gather_subjects
 
 @hinted("view")
 def view(
-    what: Any,
+    what: object,
     kind: str | None = None,
     *,
     tokens: str | Sequence[str] | None = None,
@@ -27,7 +26,7 @@ def view(
     head: int | None = None,
     causal: bool | None = None,
     trained: int | None = None,
-    params: Params | None = None,
+    params: Params = None,
     seed: int = 0,
     lang: str = "en",
 ) -> View:

@@ -2,7 +2,8 @@
 
 from typing import Protocol, runtime_checkable
 
-from posenc.core.mechanisms import Bias, Encoding, Scores
+from posenc.core.encoding import Encoding
+from posenc.core.mechanisms import Bias, Scores
 from posenc.i18n import N_
 from posenc.views.subject import WIDTH
 

@@ -7,7 +7,7 @@ from posenc.names.expressions import to_source
 LONGEST = 72
 
 
-def short_name(encoding: Any) -> str:
+def short_name(encoding: object) -> str:
     """Return the encoding as an expression without default arguments, at most 72 characters long.
 
     >>> from posenc import RoPE, YaRN
@@ -18,7 +18,7 @@ def short_name(encoding: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 2]}…)"
 
 
-def _format(value: Any) -> str:
+def _format(value: object) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     if isinstance(value, tuple):

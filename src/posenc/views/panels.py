@@ -29,7 +29,7 @@ class Plain:
         return kind | {name: _to_plain(value) for name, value in vars(self).items()}
 
 
-def _to_plain(value: Any) -> Any:
+def _to_plain(value: object) -> Any:
     if isinstance(value, Plain):
         return value.to_json()
     if isinstance(value, tuple):

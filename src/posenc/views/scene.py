@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from posenc.core import rules
-from posenc.core.positions import consecutive, grid
+from posenc.core.grids import grid
+from posenc.core.positions import consecutive
 from posenc.i18n import Translate, translatable
 from posenc.text import split_at_spaces
 from posenc.views.panels import Axis, Image, colour_limits

@@ -6,12 +6,12 @@ like the built-in ones.
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from posenc.core.encoding import Encoding, Params, unwrap
-from posenc.core.mechanisms import Additive, Bias, Rotary, compute_bias, logits
+from posenc.core.logits import compute_bias, logits
+from posenc.core.mechanisms import Additive, Bias, Rotary
 from posenc.core.needs import draw_needs
 from posenc.i18n import Note
 from posenc.views.naming import short_name
@@ -33,7 +33,7 @@ def count_channels(encoding: Encoding) -> int:
     return encoding.dim if isinstance(encoding, Additive) else 0
 
 
-def draw_params(encoding: Encoding, seed: int) -> Params | None:
+def draw_params(encoding: Encoding, seed: int) -> Params:
     """Draw parameters; None if nothing is learned."""
     return encoding.init(np.random.default_rng(seed)) or None
 
@@ -49,7 +49,7 @@ class Subject:
     """
 
     encoding: Encoding
-    params: Params | None = None
+    params: Params = None
     trained: int | None = None
     notes: tuple[Note, ...] = ()
     part: Note | None = None
@@ -165,5 +165,5 @@ class Subject:
         return scores * math.sqrt(self.dim) if self.unwrapped.scaled else scores
 
 
-def _as_float64(values: Any) -> np.ndarray:
+def _as_float64(values: object) -> np.ndarray:
     return np.asarray(values, dtype=np.float64)

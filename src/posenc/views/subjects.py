@@ -22,9 +22,9 @@ MOST = 8
 
 
 def gather_subjects(
-    what: Any,
+    what: object,
     *,
-    params: Params | None = None,
+    params: Params = None,
     seed: int = 0,
     trained: int | None = None,
     length: int = 0,
@@ -62,7 +62,7 @@ def gather_subjects(
     )
 
 
-def _resolve(item: Any, length: int, sizes: dict[str, int]) -> list[Subject]:
+def _resolve(item: object, length: int, sizes: dict[str, int]) -> list[Subject]:
     """Return a subject for each encoding that one item is or names."""
     if isinstance(item, Encoding):
         if sizes:

@@ -34,7 +34,9 @@ import torch
 from torch import Tensor
 
 import posenc as pe
-from posenc.core.mechanisms import Bias, compute_bias, logits, repeat_heads
+from posenc.core.inputs import repeat_heads
+from posenc.core.logits import compute_bias, logits
+from posenc.core.mechanisms import Bias
 from posenc.torch import attend
 from posenc.torch.attention.call import Call, prepare
 from posenc.torch.attention.dense import EVERY, along, mix_values

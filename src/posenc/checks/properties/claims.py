@@ -6,7 +6,8 @@ import numpy as np
 
 from posenc.checks.engine import Check, Measurement, NotApplicableError
 from posenc.checks.subject import Subject
-from posenc.core.mechanisms import Encoding, Rotary
+from posenc.core.encoding import Encoding
+from posenc.core.mechanisms import Rotary
 
 Measure = Callable[[Subject, np.random.Generator], Measurement]
 

@@ -9,7 +9,8 @@ import numpy as np
 from posenc.checks.engine import Measurement, NotApplicableError
 from posenc.checks.properties.claims import always, check
 from posenc.checks.subject import Subject
-from posenc.core.mechanisms import Additive, Rotary, logits
+from posenc.core.logits import logits
+from posenc.core.mechanisms import Additive, Rotary
 
 BOUND = 1e-3
 """The relative difference that a derivative may have."""

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 
 from posenc.checks.subject import Subject
-from posenc.core.mechanisms import Encoding
+from posenc.core.encoding import Encoding
 
 FRESH = """
 import pickle, sys

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from posenc.core.positions import mrope_positions
+from posenc.core.grids import mrope_positions
 from posenc.encodings.axial import AxialRoPE
 from posenc.explanation.explanation import Step
 from posenc.explanation.maths import equation, index, row

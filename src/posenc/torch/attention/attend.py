@@ -11,7 +11,8 @@ from posenc.core import rules
 from posenc.core.arrays import has_tangent, is_plain_tensor, unrounded
 from posenc.core.encoding import unwrap
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Encoding, Unbiased, logits
+from posenc.core.logits import logits
+from posenc.core.mechanisms import Bias, Rotary, Scores, Unbiased
 from posenc.torch.attention import flex, folded
 from posenc.torch.attention.blocked import blocked, describe_route
 from posenc.torch.attention.cached import prepare_cached
@@ -97,7 +98,7 @@ class Attend:
         v: Tensor | None = None,
         *,
         cache: KVCache | None = None,
-        encoding: Encoding | nn.Module | None = None,
+        encoding: Bias | Rotary | Scores | nn.Module | None = None,
         q_pos: Any = None,
         k_pos: Any = None,
         causal: bool = False,

@@ -1,6 +1,7 @@
 """Attention without an N x N matrix: a block of queries at a time, each with its own bias."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -8,8 +9,10 @@ import torch
 from torch import Tensor
 
 from posenc.core.arrays import host, is_integer
-from posenc.core.encoding import Encoding, Params
-from posenc.core.mechanisms import Bias, Scores, at_length_of, compute_bias, logits, repeat_heads
+from posenc.core.encoding import Encoding
+from posenc.core.inputs import at_length_of, repeat_heads
+from posenc.core.logits import compute_bias, logits
+from posenc.core.mechanisms import Bias, Scores
 from posenc.torch.attention.call import Call
 from posenc.torch.attention.dense import along, mix_values
 from posenc.torch.attention.pieces import Extras, Piece, blocks, fused, in_pieces
@@ -132,7 +135,7 @@ def _attend_biased(call: Call, rows: slice, keys: slice, names: tuple[str, ...])
 
 
 def bias_in_parts(
-    encoding: Bias, q_pos: Tensor, k_pos: Tensor, params: Params | None, *, heads: int
+    encoding: Bias, q_pos: Tensor, k_pos: Tensor, params: Mapping[str, Tensor] | None, *, heads: int
 ) -> Tensor:
     """`compute_bias`, a few queries at a time: what a bias is made from is many times its size."""
     seq = -1 if encoding.axes is None else -2

@@ -10,16 +10,10 @@ from torch import Tensor, nn
 
 from posenc.core import rules
 from posenc.core.arrays import is_half, working
-from posenc.core.encoding import unwrap
-from posenc.core.mechanisms import (
-    Encoding,
-    Rotary,
-    Scores,
-    Unbiased,
-    check_needs,
-    positions_for,
-    rotate_both,
-)
+from posenc.core.encoding import Encoding, unwrap
+from posenc.core.inputs import check_needs, positions_for
+from posenc.core.logits import rotate_both
+from posenc.core.mechanisms import Rotary, Scores, Unbiased
 from posenc.torch.attention.visibility import (
     Visibility,
     find_offset,

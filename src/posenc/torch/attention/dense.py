@@ -6,7 +6,10 @@ import torch
 from torch import Tensor
 
 from posenc.core.arrays import working
-from posenc.core.mechanisms import Encoding, Scores, logits, repeat_heads
+from posenc.core.encoding import Encoding
+from posenc.core.inputs import repeat_heads
+from posenc.core.logits import logits
+from posenc.core.mechanisms import Scores
 from posenc.torch.attention.call import Call
 
 EVERY = slice(None)

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from posenc.core.arrays import is_half, is_plain_tensor
-from posenc.core.mechanisms import Bias, Unbiased, repeat_heads
+from posenc.core.inputs import repeat_heads
+from posenc.core.mechanisms import Bias, Unbiased
 from posenc.torch.attention.blocked import blocked
 from posenc.torch.attention.call import FEW, Call
 from posenc.torch.attention.pieces import fused

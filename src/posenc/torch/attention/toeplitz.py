@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from posenc.core.arrays import working
-from posenc.core.mechanisms import Bias, compute_bias
+from posenc.core.logits import compute_bias
+from posenc.core.mechanisms import Bias
 from posenc.torch.attention.call import Call
 from posenc.torch.attention.pieces import Extras, Piece, blocks, fused, in_pieces
 

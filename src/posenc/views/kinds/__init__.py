@@ -1,12 +1,13 @@
 """The kinds of view: a module for each, which describes it in one value, KIND."""
 
 from importlib import import_module
+from typing import Literal, get_args
 
 from posenc.core.encoding import Encoding
 from posenc.encodings.registry import load_builtins
 from posenc.views.kind import Kind
 
-NAMES = (
+KindName = Literal[
     "heatmap",
     "waves",
     "wavelengths",
@@ -20,8 +21,10 @@ NAMES = (
     "learned",
     "sum",
     "attention",
-)
+]
 """The modules of this package, in the order of tabs. A new kind adds its name here."""
+
+NAMES: tuple[KindName, ...] = get_args(KindName)
 
 KINDS: dict[str, Kind] = {name: import_module(f"{__name__}.{name}").KIND for name in NAMES}
 

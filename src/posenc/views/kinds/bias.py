@@ -5,8 +5,9 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from posenc.core.mechanisms import Bias, Encoding
-from posenc.core.positions import grid
+from posenc.core.encoding import Encoding
+from posenc.core.grids import grid
+from posenc.core.mechanisms import Bias
 from posenc.i18n import N_
 from posenc.views import cost
 from posenc.views.kind import Kind, is_plain

@@ -1,6 +1,7 @@
 """Learned beside sinusoidal: a table of parameters, and sinusoids of the same width."""
 
-from posenc.core.mechanisms import Additive, Encoding
+from posenc.core.encoding import Encoding
+from posenc.core.mechanisms import Additive
 from posenc.encodings.registry import lookup
 from posenc.i18n import N_
 from posenc.views import cost

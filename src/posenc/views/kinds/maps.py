@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from posenc.core.mechanisms import Encoding
+from posenc.core.encoding import Encoding
 from posenc.i18n import N_
 from posenc.views.averaging import spread_evenly
 from posenc.views.kind import Kind, has_rows, is_plain

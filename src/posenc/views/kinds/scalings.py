@@ -6,7 +6,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 import numpy as np
 
 from posenc import scalings as methods
-from posenc.core.mechanisms import Encoding
+from posenc.core.encoding import Encoding
 from posenc.i18n import N_
 from posenc.views.kind import Kind
 from posenc.views.kinds.wavelengths import find_wavelengths, lines_over_index

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from posenc.core.mechanisms import Additive, Encoding, Rotary
+from posenc.core.encoding import Encoding
+from posenc.core.mechanisms import Additive, Rotary
 from posenc.i18n import N_
 from posenc.views.kind import Kind
 from posenc.views.panels import Axis, Line, Lines, Mark, View

@@ -1,0 +1,49 @@
+"""What a scaling is: the frequencies of a rotary encoding, adapted to longer texts."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from posenc.core import rules
+from posenc.core.about import About
+from posenc.core.frequencies import geometric
+from posenc.core.values import UNSTATED, value
+
+
+class Scaling(ABC):
+    """Frequencies for a rotary dim and a base, and the factor on cosines and sines."""
+
+    @property
+    def scale(self) -> float:
+        """Factor on cosines and sines; logits are multiplied by its square."""
+        return 1.0
+
+    fits_any_length: bool = True
+    """Whether rotated keys stay valid as the text grows."""
+    searched: bool = False
+    """Whether its factors were found by search, so that they follow no rule from pair to pair."""
+    original_length: int | None = UNSTATED
+    """The length of text in training, if the scaling has it as an argument."""
+    about: About = About()
+    """Its paper, the models that use it, and notes that no check can measure."""
+
+    @abstractmethod
+    def frequencies(self, dim: int, *, base: float) -> np.ndarray:
+        """w_i in radians per position: (dim/2,).
+
+        dim    channels that are rotated (`rotary_dim`), even
+        base   the base of the encoding, at least 1
+        """
+
+    def at(self, length: int) -> "Scaling":
+        """This scaling for a text of `length` tokens; itself unless it depends on the length."""
+        rules.whole("length", length, least=1, most=2**40)
+        return self
+
+
+@value
+class Plain(Scaling):
+    """No scaling: w_i = base^(-2i/dim)."""
+
+    def frequencies(self, dim: int, *, base: float) -> np.ndarray:
+        return geometric(dim, base=base)
