@@ -150,6 +150,7 @@ class BuildHook(BuildHookInterface):  # pyright: ignore[reportGeneralTypeIssues,
         if build_kernels():
             platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
             build_data["pure_python"] = False
+            build_data["artifacts"].append("src/posenc/kernels/_kernels.so")
             build_data["tag"] = f"py3-none-{platform}"
 
 

@@ -1,7 +1,10 @@
 """The modules with the compiled kernels, against the same with PyTorch's own operators."""
 
 import copy
+import os
 import pickle
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -200,3 +203,117 @@ def test_an_own_rotation_is_never_fused():
         assert (ours - theirs).abs().max() < 1e-14
     x = q[:, 0]
     assert (Shifted(16).add(x, p) - pe.Sinusoidal(16).add(x, p + 1)).abs().max() < 1e-14
+
+
+def test_a_module_is_unpickled_in_a_process_without_kernels(tmp_path):
+    """Which loads them anew, if it can."""
+    torch.save([RotateQK(pe.RoPE(16)), AddPositions(pe.Sinusoidal(16))], tmp_path / "modules.pt")
+    code = (
+        "import sys, torch\n"
+        "rotate, add = torch.load(sys.argv[1], weights_only=False)\n"
+        "x, p = torch.ones(1, 1, 3, 16), torch.arange(3)\n"
+        "print(float(rotate(x, x, p)[0].sum() + add(x[0], p).sum()))"
+    )
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path / "modules.pt")],
+            env=os.environ | {"POSENC_KERNELS": variable},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for variable in ("1", "0")
+    ]
+    assert float(told[0]) == pytest.approx(float(told[1]), abs=1e-4)
+
+
+def test_the_graph_keeps_positions_and_sees_that_they_change():
+    q, k = (x.requires_grad_() for x in qk())
+    p = torch.arange(40)
+    out = RotateQK(pe.RoPE(16), impl="fused")(q, k, p)[0]
+    kept = out.grad_fn.saved_tensors if hasattr(out.grad_fn, "saved_tensors") else ()
+    assert not any(x is q or x is k for x in kept)
+    p += 100
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.sum().backward()
+
+
+def test_in_place_is_seen_by_autograd():
+    w, (h, k) = torch.ones(16, requires_grad=True), qk()
+    total = (w * h).sum()
+    RotateQK(pe.RoPE(16), inplace=True, impl="fused")(h, k, torch.arange(40))
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        total.backward()
+
+
+@pytest.mark.parametrize("which", ["positions", "k", "k_pos"])
+def test_tensors_on_other_devices_are_not_taken_for_results(which):
+    q, k = qk()
+    p = torch.arange(40)
+    call = {"q": q, "k": k, "q_pos": p, "k_pos": p}
+    name = {"positions": "q_pos"}.get(which, which)
+    call[name] = call[name].to("meta")
+    with pytest.raises((RuntimeError, ValueError, NotImplementedError)):
+        float(RotateQK(pe.RoPE(16))(**call)[0 if name == "q_pos" else 1].sum())
+
+
+def test_positions_must_have_the_axes_of_the_encoding():
+    q, k = qk(length=5)
+    for impl in ("auto", "fused", "reference"):
+        module = RotateQK(pe.AxialRoPE(16, pe.Split(axes=2)), impl=impl)
+        with pytest.raises(ValueError, match=r"positions must be \(seq, 2\)"):
+            module(q, k, torch.zeros(5, 3, dtype=torch.int64))
+
+
+def test_tensors_that_the_kernels_do_not_take_go_the_long_way():
+    p, rope = torch.arange(5), pe.RoPE(16)
+    many = torch.randn((1,) * 16 + (5, 16), generator=torch.Generator().manual_seed(0))
+    wanted = rope.rotate(many.reshape(5, 16), p)
+    assert (rope.rotate(many, p).reshape(5, 16) - wanted).abs().max() < 1e-6
+    assert (RotateQK(rope)(many, many, p)[0].reshape(5, 16) - wanted).abs().max() < 1e-6
+    flipped = torch.complex(many[0], many[0]).conj().imag
+    off = RotateQK(rope)(flipped, flipped, p)[0] - rope.rotate(-many[0], p)
+    assert off.abs().max() < 1e-6
+    with pytest.raises(ValueError, match=r"q must be \(…, seq, dim\); got shape \(\)"):
+        RotateQK(rope)(torch.tensor(1.0), many, p)
+    with pytest.raises(ValueError, match="depend on the length of the text"):
+        RotateQK(pe.RoPE(16, scaling=pe.DynamicNTK(2.0, 8)), impl="fused")
+
+
+def test_in_place_compiles_to_the_operator():
+    q, k = qk()
+    wanted = RotateQK(pe.RoPE(16))(q, k, torch.arange(40))
+    module = RotateQK(pe.RoPE(16), inplace=True, impl="fused")
+    torch.compile(module, fullgraph=True, backend="aot_eager")(q, k, torch.arange(40))
+    assert torch.equal(q, wanted[0])
+    assert torch.equal(k, wanted[1])
+
+
+def test_what_a_subclass_overrides_is_what_it_means():
+    class Twice(pe.RoPE):
+        def rotate(self, x, positions, params=None, **options):
+            return 2 * super().rotate(x, positions, params, **options)
+
+    class Half(pe.Sinusoidal):
+        def add(self, x, positions, params=None, *, scale=1.0):
+            return super().add(x, positions, params, scale=scale) / 2
+
+    q, k = qk(torch.float64)
+    p = torch.arange(40)
+    plain = RotateQK(pe.RoPE(16))(q, k, p)
+    for impl in ("auto", "reference"):
+        assert (RotateQK(Twice(16), impl=impl)(q, k, p)[0] - 2 * plain[0]).abs().max() < 1e-14
+    wanted = pe.Sinusoidal(16).add(q[:, 0], p) / 2
+    assert (AddPositions(Half(16))(q[:, 0], p) - wanted).abs().max() < 1e-14
+    theirs = pe.adapt.rotary(lambda x, p: x * p[:, None], dim=16, library="torch")
+    assert torch.equal(RotateQK(theirs, impl="reference")(q, q, p)[0], q * p[:, None])
+
+
+def test_the_first_call_takes_the_path_of_the_second():
+    code = (
+        "import torch, posenc as pe\n"
+        "x = torch.randn(4, 300, 64, dtype=torch.float64); r = pe.RoPE(64); p = torch.arange(300)\n"
+        "print(torch.equal(r.rotate(x, p), r.rotate(x, p)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"

@@ -16,6 +16,7 @@ internals: Any = sys.modules["torch._C"]
 forward_ad: Any = _forward_ad
 ELEMENTS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 NUMBERS = (torch.int64, torch.int32, torch.float64, torch.float32)
+MOST_AXES = 16
 
 
 class Fused:
@@ -24,35 +25,54 @@ class Fused:
     def __init__(self, waves: Waves, dim: int):
         w = waves.frequencies
         self.dim = dim
+        self.axes = None if waves.axis is None else int(waves.axis.max(initial=0)) + 1
         self.is_slow_enough = bool(np.abs(w).max(initial=0.0) <= kernels.FASTEST)
         # from_numpy: inside `with torch.device("meta")` the others make tensors without values
         self.frequencies = torch.from_numpy(w.copy())
 
     def why_unavailable(self) -> str | None:
         """Why the kernels cannot compute this, whatever the tensors; None if they can."""
-        if not kernels.is_active():
-            return f"the kernels are {kernels.load()}"
+        # while PyTorch compiles, nothing can be loaded any more
+        active = kernels.is_active() or (
+            not torch.compiler.is_compiling() and kernels.load().active
+        )
+        if not active:
+            return f"the kernels are {kernels.status()}"
+        if type(self.frequencies) is not Tensor:
+            return "it was made in a mode in which tensors have no values"
         if not self.is_slow_enough:
             return f"a wave turns by more than {kernels.FASTEST:g} radians per position"
         return None
 
     def why_refused(self, x: Tensor, positions: Tensor) -> str | None:
         """Why the kernels cannot take these tensors; None if they can."""
+        reason = None
         if not (x.is_cpu and positions.is_cpu):
-            return f"the kernels are for the CPU; got tensors on {x.device}"
-        if x.dtype not in ELEMENTS or positions.dtype not in NUMBERS:
-            return f"the kernels do not take {x.dtype} at positions in {positions.dtype}"
-        if learns(positions):
-            return "the kernels have no gradient for positions"
-        if torch.compiler.is_compiling():
-            exporting = torch.compiler.is_exporting()
-            return "an exported program must run without posenc" if exporting else None
-        traced = not has_memory(x, positions)
-        return "tensors that are traced or transformed have no memory" if traced else None
+            reason = f"the kernels are for the CPU; got tensors on {x.device}"
+        elif x.dtype not in ELEMENTS or positions.dtype not in NUMBERS:
+            reason = f"the kernels do not take {x.dtype} at positions in {positions.dtype}"
+        elif x.ndim > MOST_AXES or x.layout is not torch.strided:
+            reason = f"the kernels take strided tensors of at most {MOST_AXES} axes"
+        elif learns(positions):
+            reason = "the kernels have no gradient for positions"
+        elif torch.compiler.is_compiling():
+            if torch.compiler.is_exporting():
+                reason = "an exported program must run without posenc"
+        elif not has_memory(x, positions) or x.is_neg():  # a view that is negated when it is read
+            reason = "tensors that are traced or transformed have no memory"
+        return reason
 
     def takes(self, x: Tensor, positions: Tensor) -> bool:
         """Whether the kernels compute this for these tensors."""
         return self.why_unavailable() is None and self.why_refused(x, positions) is None
+
+    def fits(self, x: Any, positions: Any) -> bool:
+        """Whether a module may hand these over unchecked: `why_refused`, and channels and axes."""
+        if not (isinstance(x, Tensor) and isinstance(positions, Tensor)) or x.ndim < 2:
+            return False
+        if x.shape[-1] != self.dim or self.why_refused(x, positions) is not None:
+            return False
+        return self.axes is None or (positions.ndim > 1 and positions.shape[-1] == self.axes)
 
 
 class FusedRotation(Fused):
@@ -84,6 +104,8 @@ class FusedRotation(Fused):
         """Overwrite q and k by R(p) q and R(p) k."""
         rest = self.frequencies, self.axis, self.scale, self.halves, self.start, False
         ops.rotate_qk_.default(q, k, q_pos, k_pos, *rest)
+        if not torch.compiler.is_compiling():  # autograd must see that they have changed
+            torch.autograd.graph.increment_version([x for x in (q, k) if not x.is_inference()])
 
     @property
     def turns_all(self) -> bool:

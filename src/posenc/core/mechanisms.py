@@ -88,7 +88,8 @@ class Additive(Encoding):
         """
         at: Array = positions_for("x", x, positions, axes=self.axes)
         tensor: Array = x
-        fused = self.fused() if is_plain_tensor(x) and x.shape[-1] == self.dim else None
+        plain = is_plain_tensor(x) and x.shape[-1] == self.dim and isinstance(scale, int | float)
+        fused = self.fused() if plain else None
         if fused is not None and fused.takes(tensor, at):
             self.read_params(params)
             added: Array = fused.add(tensor, exact(at), factor=scale)
@@ -130,7 +131,9 @@ class Additive(Encoding):
     def __init_subclass__(cls, **options: object) -> None:
         """A class that overrides `encode` alone is asked for it, whatever waves it inherits."""
         super().__init_subclass__(**options)
-        cls._is_waves = "waves" in vars(cls) or (cls._is_waves and "encode" not in vars(cls))
+        own = vars(cls)
+        overrides = not own.keys().isdisjoint(("encode", "add", "add_encoded"))
+        cls._is_waves = "waves" in own or (cls._is_waves and not overrides)
 
 
 class Rotary(Encoding):
@@ -323,7 +326,9 @@ class Rotary(Encoding):
         """A class that overrides `cos_sin` alone is asked for it, whatever waves it inherits."""
         super().__init_subclass__(**options)
         own = vars(cls)
-        overrides = "cos_sin" in own or "key_cos_sin" in own
+        overrides = not own.keys().isdisjoint(
+            ("cos_sin", "key_cos_sin", "rotate", "rotate_keys", "_rotate", "tables_for")
+        )
         cls._is_waves = "waves" in own or (cls._is_waves and not overrides)
 
 
@@ -423,6 +428,28 @@ class Scores(Encoding):
         Returns arrays (…, head, q, width) and (…, head, k, width) with any width >= dim.
         """
         return None
+
+    def query_terms(
+        self, q: ArrayT, q_pos: Array, params: Params[ArrayT] = None
+    ) -> tuple[ArrayT, ArrayT] | None:
+        """q' and left: q' k^T + left right^T are the logits times sqrt(dim); None if it has none.
+
+        q        queries, (…, head, q, dim)
+        q_pos    their positions, (q,) or (batch, q)
+        params   learned parameters as from `init`; None if there are none
+
+        Returns arrays (…, head, q, dim) and (…, head, q, term); right is what `key_terms` makes, of
+        positions alone, so that it can be kept while a text grows.
+        """
+        return None
+
+    def key_terms(self, k_pos: ArrayT, *, dtype: Dtype) -> ArrayT:
+        """The other factor of what `query_terms` returns, the same for all heads: (…, k, term).
+
+        k_pos   positions of keys, (k,) or (batch, k)
+        dtype   floating dtype of the result
+        """
+        raise NotImplementedError(f"{type(self).__name__} has query_terms, but no key_terms")
 
     def mixed(
         self, weights: Array, v: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None

@@ -118,28 +118,38 @@ class TransformerXL(Scores):
         self, q: ArrayT, k: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
     ) -> tuple[ArrayT, ArrayT]:
         """[q + u, rotate((q + v) W, i)] and [k, R_j]."""
+        q, left = self.query_terms(q, q_pos, params)
         xp = namespace(q=q, k=k)
+        _, k_pos = as_arrays(q_pos, k_pos, like=q)
+        right = self.key_terms(k_pos, dtype=q.dtype)[..., None, :, :]  # broadcast over heads
+        right = xp.broadcast_to(right, (*k.shape[:-1], self.features))
+        return xp.concat([q, left], axis=-1), xp.concat([cast(k, q.dtype), right], axis=-1)
+
+    def query_terms(
+        self, q: ArrayT, q_pos: Array, params: Params[ArrayT] = None
+    ) -> tuple[ArrayT, ArrayT]:
+        """q + u and rotate((q + v) W, i)."""
+        xp = namespace(q=q)
         wide = working(xp, q.dtype)
         given = self.read_params(params)
         for weights in given.values():
             namespace(q=q, params=weights)
-        q_pos, k_pos = as_arrays(q_pos, k_pos, like=q)
+        q_pos, _ = as_arrays(q_pos, q_pos, like=q)
         u, v, w = (cast(weights, wide) for weights in given.values())
         if q.ndim < 3 or q.shape[-3] != self.heads or q.shape[-1] != self.dim:
             raise ValueError(
                 f"q must be (…, {self.heads}, seq, {self.dim}); got shape {tuple(q.shape)}"
             )
-        q, k = cast(q, wide), cast(k, wide)
+        q = cast(q, wide)
         of_sin, of_cos = _halves((q + v[:, None, :]) @ w)
         cos, sin = self._turns(q_pos, wide)
         # a sin((i-j)w) + b cos((i-j)w) as a dot product of a vector of i and one of j
         turned = xp.concat([of_cos * sin - of_sin * cos, of_cos * cos + of_sin * sin], axis=-1)
-        sinusoids = self.sinusoids(k_pos, dtype=wide)[..., None, :, :]  # broadcast over heads
-        sinusoids = xp.broadcast_to(sinusoids, (*k.shape[:-1], self.features))
-        return (
-            xp.concat([q + u[:, None, :], turned], axis=-1),
-            xp.concat([k, sinusoids], axis=-1),
-        )
+        return q + u[:, None, :], turned
+
+    def key_terms(self, k_pos: ArrayT, *, dtype: Dtype) -> ArrayT:
+        """R_j."""
+        return self.sinusoids(k_pos, dtype=dtype)
 
     def sinusoids(self, positions: Array, *, dtype: Dtype) -> Array:
         """R_p = [sin(p w), cos(p w)]: (…, features).

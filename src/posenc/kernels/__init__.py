@@ -6,6 +6,7 @@ results to a rounding. POSENC_KERNELS=0 turns it off; `plain`, `avx2` and `avx51
 """
 
 import os
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,14 +29,21 @@ class Status:
 
 
 _status: Status | None = None
+_lock = threading.Lock()
 
 
 def load() -> Status:
     """Load the kernels, the first time; a failure is a reason, not an error."""
     global _status  # noqa: PLW0603 (what is loaded belongs to the process)
-    if _status is None:
-        _status = _load()
-    return _status
+    with _lock:  # what is registered twice is an error
+        if _status is None:
+            _status = _load()
+        return _status
+
+
+def status() -> Status:
+    """What `load` has found, without loading anything."""
+    return _status or Status(False, "not loaded yet")
 
 
 def is_active() -> bool:

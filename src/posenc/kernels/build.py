@@ -45,6 +45,8 @@ def build(*, always: bool = False) -> str:
     if not always and LIBRARY.exists() and LIBRARY.stat().st_mtime >= newest:
         return "the kernels are up to date"
     compiler, torch = find_compiler(), find_torch()
+    if not os.access(LIBRARY.parent, os.W_OK):
+        raise BuildError(f"{LIBRARY.parent} cannot be written to")
     with tempfile.TemporaryDirectory(dir=LIBRARY.parent) as folder:  # on the same disk, for a move
         made = Path(folder) / LIBRARY.name
         command = [*compiler, *FLAGS, *os.environ.get("CXXFLAGS", "").split()]
@@ -59,10 +61,10 @@ def build(*, always: bool = False) -> str:
 def find_compiler() -> list[str]:
     """The command of a C++ compiler: $CXX, or the first that is installed."""
     named = os.environ.get("CXX", "").split()
-    for command in ([named] if named else []) + [["c++"], ["g++"], ["clang++"]]:
+    for command in [named] if named else [["c++"], ["g++"], ["clang++"]]:
         if shutil.which(command[0]):
             return command
-    raise BuildError("no C++ compiler was found")
+    raise BuildError(f"CXX={named[0]} was not found" if named else "no C++ compiler was found")
 
 
 def find_torch() -> Path:

@@ -16,9 +16,9 @@ def register() -> None:
     for name in ("rotate_qk", "rotate_qk.inference"):
         register_fake(f"posenc::{name}", _make_both)
     register_fake("posenc::rotate_qk_", _make_none)
-    register_autograd("posenc::rotate", _turn_back_one, setup_context=_keep_rest)
-    register_autograd("posenc::rotate_qk", _turn_back_both, setup_context=_keep_rest)
-    register_autograd("posenc::add_waves", _scale_back, setup_context=_keep_rest)
+    register_autograd("posenc::rotate", _turn_back_one, setup_context=_keep_rotation)
+    register_autograd("posenc::rotate_qk", _turn_back_both, setup_context=_keep_rotation)
+    register_autograd("posenc::add_waves", _scale_back, setup_context=_keep_factor)
 
 
 def _make_one(x: Tensor, *_: object) -> Tensor:
@@ -33,23 +33,35 @@ def _make_none(*_: object) -> None:
     """In place, nothing is made."""
 
 
-def _keep_rest(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:  # noqa: ARG001
-    ctx.inputs = inputs
+def _keep_rotation(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:  # noqa: ARG001
+    """Keep the positions, the frequencies and the axes, but not what is rotated."""
+    *tensors, scale, halves, start, back = inputs
+    rotated = 1 if len(tensors) == 4 else 2  # x, p, w, axis or q, k, q_pos, k_pos, w, axis
+    kept = tensors[rotated:]
+    ctx.save_for_backward(*kept)
+    ctx.numbers = scale, halves, start, not back
+    ctx.set_materialize_grads(False)
 
 
-def _turn_back_one(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
+def _turn_back_one(ctx: Any, grad: Tensor | None) -> tuple[Any, ...]:
     """R^T g: a rotation is scaled orthogonal, so its transpose turns the other way."""
-    _, *rest, back = ctx.inputs
-    return ops.rotate(grad, *rest, not back), *[None] * (len(rest) + 1)
+    positions, *waves = ctx.saved_tensors
+    back = None if grad is None else ops.rotate(grad, positions, *waves, *ctx.numbers)
+    return back, *[None] * 7
 
 
 def _turn_back_both(ctx: Any, of_q: Tensor | None, of_k: Tensor | None) -> tuple[Any, ...]:
-    q, k, *rest, back = ctx.inputs
-    of_q = torch.zeros_like(q) if of_q is None else of_q
-    of_k = torch.zeros_like(k) if of_k is None else of_k
-    return *ops.rotate_qk(of_q, of_k, *rest, not back), *[None] * (len(rest) + 1)
+    q_pos, k_pos, *waves = ctx.saved_tensors
+    back = [
+        None if grad is None else ops.rotate(grad, positions, *waves, *ctx.numbers)
+        for grad, positions in ((of_q, q_pos), (of_k, k_pos))
+    ]
+    return *back, *[None] * 8
+
+
+def _keep_factor(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:  # noqa: ARG001
+    ctx.factor = inputs[3]
 
 
 def _scale_back(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
-    factor = ctx.inputs[3]
-    return grad if factor == 1 else grad * factor, None, None, None, None
+    return grad if ctx.factor == 1 else grad * ctx.factor, None, None, None, None

@@ -7,7 +7,19 @@ if find_spec("torch") is None:
 
 from posenc.torch.additive import AddPositions
 from posenc.torch.attention import attend
+from posenc.torch.cache import KVCache
 from posenc.torch.logits import BiasLogits, ScoreQK
+from posenc.torch.positions import Positions
 from posenc.torch.rotary import RotateQK
+from posenc.torch.self_attention import SelfAttention
 
-__all__ = ["AddPositions", "BiasLogits", "RotateQK", "ScoreQK", "attend"]
+__all__ = [
+    "AddPositions",
+    "BiasLogits",
+    "KVCache",
+    "Positions",
+    "RotateQK",
+    "ScoreQK",
+    "SelfAttention",
+    "attend",
+]

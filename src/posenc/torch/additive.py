@@ -2,14 +2,13 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
 from posenc.core import rules
 from posenc.core.arrays import Array, Positions
-from posenc.core.fused_torch import has_memory, learns
 from posenc.core.hints import hinted
 from posenc.core.inputs import floating, positions_for
 from posenc.core.mechanisms import Additive
@@ -50,9 +49,20 @@ class AddPositions(EncodingModule):
         self.additive = encoding
         self.scale_input = scale_input
         self._factor = math.sqrt(encoding.dim) if scale_input else 1.0
-        self.impl = impl
-        self._fused = choose_fused(impl, encoding.fused(), encoding)
+        self.impl: Impl = impl
         self.dropout = nn.Dropout(dropout)
+        self._set_kernels()
+
+    def _set_kernels(self) -> None:
+        self._fused = choose_fused(self.impl, self.additive.fused(), self.additive)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the kernels, which the process that reads it may not have."""
+        return {name: x for name, x in self.__dict__.items() if name != "_fused"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._set_kernels()
 
     @hinted("AddPositions")
     def forward(self, x: Tensor, positions: Positions[Tensor] | None = None) -> Tensor:
@@ -67,15 +77,9 @@ class AddPositions(EncodingModule):
     def _try_fused(self, x: Tensor, positions: object) -> Tensor | None:
         """The sum by the kernels, with no check that these make themselves; None if not."""
         fused = self._fused
-        if fused is None or not isinstance(x, Tensor) or not isinstance(positions, Tensor):
+        if fused is None or not fused.fits(x, positions):
             return None
-        if torch.compiler.is_compiling():
-            if fused.why_refused(x, positions):
-                return None
-        elif not has_memory(x, positions) or not x.is_cpu or learns(positions):
-            return None
-        if x.shape[-1] != fused.dim:
-            return None
+        assert isinstance(positions, Tensor)
         try:
             return fused.add(x, positions, factor=self._factor)
         except RuntimeError:  # `_add` says what is wrong, or does without the kernels

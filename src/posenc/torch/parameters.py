@@ -7,7 +7,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from posenc import kernels
 from posenc.core import rules
 from posenc.core.encoding import Encoding
 from posenc.core.fused_torch import Fused
@@ -86,9 +85,10 @@ def _with_an_axis(module: nn.Module, state: dict[str, Any], prefix: str, *_: obj
 def choose_fused(impl: Impl, fused: FusedT | None, encoding: Encoding) -> FusedT | None:
     """`fused`, where the kernels are active and wanted; "fused" that cannot be had is an error."""
     rules.one_of("impl", impl, ("auto", "fused", "reference"))
-    kernels.load()
     name = type(encoding).__name__
     why = f"{name} is not made of waves" if fused is None else fused.why_unavailable()
+    if not encoding.fits_any_length:
+        why = f"the angles of {name} depend on the length of the text"
     if impl == "fused" and why is not None:
         raise ValueError(f"impl='fused' is unavailable: {why}")
     return None if impl == "reference" or why is not None else fused

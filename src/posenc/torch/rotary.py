@@ -19,6 +19,7 @@ from posenc.core.mechanisms import Rotary, Scores
 from posenc.core.positions import as_arrays, exact
 from posenc.core.rotation import Pairing, rotate
 from posenc.core.rotation_torch import FEW, turn, turn_few, turn_in_place, widen
+from posenc.torch.given import wrappers
 from posenc.torch.parameters import EncodingModule, Impl, choose_fused
 
 
@@ -64,7 +65,7 @@ class RotateQK(EncodingModule):
         rotary = unwrap(encoding) if isinstance(encoding, Encoding) else encoding
         if not isinstance(rotary, Rotary):
             raise TypeError(f"encoding must be Rotary; got {type(rotary).__name__}")
-        for wrapper in _wrappers(encoding):
+        for wrapper in wrappers(encoding):
             if type(wrapper).row_factors is Encoding.row_factors:
                 raise TypeError(
                     "encoding must be Rotary, or wrap one with row_factors on its queries; "
@@ -80,11 +81,22 @@ class RotateQK(EncodingModule):
         super().__init__(encoding, params)
         self.rotary = rotary
         self.inplace = inplace
-        self.impl = impl
-        self._wrappers = _wrappers(encoding)
+        self.impl: Impl = impl
+        self._wrappers = wrappers(encoding)
+        self._set_kernels()
+
+    def _set_kernels(self) -> None:
         # angles that depend on the length of the text are settled for each call
-        self._waves = rotary.fused() if rotary.fits_any_length else None
-        self._fused = choose_fused(impl, self._waves, rotary)
+        self._waves = self.rotary.fused() if self.rotary.fits_any_length else None
+        self._fused = choose_fused(self.impl, self._waves, self.rotary)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the kernels, which the process that reads it may not have."""
+        return {name: x for name, x in self.__dict__.items() if name not in ("_waves", "_fused")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._set_kernels()
 
     @hinted("RotateQK")
     def forward(
@@ -198,16 +210,25 @@ class RotateQK(EncodingModule):
         rotary = at_length_of(self.rotary, q_pos, k_pos)
         if not self.rotary.fits_any_length:
             _all_keys(k, q_pos, k_pos)
+        pairs = (q, q_pos), (k, k_pos)
         if self.impl == "fused" and self._fused is not None:
-            for x, positions in ((q, q_pos), (k, k_pos)):
+            for x, positions in pairs:
                 if reason := self._fused.why_refused(x, positions):
                     raise ValueError(f"impl='fused' is unavailable: {reason}")
+        fused = self._fused
+        if fused is not None and not all(fused.takes(x, positions) for x, positions in pairs):
+            fused = None
         takes = rotary.needs or features is not None
         needed = read_needs(rotary, features=features) if takes else {}
         if self.inplace:
-            _in_place(rotary, q, k, q_pos, k_pos, self._fused)
+            _in_place(rotary, q, k, q_pos, k_pos, fused)
+        elif fused is not None:
+            for x, positions in pairs:
+                rotary.check_call(x, exact(positions))
+            q, k = fused.rotate_both(q, k, q_pos, k_pos)
         else:
-            rotate = _rotate_by_tables if self.impl == "reference" else rotate_both
+            by_tables = self.impl == "reference" and rotary.fused() is not None
+            rotate = _rotate_by_tables if by_tables else rotate_both
             q, k = rotate(rotary, q, k, q_pos, k_pos, self.tensors() or None, **needed)
         for wrapper in self._wrappers:
             factors = wrapper.row_factors(q, q_pos)
@@ -232,22 +253,11 @@ def _queries_at(positions: Tensor, rotary: Rotary, dtype: torch.dtype) -> Tensor
     return torch.empty((*rows[:-1], 1, rows[-1], rotary.dim or 0), dtype=dtype, device="meta")
 
 
-def _wrappers(encoding: Encoding) -> list[Encoding]:
-    """The encodings around the one at the centre, innermost first."""
-    return [] if encoding.inner is None else [*_wrappers(encoding.inner), encoding]
-
-
 def _try_fused(
     fused: FusedRotation, q: Tensor, k: Tensor, q_pos: Any, k_pos: Any
 ) -> tuple[Tensor, Tensor] | None:
     """R(p) q and R(p) k by the kernels, with no check that these make themselves; None if not."""
-    if torch.compiler.is_compiling():
-        pairs = (q, q_pos), (k, k_pos)
-        if not all(isinstance(p, Tensor) and not fused.why_refused(x, p) for x, p in pairs):
-            return None
-    elif not has_memory(q, k, q_pos, k_pos) or not q.is_cpu or learns(q_pos, k_pos):
-        return None
-    if q.shape[-1] != fused.dim or k.shape[-1] != fused.dim:
+    if not (fused.fits(q, q_pos) and fused.fits(k, k_pos)):
         return None
     try:
         return fused.rotate_both(q, k, q_pos, k_pos)
@@ -260,6 +270,8 @@ def _try_few(
 ) -> tuple[Tensor, Tensor] | None:
     """R(p) q and R(p) k of a token or a few, in few operators of PyTorch; None for other calls."""
     if torch.compiler.is_compiling() or not has_memory(q, k, q_pos, k_pos):
+        return None
+    if q.ndim < 2 or k.ndim < 2 or not (k.is_cpu and q_pos.is_cpu and k_pos.is_cpu):
         return None
     dtype = q.dtype
     wide = torch.float64 if dtype == torch.float64 else torch.float32
@@ -319,16 +331,17 @@ def _in_place(
             raise ValueError(f"{name} must not require a gradient to be turned in place")
         if _overlaps_itself(x):
             raise ValueError(f"{name} must not be expanded to be turned in place")
-    if torch.compiler.is_compiling():  # no memory to look at; the compiler does without temporaries
-        q.copy_(rotary.rotate(q, q_pos))
-        k.copy_(rotary.rotate_keys(k, k_pos))
-        return
-    if _share_memory(q, k):
+    compiling = torch.compiler.is_compiling()  # no memory to look at
+    if not compiling and _share_memory(q, k):
         raise ValueError("q and k must not share their memory to be turned in place")
-    if fused is not None and fused.takes(q, q_pos) and fused.takes(k, k_pos):
+    if fused is not None:
         for x, positions in ((q, q_pos), (k, k_pos)):
             rotary.check_call(x, exact(positions))
         fused.rotate_in_place(q, k, q_pos, k_pos)
+        return
+    if compiling:  # the compiler does without temporaries
+        q.copy_(rotary.rotate(q, q_pos))
+        k.copy_(rotary.rotate_keys(k, k_pos))
         return
     queries = rotary.tables_for(q, q_pos)
     keys = rotary.tables_for(k, k_pos, keys=True)

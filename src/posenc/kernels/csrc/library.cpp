@@ -5,9 +5,11 @@
 #include <torch/csrc/stable/ops.h>
 #include <torch/csrc/stable/tensor.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <optional>
 #include <tuple>
 
@@ -109,7 +111,7 @@ void set_tensors(Job& job, const Tensor& x, const Tensor& out) {
   job.seq = x.size(rank - 2), job.dim = x.size(rank - 1);
   job.in_seq = x.stride(rank - 2), job.out_seq = out.stride(rank - 2);
   job.in_channel = x.stride(rank - 1), job.out_channel = out.stride(rank - 1);
-  STD_TORCH_CHECK(job.start >= 0 && job.width >= 0 && job.start + job.width <= job.dim,
+  STD_TORCH_CHECK(job.start >= 0 && job.width >= 0 && job.start <= job.dim - job.width,
                   "x must have a channel for each frequency");
 }
 
@@ -159,12 +161,16 @@ void prepare(Job& job, const Tensor& x, const Tensor& out, const Tensor& positio
 void run(const Job& job) {
   const size_t cells = 3 * job.block * job.pairs + job.width;  // angles, cosines, sines; a row
   const int64_t tasks = job.batches * job.blocks * job.outer, work = job.block * job.dim;
+  std::atomic<bool> lacks_memory{false};
   const auto part = [&](int64_t first, int64_t last) {
-    const std::unique_ptr<double[]> memory(new double[cells]);
-    level.run(job, first, last, reinterpret_cast<char*>(memory.get()));
+    // nothing may be thrown here: it would pass through PyTorch's threads
+    const std::unique_ptr<double[]> memory(new (std::nothrow) double[cells]);
+    if (memory) level.run(job, first, last, reinterpret_cast<char*>(memory.get()));
+    else lacks_memory = true;
   };
   if (tasks * work <= GRAIN) part(0, tasks);
   else torch::stable::parallel_for(0, tasks, (GRAIN + work - 1) / work, part);
+  STD_TORCH_CHECK(!lacks_memory, "there is no memory left for cosines and sines");
 }
 
 // An unwritten tensor like x. PyTorch's own empty_like is looked up by its name in every call, which

@@ -15,8 +15,11 @@ from posenc.core.logits import logits
 from posenc.core.mechanisms import Bias, Rotary, Scores, Unbiased
 from posenc.torch.attention import flex, folded
 from posenc.torch.attention.blocked import blocked, describe_route
+from posenc.torch.attention.cached import prepare_cached
 from posenc.torch.attention.call import FEW, Call, prepare
 from posenc.torch.attention.dense import dense
+from posenc.torch.attention.direct import attend_newest, attend_plain
+from posenc.torch.cache import KVCache
 
 Form = Literal["dense", "blocked", "folded", "flex"]
 Impl = Literal["auto"] | Form
@@ -29,6 +32,7 @@ FORMS: dict[Form, Callable[[Call], Tensor]] = {
 }
 
 FIRST = slice(0, 1)
+NOTHING = (None,) * 7
 
 BOUNDS = {torch.float64: 1e-6, torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 2e-2}
 """How far from `dense` a form may be, for values of about 1. Biases are float32 at most."""
@@ -90,10 +94,11 @@ class Attend:
     def __call__(
         self,
         q: Tensor,
-        k: Tensor,
-        v: Tensor,
+        k: Tensor | None = None,
+        v: Tensor | None = None,
         *,
-        encoding: Bias | Rotary | Scores | nn.Module,
+        cache: KVCache | None = None,
+        encoding: Bias | Rotary | Scores | nn.Module | None = None,
         q_pos: Any = None,
         k_pos: Any = None,
         causal: bool = False,
@@ -105,11 +110,17 @@ class Attend:
         features: Tensor | tuple[Tensor, Tensor] | None = None,
         impl: Impl = "auto",
     ) -> Tensor:
+        given = q_pos, k_pos, mask, documents, scale, params, features
+        if impl == "auto" and given == NOTHING:
+            made = _attend_directly(q, k, v, cache, encoding, causal, window)
+            if made is not None:
+                return made
         rules.one_of("impl", impl, ("auto", *FORMS))
-        call = prepare(
+        call = _prepare(
             q,
             k,
             v,
+            cache=cache,
             encoding=encoding,
             params=params,
             q_pos=q_pos,
@@ -121,6 +132,7 @@ class Attend:
             scale=scale,
             features=features,
         )
+        q, k, v = call.q, call.k, call.v
         if not q.numel() or not k.shape[2]:  # no query, or none that sees a key
             nothing = sum(x.reshape(-1)[:0].sum() for x in call.tensors())  # whose gradients are 0
             return v.new_zeros(*q.shape[:3], v.shape[3]) + nothing
@@ -133,7 +145,13 @@ class Attend:
             return form(call)
 
     def explain(
-        self, q: Tensor, k: Tensor, v: Tensor, *, impl: Impl = "auto", **options: Any
+        self,
+        q: Tensor,
+        k: Tensor | None = None,
+        v: Tensor | None = None,
+        *,
+        impl: Impl = "auto",
+        **options: Any,
     ) -> Choice:
         """Which form `attend` takes for these arguments, why, and which are unavailable.
 
@@ -146,17 +164,55 @@ class Attend:
         'ALiBi is not a sum of products of query terms and key terms, unless causal=True'
         """
         rules.one_of("impl", impl, ("auto", *FORMS))
-        call = prepare(q, k, v, **options)
+        call = hinted("attend")(_prepare)(q, k, v, **options)
         one = call.first()  # an encoding that cannot take tensors says so here, as in a call
         needed = call.token_inputs(FIRST, FIRST)
         logits(one.encoding, one.q, one.k, one.q_pos, one.k_pos, one.params, **needed)
         taken, why = (impl, "it was asked for") if impl != "auto" else choose(call)
         reasons = {name: why_unavailable(name, call) for name in FORMS}
         unavailable = {name: reason for name, reason in reasons.items() if reason}
-        return Choice(taken, why, BOUNDS[q.dtype], unavailable)
+        return Choice(taken, why, BOUNDS[call.q.dtype], unavailable)
 
 
 attend = Attend()
+
+
+def _attend_directly(
+    q: Any, k: Any, v: Any, cache: Any, encoding: Any, causal: bool, window: int | None
+) -> Tensor | None:
+    """The result where little has to be found out first; else None."""
+    if cache is None:
+        return attend_plain(q, k, v, encoding, causal=causal) if window is None else None
+    if not isinstance(cache, KVCache) or k is not None or v is not None:
+        return None
+    if encoding is not None and encoding is not cache.encoding:
+        return None
+    return attend_newest(q, cache, causal=causal, window=window)
+
+
+def _prepare(
+    q: Tensor,
+    k: Tensor | None,
+    v: Tensor | None,
+    *,
+    cache: KVCache | None = None,
+    encoding: Any = None,
+    params: Mapping[str, Tensor] | None = None,
+    q_pos: Any = None,
+    k_pos: Any = None,
+    causal: bool = False,
+    window: int | None = None,
+    documents: Any = None,
+    mask: Tensor | None = None,
+    scale: float | None = None,
+    features: Any = None,
+) -> Call:
+    """The call, checked: of tensors or of a cache."""
+    ours: Any = {"causal": causal, "window": window, "documents": documents, "scale": scale}
+    ours |= {"encoding": encoding, "params": params, "q_pos": q_pos, "k_pos": k_pos, "mask": mask}
+    if cache is not None:
+        return prepare_cached(q, k, v, cache, **ours, features=features)
+    return prepare(q, k, v, **ours, features=features)  # type: ignore[arg-type]
 
 
 def why_unavailable(impl: str, call: Call) -> str | None:
@@ -183,8 +239,8 @@ def choose(call: Call) -> tuple[Form, str]:
         return "dense", "the encoding depends on the tokens, which only this form passes on"
     if not torch.compiler.is_compiling() and has_tangent(*call.tensors()):
         return "dense", "it has a forward-mode derivative, which only dense supports"
-    probe = call.probe()
-    if isinstance(probe.encoding, Unbiased) and probe.q.shape[-1] <= 2 * call.q.shape[-1]:
+    encoding, width = call.remaining()
+    if isinstance(encoding, Unbiased) and width <= 2 * call.q.shape[-1]:
         return "folded", "all of it is in q and k before PyTorch's own attention"
     if call.q.device.type not in ("cpu", "meta") and not flex.why_unavailable(call):
         return "flex", "FlexAttention has kernels for this device"

@@ -1,6 +1,7 @@
 """Attention without an N x N matrix: a block of queries at a time, each with its own bias."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -8,12 +9,13 @@ import torch
 from torch import Tensor
 
 from posenc.core.arrays import host, is_integer
+from posenc.core.encoding import Encoding
 from posenc.core.inputs import at_length_of, repeat_heads
 from posenc.core.logits import compute_bias, logits
 from posenc.core.mechanisms import Bias, Scores
 from posenc.torch.attention.call import Call
 from posenc.torch.attention.dense import along, mix_values
-from posenc.torch.attention.pieces import Extras, Piece, blocks, fused, in_pieces
+from posenc.torch.attention.pieces import BiasedPiece, Extras, Piece, blocks, in_pieces
 from posenc.torch.attention.toeplitz import affordable, bias_line, toeplitz
 
 PAIRS = 2**15
@@ -26,22 +28,21 @@ FEW_PAIRS = 2**20
 
 def describe_route(call: Call) -> str:
     """How `blocked` goes about this call, in words."""
-    probe = call.probe()
-    if _at_once(probe, call):
+    encoding, _ = call.remaining()
+    if _at_once(encoding, call):
         return "its pairs are few enough to write down at once"
-    if isinstance(probe.encoding, Scores):
+    if isinstance(encoding, Scores):
         return "its scores are made for a block of queries at a time, never N x N"
-    if _by_line(probe, call):
+    if _by_line(encoding, call):
         return "the bias is a window of 2N - 1 values, and keys that cannot matter are left out"
     return "the bias is made for a block of queries at a time, never N x N"
 
 
-def _at_once(probe: Call, call: Call) -> bool:
-    return isinstance(probe.encoding, Bias) and call.q.shape[1] * call.pairs <= FEW_PAIRS
+def _at_once(bias: Encoding, call: Call) -> bool:
+    return isinstance(bias, Bias) and call.q.shape[1] * call.pairs <= FEW_PAIRS
 
 
-def _by_line(probe: Call, call: Call) -> bool:
-    bias = probe.encoding
+def _by_line(bias: Encoding, call: Call) -> bool:
     if not isinstance(bias, Bias) or bias.axes is not None or not bias.traits.relative:
         return False
     return (
@@ -63,28 +64,25 @@ def blocked(call: Call) -> Tensor:
 def _blocked(call: Call) -> Tensor:
     # for the whole text: a block of it spans less
     call = replace(call, encoding=at_length_of(call.encoding, call.q_pos, call.k_pos))
-    if call.probe().q.shape[-1] <= 2 * call.q.shape[-1]:
+    if call.remaining()[1] <= 2 * call.q.shape[-1]:
         call = call.fold_into_qk()
-    if _at_once(call, call):
+    if _at_once(call.encoding, call):
         every = slice(0, call.q.shape[2]), slice(0, call.k.shape[2])
         given = tuple((call.params or {}).values())
-        return _attend_biased(call, *every, tuple(call.params or ()))(call.q, call.k, call.v, given)
-    if _by_line(call, call) and call.visibility.offset is not None:
+        piece = _biased_piece(call, *every, tuple(call.params or ()))
+        if torch.is_grad_enabled() and any(x.requires_grad for x in given):
+            return in_pieces([piece], call.q, call.k, call.v, given)
+        return piece.attend(call.q, call.k, call.v, given)
+    if _by_line(call.encoding, call) and call.visibility.offset is not None:
         return toeplitz(call, call.visibility.offset)
     if isinstance(call.encoding, Bias) and call.encoding.axes is None:
         found = _gather_bias(call) if call.encoding.traits.relative else None
         if found is not None:
             return found
     names = tuple(call.params or ())
-    made, most = (
-        (_attend_scored, 128) if isinstance(call.encoding, Scores) else (_attend_biased, 32)
-    )
-    pieces = [
-        Piece(slice(None), rows, keys, made(call, rows, keys, names))
-        for rows, keys in _visible_blocks(
-            call, most
-        )  # the backward pass holds what they are made from
-    ]
+    # the backward pass holds what they are made from
+    made, most = (_scored_piece, 128) if isinstance(call.encoding, Scores) else (_biased_piece, 32)
+    pieces = [made(call, *block, names) for block in _visible_blocks(call, most)]
     extras = tuple((call.params or {}).values())
     return in_pieces(pieces, call.q, call.k, call.v, extras)
 
@@ -105,48 +103,49 @@ def _gather_bias(call: Call) -> Tensor | None:
     behind = torch.arange(least, most + 1, device=call.q.device)
     values = bias_line(call, behind)
 
-    def attend_with(rows: slice, keys: slice) -> Any:
-        def attend(q: Tensor, k: Tensor, v: Tensor, extras: Extras) -> Tensor:
+    def gathered(rows: slice, keys: slice) -> Any:
+        def mask(extras: Extras) -> Tensor:
             apart = call.q_pos[..., rows, None] - call.k_pos[..., None, keys]
             index = apart - least  # (q, k) or (batch, q, k)
             bias = extras[0][:, index]  # (heads, …, q, k)
-            bias = bias[None] if index.ndim == 2 else bias.movedim(0, 1)
-            return _attend_with(call, q, k, v, bias, rows, keys)
+            return _hide_unseen(
+                call, bias[None] if index.ndim == 2 else bias.movedim(0, 1), rows, keys
+            )
 
-        return attend
+        return mask
 
     pieces = [
-        Piece(slice(None), rows, keys, attend_with(rows, keys))
+        BiasedPiece(slice(None), rows, keys, gathered(rows, keys), call.scale)
         for rows, keys in _visible_blocks(call, 128)
     ]
     return in_pieces(pieces, call.q, call.k, call.v, (values,))
 
 
-def _attend_biased(call: Call, rows: slice, keys: slice, names: tuple[str, ...]) -> Any:
-    def attend(q: Tensor, k: Tensor, v: Tensor, extras: Extras) -> Tensor:
+def _biased_piece(call: Call, rows: slice, keys: slice, names: tuple[str, ...]) -> BiasedPiece:
+    def mask(extras: Extras) -> Tensor:
         params = dict(zip(names, extras, strict=True))
         assert isinstance(call.encoding, Bias)
-        k_pos = along(call.k_pos, keys, call.encoding)
-        # a few rows at a time: what a bias is made from is many times its size
-        few = max(1, PAIRS // max(1, k.shape[2]))
-        q_pos = along(call.q_pos, rows, call.encoding)
-        made = [
-            compute_bias(
-                call.encoding,
-                along(q_pos, part, call.encoding),
-                k_pos,
-                params or None,
-                heads=call.q.shape[1],
-            )
-            for part in blocks(q.shape[2], few)
-        ]
-        bias = made[0] if len(made) == 1 else torch.cat(made, dim=-2)
-        return _attend_with(call, q, k, v, bias if bias.ndim == 4 else bias[None], rows, keys)
+        where = along(call.q_pos, rows, call.encoding), along(call.k_pos, keys, call.encoding)
+        bias = bias_in_parts(call.encoding, *where, params or None, heads=call.q.shape[1])
+        return _hide_unseen(call, bias if bias.ndim == 4 else bias[None], rows, keys)
 
-    return attend
+    return BiasedPiece(slice(None), rows, keys, mask, call.scale)
 
 
-def _attend_scored(call: Call, rows: slice, keys: slice, names: tuple[str, ...]) -> Any:
+def bias_in_parts(
+    encoding: Bias, q_pos: Tensor, k_pos: Tensor, params: Mapping[str, Tensor] | None, *, heads: int
+) -> Tensor:
+    """`compute_bias`, a few queries at a time: what a bias is made from is many times its size."""
+    seq = -1 if encoding.axes is None else -2
+    few = max(1, PAIRS // max(1, k_pos.shape[seq]))
+    made = [
+        compute_bias(encoding, along(q_pos, part, encoding), k_pos, params, heads=heads)
+        for part in blocks(q_pos.shape[seq], few)
+    ]
+    return made[0] if len(made) == 1 else torch.cat(made, dim=-2)
+
+
+def _scored_piece(call: Call, rows: slice, keys: slice, names: tuple[str, ...]) -> Piece:
     def attend(q: Tensor, k: Tensor, v: Tensor, extras: Extras) -> Tensor:
         params = dict(zip(names, extras, strict=True))
         wide = torch.float32 if q.element_size() < 4 else q.dtype
@@ -156,17 +155,15 @@ def _attend_scored(call: Call, rows: slice, keys: slice, names: tuple[str, ...])
         here = replace(call, params=params)
         return mix_values(here, made, repeat_heads("v", v, q), rows, keys).to(call.v.dtype)
 
-    return attend
+    return Piece(slice(None), rows, keys, attend)
 
 
-def _attend_with(
-    call: Call, q: Tensor, k: Tensor, v: Tensor, bias: Tensor, rows: slice, keys: slice
-) -> Tensor:
-    dtype = torch.float64 if q.dtype == torch.float64 else torch.float32
-    mask = bias.to(dtype)
-    if not call.visibility.everything:
-        mask = mask.masked_fill(~call.visibility.visible(rows, keys), -math.inf)
-    return fused(q, k, v, attn_mask=mask, scale=call.scale)
+def _hide_unseen(call: Call, bias: Tensor, rows: slice, keys: slice) -> Tensor:
+    """A bias (batch or 1, heads or 1, q, k) as a mask: -inf where a key is not seen."""
+    mask = bias.to(torch.float64 if call.q.dtype == torch.float64 else torch.float32)
+    if call.visibility.everything:
+        return mask
+    return mask.masked_fill(~call.visibility.visible(rows, keys), -math.inf)
 
 
 def _visible_blocks(call: Call, most: int) -> list[tuple[slice, slice]]:

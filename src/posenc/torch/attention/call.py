@@ -5,17 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from posenc.core import rules
 from posenc.core.arrays import is_half, working
 from posenc.core.encoding import Encoding, unwrap
-from posenc.core.hints import hinted
 from posenc.core.inputs import check_needs, positions_for
 from posenc.core.logits import rotate_both
-from posenc.core.mechanisms import Additive, Bias, Rotary, Scores, Unbiased
+from posenc.core.mechanisms import Rotary, Scores, Unbiased
 from posenc.torch.attention.visibility import (
     Visibility,
     find_offset,
@@ -23,7 +21,7 @@ from posenc.torch.attention.visibility import (
     read_documents,
     read_mask,
 )
-from posenc.torch.parameters import EncodingModule
+from posenc.torch.given import unpack_encoding
 
 FEW = 2**22
 """Pairs of a query and a key that may be written down without a second thought."""
@@ -76,9 +74,14 @@ class Call:
             needed["mask"] = self.visibility.visible(rows, keys)
         return needed
 
-    def probe(self) -> "Call":
-        """`fold_into_qk` of one query and one key: the kind and width of it, without the cost."""
-        return self.first().fold_into_qk()
+    def remaining(self) -> tuple[Encoding, int]:
+        """What `fold_into_qk` leaves of the encoding, and how wide q becomes, without its cost."""
+        if isinstance(self.encoding, Rotary):
+            return Unbiased(), self.q.shape[-1]
+        if isinstance(self.encoding, Scores):
+            folded = self.first().fold_into_qk()
+            return folded.encoding, folded.q.shape[-1]
+        return self.encoding, self.q.shape[-1]
 
     def first(self) -> "Call":
         """The same call of the first query and the first key alone, but for what is seen."""
@@ -109,7 +112,6 @@ class Call:
         )
 
 
-@hinted("attend")
 def prepare(
     q: Tensor,
     k: Tensor,
@@ -128,7 +130,7 @@ def prepare(
 ) -> Call:
     """The call, or a sentence that says what is wrong with it."""
     _check_shapes(q, k, v)
-    encoding, params = _unpack_module(encoding, params, q)
+    encoding, params = unpack_encoding(encoding, params, device=q.device)
     heads = encoding.heads or q.shape[1]
     if heads != q.shape[1]:
         raise ValueError(f"q must have the heads of the encoding, {heads}; got {q.shape[1]}")
@@ -161,43 +163,6 @@ def prepare(
 
 def _first(positions: Tensor, encoding: Encoding) -> Tensor:
     return positions[..., :1] if encoding.axes is None else positions[..., :1, :]
-
-
-def _unpack_module(
-    encoding: Any, params: Mapping[str, Any] | None, q: Tensor
-) -> tuple[Encoding, Mapping[str, Tensor] | None]:
-    """The encoding and its parameters, out of a module if it is one."""
-    if isinstance(encoding, EncodingModule):
-        if params is not None:
-            raise ValueError("params must be None for a module that owns them; got both")
-        encoding, params = encoding.encoding, encoding.tensors() or None
-    if not isinstance(encoding, Encoding):
-        raise TypeError(f"encoding must be an Encoding or a module of one; got {encoding!r}")
-    inner = unwrap(encoding)
-    if isinstance(inner, Additive):
-        raise TypeError(
-            "encoding must act on queries, keys or logits; "
-            f"{type(inner).__name__} is added to the embeddings before the projections"
-        )
-    if not isinstance(encoding, Rotary | Bias | Scores):
-        raise TypeError(f"encoding must be Rotary, Bias or Scores; got {type(encoding).__name__}")
-    name, learns = type(inner).__name__, bool(inner.parameters())
-    if params is None:
-        if learns:
-            modules = {Rotary: "RotateQK", Bias: "BiasLogits", Scores: "ScoreQK"}
-            module = next(name for kind, name in modules.items() if isinstance(inner, kind))
-            raise ValueError(
-                f"params must be given for an encoding that learns, or the module that owns them, "
-                f"{module}({name}(…)); got params=None"
-            )
-        return encoding, None
-    if not hasattr(params, "keys") or (params and not learns):
-        raise ValueError(f"params must be what {name}.init(rng) makes; got {type(params).__name__}")
-    tensors = {
-        name: torch.from_numpy(x).to(q.device) if isinstance(x, np.ndarray) else x
-        for name, x in params.items()
-    }
-    return encoding, tensors
 
 
 def _check_shapes(q: Tensor, k: Tensor, v: Tensor) -> None:

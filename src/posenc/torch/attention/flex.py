@@ -71,7 +71,7 @@ def _flex(call: Call) -> Tensor:
 
 def why_unavailable(call: Call) -> str | None:
     """Why this call cannot go through FlexAttention; None where it can."""
-    bias = call.probe().encoding
+    bias, _ = call.remaining()
     name = type(bias).__name__
     if not isinstance(bias, Bias):
         return f"the scores of {name} are not products plus a bias"

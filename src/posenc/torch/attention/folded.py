@@ -78,7 +78,9 @@ def widened(call: Call) -> Call:
 
 def why_unavailable(call: Call) -> str | None:
     """Why this call cannot be folded; None where it can."""
-    probe = call.probe()
+    if isinstance(call.remaining()[0], Unbiased):
+        return None
+    probe = call.first().fold_into_qk()
     bias, name = probe.encoding, type(probe.encoding).__name__
     if not isinstance(bias, Bias):
         return f"the scores of {name} are not products of a wider q and k"

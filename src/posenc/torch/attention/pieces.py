@@ -4,6 +4,7 @@ What a piece adds to its logits is made when it is needed and dropped after it, 
 as well, so no matrix of all queries and all keys ever exists.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,9 @@ from posenc.core.arrays import unrounded, working
 
 Extras = tuple[Tensor, ...]
 
+ENTRIES = 2**20
+"""How many weights a backward pass has before it at a time: 4 MB."""
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -25,8 +29,64 @@ class Piece:
     keys: slice
     attend: Callable[[Tensor, Tensor, Tensor, Extras], Tensor]
 
+    def slopes(self, grad: Tensor, tensors: Sequence[Tensor]) -> Sequence[Tensor | None]:
+        """The gradients of q, k, v and extras that require one."""
+        q, k, v, *extras = tensors
+        with torch.enable_grad():
+            made = self.attend(q, k, v, tuple(extras))
+        wanted = [x for x in tensors if x.requires_grad]
+        return torch.autograd.grad(made, wanted, grad, allow_unused=True)
 
-def in_pieces(pieces: Sequence[Piece], q: Tensor, k: Tensor, v: Tensor, extras: Extras) -> Tensor:
+
+@dataclass(frozen=True)
+class BiasedPiece:
+    """A part of the whole whose logits are products plus `mask(extras)`, -inf where unseen.
+
+    The mask is (batch or 1, heads or 1, q, k); if `backwards`, its rows are those of the queries
+    from the last to the first.
+    """
+
+    heads: slice
+    rows: slice
+    keys: slice
+    mask: Callable[[Extras], Tensor]
+    scale: float
+    backwards: bool = False
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, extras: Extras) -> Tensor:
+        """What its queries get."""
+        q = q.flip(2) if self.backwards else q
+        out = fused(q, k, v, attn_mask=self.mask(extras), scale=self.scale)
+        return out.flip(2) if self.backwards else out
+
+    def slopes(self, grad: Tensor, tensors: Sequence[Tensor]) -> Sequence[Tensor | None]:
+        """The gradients of q, k, v and extras that require one."""
+        q, k, v, *extras = tensors
+        with torch.enable_grad():
+            mask = self.mask(tuple(extras))
+        wide = working(torch, q.dtype)
+        grad, q, k, v = (x.detach().to(wide) for x in (grad, q, k, v))
+        if self.backwards:
+            grad, q = grad.flip(2), q.flip(2)
+        *made, of_mask = masked_slopes(
+            grad, q, k, v, mask.detach(), self.scale, learned=mask.requires_grad
+        )
+        if self.backwards:
+            made[0] = made[0].flip(2)
+        wanted = [x for x in extras if x.requires_grad]
+        found = (
+            torch.autograd.grad(mask, wanted, of_mask.to(mask.dtype), allow_unused=True)
+            if wanted and of_mask is not None
+            else [None] * len(wanted)
+        )
+        return [x for x, given in zip(made, tensors, strict=False) if given.requires_grad] + [
+            *found
+        ]
+
+
+def in_pieces(
+    pieces: Sequence[Piece | BiasedPiece], q: Tensor, k: Tensor, v: Tensor, extras: Extras
+) -> Tensor:
     """The pieces' results (batch, heads, q, dim of v); gradients go to q, k, v and extras."""
     apply: Any = _InPieces.apply
     return apply(pieces, q, k, v, *extras)
@@ -34,10 +94,11 @@ def in_pieces(pieces: Sequence[Piece], q: Tensor, k: Tensor, v: Tensor, extras: 
 
 class _InPieces(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, pieces: Sequence[Piece], *tensors: Tensor) -> Tensor:
+    def forward(ctx: Any, pieces: Sequence[Piece | BiasedPiece], *tensors: Tensor) -> Tensor:
         ctx.pieces = pieces
         ctx.save_for_backward(*tensors)
-        q, k, v, *extras = tensors
+        # PyTorch's attention takes the slow way if a mask requires a gradient, wanted or not
+        q, k, v, *extras = (x.detach() for x in tensors)
         out = v.new_zeros((*q.shape[:3], v.shape[3]))
         for piece in pieces:
             of_q, of_kv = _parts(piece, q, k)
@@ -61,11 +122,7 @@ class _InPieces(torch.autograd.Function):
                 for x, index, need in zip(tensors, where, needed, strict=True)
             ]
             with unrounded(grad):  # a backward pass may run within autocast
-                with torch.enable_grad():
-                    made = piece.attend(*parts[:3], tuple(parts[3:]))
-                wanted = [part for part in parts if part.requires_grad]
-                slopes = torch.autograd.grad(made, wanted, grad[of_q], allow_unused=True)
-            found: Any = iter(slopes)
+                found: Any = iter(piece.slopes(grad[of_q], parts))
             for total, index in zip(totals, where, strict=True):
                 if total is not None and (part := next(found)) is not None:
                     total[index] += part
@@ -75,7 +132,74 @@ class _InPieces(torch.autograd.Function):
         ]
 
 
-def _parts(piece: Piece, q: Tensor, k: Tensor) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+def masked_slopes(
+    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, scale: float, *, learned: bool
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """Gradients of softmax(scale q k^T + mask) v with respect to q, k, v and, if learned, the mask.
+
+    PyTorch's attention has none for a mask but by way of all weights at once. Here a few heads and
+    queries at a time have theirs written down, few enough to stay in a cache.
+    """
+    batch, heads, queries, _ = q.shape
+    kv_heads, keys = k.shape[1], k.shape[2]
+    group = heads // kv_heads
+    of_q, of_k, of_v = (torch.empty_like(x) for x in (q, k, v))
+    of_mask = mask.new_zeros(mask.shape, dtype=q.dtype) if learned else None
+    hidden = (mask == -math.inf).all(-1, keepdim=True)
+    blind = hidden if hidden.any() else None
+    some = max(1, ENTRIES // max(1, group * keys))  # queries
+    several = max(1, ENTRIES // max(1, group * keys * min(some, queries)))  # heads of keys
+    for rows in blocks(batch, max(1, several // kv_heads)):
+        for own in blocks(kv_heads, several):
+            theirs = slice(own.start * group, own.stop * group)
+            k_part, v_part = (x[rows, own].flatten(0, 1) for x in (k, v))
+            k_sum, v_sum = torch.zeros_like(k_part), torch.zeros_like(v_part)
+            for part in blocks(queries, some):
+                index = rows, theirs, part
+                q_part, g_part = (x[index] for x in (q, grad))
+                shape = q_part.shape[:3]
+                q_part, g_part = (
+                    x.reshape(len(k_part), -1, x.shape[-1]) for x in (q_part * scale, g_part)
+                )
+                added = _of(mask, rows, theirs)[:, :, part]
+                weights, slope = _weights_and_slope(q_part, k_part, v_part, g_part, added, shape)
+                if blind is not None:  # who sees nothing has no weights and no gradients
+                    here = _of(blind, rows, theirs)[:, :, part]
+                    for x in (weights, slope):
+                        x.view(*shape, keys).masked_fill_(here, 0.0)
+                of_q[index] = torch.bmm(slope, k_part).mul_(scale).view(*shape, -1)
+                k_sum.baddbmm_(slope.mT, q_part)
+                v_sum.baddbmm_(weights.mT, g_part)
+                if of_mask is not None:
+                    total = _of(of_mask, rows, theirs)[:, :, part]
+                    total += slope.view(*shape, keys).sum_to_size(*total.shape)
+            of_k[rows, own], of_v[rows, own] = (
+                x.view(-1, own.stop - own.start, *x.shape[1:]) for x in (k_sum, v_sum)
+            )
+    return of_q, of_k, of_v, of_mask
+
+
+def _weights_and_slope(
+    q: Tensor, k: Tensor, v: Tensor, grad: Tensor, mask: Tensor, shape: Sequence[int]
+) -> tuple[Tensor, Tensor]:
+    """The weights and the gradient of the logits, of scaled queries (…, q, dim): (…, q, k) each."""
+    logits = torch.bmm(q, k.mT)
+    logits.view(*shape, -1).add_(mask)
+    with torch.enable_grad():
+        weights = torch.softmax(logits.requires_grad_(), dim=-1)
+    slope = torch.autograd.grad(weights, logits, torch.bmm(grad, v.mT))[0]
+    return weights.detach(), slope
+
+
+def _of(mask: Tensor, rows: slice, heads: slice) -> Tensor:
+    """The part of a mask for these rows and heads, where it has any of its own."""
+    mask = mask if mask.shape[0] == 1 else mask[rows]
+    return mask if mask.shape[1] == 1 else mask[:, heads]
+
+
+def _parts(
+    piece: Piece | BiasedPiece, q: Tensor, k: Tensor
+) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
     """Indices into q and into k and v, whose heads may be fewer."""
     group = q.shape[1] // k.shape[1]
     first, last, _ = piece.heads.indices(q.shape[1])

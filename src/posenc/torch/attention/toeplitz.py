@@ -1,7 +1,7 @@
 """Biases of the distance alone, between queries and keys that go up one by one.
 
 Such a bias is a Toeplitz matrix: Q + K - 1 values for each head, of which every row is a window.
-Turn the rows upside down and it is a view of those values with strides (1, 1), without any memory.
+With the last query first it is a view of those values with strides (1, 1), without any memory.
 """
 
 import math
@@ -14,9 +14,9 @@ from posenc.core.arrays import working
 from posenc.core.logits import compute_bias
 from posenc.core.mechanisms import Bias
 from posenc.torch.attention.call import Call
-from posenc.torch.attention.pieces import Extras, Piece, blocks, fused, in_pieces
+from posenc.torch.attention.pieces import BiasedPiece, Extras, blocks, in_pieces
 
-ROWS = 512
+ROWS = 256
 FEW_QUERIES = 64
 """For fewer it costs more to find out which keys matter than to take them all."""
 BYTES = 2**26
@@ -51,41 +51,39 @@ def bias_line(call: Call, behind: Tensor) -> Tensor:
 def toeplitz(call: Call, offset: int) -> Tensor:
     """Attention with such a bias."""
     values = line(call, offset)
-    pieces = _pieces(call, values, offset)
-    return in_pieces(pieces, call.q.flip(2), call.k, call.v, (values,)).flip(2)
+    return in_pieces(_pieces(call, values, offset), call.q, call.k, call.v, (values,))
 
 
-def _pieces(call: Call, values: Tensor, offset: int) -> list[Piece]:
-    """Pieces of every run of heads that see alike, the last query first, without unseen keys."""
+def _pieces(call: Call, values: Tensor, offset: int) -> list[BiasedPiece]:
+    """Pieces of every run of heads that see alike, without unseen keys."""
     queries, keys = call.q.shape[2], call.k.shape[2]
-    top = offset + queries - 1
-    pieces: list[Piece] = []
+    pieces: list[BiasedPiece] = []
     for heads, nearest, farthest in _runs(call, values, offset):
         reach = farthest - nearest + 1
         if reach < 1:  # nothing is seen
             continue
-        size = min(ROWS, max(256, 2 ** math.ceil(math.log2(reach))))
+        # few queries leave out more of what is ahead of them; many keys are read for each piece
+        size = ROWS // 2 if min(reach, keys) <= 2 * ROWS else ROWS
         if values.requires_grad:  # its gradient is made for each pair before it is summed
             size = affordable(call, size)
         for rows in blocks(queries, size):
-            last_query, first_query = top - rows.start, top - rows.stop + 1
-            first = max(0, first_query - farthest)
-            last = min(keys, last_query - nearest + 1)
+            first = max(0, offset + rows.start - farthest)
+            last = min(keys, offset + rows.stop - nearest)
             if first < last:
+                window = _window(heads, queries - rows.stop + first, rows, last - first)
                 seen = slice(first, last)
-                start = rows.start + first
-                pieces.append(Piece(heads, rows, seen, _attend(call.scale, heads, start)))
+                pieces.append(BiasedPiece(heads, rows, seen, window, call.scale, backwards=True))
     return pieces
 
 
-def _attend(scale: float, heads: slice, start: int) -> Any:
-    def attend(q: Tensor, k: Tensor, v: Tensor, extras: Extras) -> Tensor:
+def _window(heads: slice, start: int, rows: slice, columns: int) -> Any:
+    def mask(extras: Extras) -> Tensor:
         (values,) = extras
         of_heads = values if values.shape[0] == 1 else values[heads]
-        mask: Any = _Window.apply(of_heads, start, q.shape[2], k.shape[2])
-        return fused(q, k, v, attn_mask=mask, scale=scale)
+        window: Any = _Window.apply
+        return window(of_heads, start, rows.stop - rows.start, columns)
 
-    return attend
+    return mask
 
 
 class _Window(torch.autograd.Function):

@@ -1,0 +1,203 @@
+"""Calls that need no more than PyTorch's attention, with as little as can be before it.
+
+Each function declines, by None, what it does not know to be right; `prepare` then checks everything
+and says what is wrong. What they take is what `attend.explain` tells of the call.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.forward_ad import unpack_dual
+
+from posenc.core.arrays import is_half
+from posenc.core.encoding import Encoding
+from posenc.core.mechanisms import Bias, Rotary, Scores, Unbiased
+from posenc.torch.attention.blocked import bias_in_parts
+from posenc.torch.attention.pieces import fused
+from posenc.torch.cache import KVCache, Plan
+from posenc.torch.parameters import EncodingModule
+from posenc.torch.store import Store
+
+DTYPES = frozenset({torch.float64, torch.float32, torch.float16, torch.bfloat16})
+AHEAD = 64
+"""For how many tokens to come the rows of a bias are made at once, at most."""
+ENTRIES = 2**20
+"""Numbers in those rows, at most."""
+
+
+def attend_plain(q: Tensor, k: Tensor, v: Tensor, encoding: Any, *, causal: bool) -> Tensor | None:
+    """Attention of tokens at 0, 1, … without a bias, once they are rotated if the encoding does."""
+    if isinstance(encoding, EncodingModule):
+        encoding = encoding.encoding
+    rotary = isinstance(encoding, Rotary)
+    if not rotary and not isinstance(encoding, Unbiased):
+        return None
+    if rotary and (not encoding.fits_any_length or encoding.axes is not None or encoding.needs):
+        return None
+    if not (_fits(q, k, v) and _suits(q, encoding, causal)) or encoding.parameters():
+        return None
+    queries, keys = q.shape[2], k.shape[2]
+    if queries > keys or (causal and 1 < queries < keys):
+        return None
+    if rotary:
+        k_pos = torch.arange(keys, device=k.device)
+        q_pos = k_pos[keys - queries :]
+        q, k = encoding.rotate(q, q_pos), encoding.rotate_keys(k, k_pos)
+    scale = 1 / math.sqrt(q.shape[3]) if encoding.scaled else 1.0
+    return fused(q, k, v, scale=scale, is_causal=causal and queries > 1)
+
+
+def attend_newest(q: Tensor, cache: KVCache, *, causal: bool, window: int | None) -> Tensor | None:
+    """The attention of the newest token alone, one query, to those in the cache."""
+    plan, length = cache.plan, len(cache)
+    if not length or not isinstance(q, Tensor) or q.ndim != 4 or q.shape[2] != 1:
+        return None
+    store, encoding = cache.store, plan.encoding
+    k, v = store.keys[:, :, :length], store.values[:, :, :length]
+    if not (_fits(q, k, v) and _suits(q, encoding, causal) and _sees_all(store, causal, window)):
+        return None
+    if torch.is_grad_enabled() and (
+        q.requires_grad or k.requires_grad or v.requires_grad or plan.learns
+    ):
+        return None
+    made = _fold_into_query(q, plan, store, length)
+    if made is None:
+        return None
+    q, mask = made
+    if window is not None and window < length:
+        k, v = k[:, :, length - window :], v[:, :, length - window :]
+        mask = mask if mask is None else mask[..., length - window :]
+    scale = 1 / math.sqrt(q.shape[3]) if encoding.scaled else 1.0
+    return fused(q, k, v, attn_mask=mask, scale=scale)
+
+
+def _sees_all(store: Store, causal: bool, window: int | None) -> bool:
+    """Whether the newest token sees all others, or the last of them, `window` in number."""
+    if window is None:
+        return store.rising or not causal
+    return type(window) is int and window > 0 and store.positions is None
+
+
+def _fold_into_query(
+    q: Tensor, plan: Plan, store: Store, length: int
+) -> tuple[Tensor, Tensor | None] | None:
+    """The query, and what is added to its products, as the encoding and padding make them."""
+    encoding = plan.encoding
+    if plan.rotary is not None:
+        return plan.rotate_queries(q, _last_position(store, length)), _padding(store, length)
+    if isinstance(encoding, Unbiased):
+        return q, _padding(store, length)
+    if encoding.axes is not None or encoding.needs or not encoding.fits_any_length:
+        return None
+    if isinstance(encoding, Bias):
+        return q, _bias_row(q, encoding, plan, store, length)
+    if isinstance(encoding, Scores) and not encoding.mixes_values and not is_half(q.dtype):
+        return _fold_scores(q, encoding, plan, store, length)
+    return None
+
+
+def _last_position(store: Store, length: int) -> Tensor:
+    if store.positions is None:
+        return torch.arange(length - 1, length, device=store.keys.device)
+    return store.positions.narrow(store.seq, length - 1, 1)
+
+
+def _padding(store: Store, length: int) -> Tensor | None:
+    return None if store.mask is None else store.mask[:, None, None, :length]
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """What was made for the tokens from `first` on, of which some are still to come."""
+
+    first: int
+    made: Tensor
+    key: tuple[int, torch.dtype]
+    """The version of the parameters that it was made of, and the dtype of queries."""
+
+
+def _bias_row(q: Tensor, encoding: Bias, plan: Plan, store: Store, length: int) -> Tensor:
+    """The bias of the newest token, with its padding: (batch or 1, heads or 1, 1, k).
+
+    Rows are made for tokens to come as well, which are to go on after the last: most of what a bias
+    costs are the calls that make it. They are made anew once a parameter was written to.
+    """
+    ahead, key, at = store.ahead, (plan.version, q.dtype), length - 1
+    if ahead is None or ahead.key != key or not 0 <= at - ahead.first < ahead.made.shape[2]:
+        ahead = store.ahead = Ahead(at, _make_rows(q, encoding, plan, store, length), key)
+    row = at - ahead.first
+    return ahead.made[:, :, row : row + 1, :length]
+
+
+def _make_rows(q: Tensor, encoding: Bias, plan: Plan, store: Store, length: int) -> Tensor:
+    batch = 1 if store.positions is None and store.mask is None else q.shape[0]
+    most = AHEAD if encoding.limit is None else 1
+    count = max(1, min(most, ENTRIES // (batch * q.shape[1] * (length + AHEAD))))
+    k_pos = _positions_ahead(store, length, count - 1)
+    where = k_pos[..., length - 1 :], k_pos
+    with torch.no_grad():
+        bias = bias_in_parts(encoding, *where, plan.params, heads=q.shape[1])
+        bias = bias.to(torch.float64 if q.dtype == torch.float64 else torch.float32)
+        bias = (bias if bias.ndim == 4 else bias[None]).contiguous()
+        if store.mask is not None:
+            hidden = torch.nn.functional.pad(~store.mask[:, :length], (0, count - 1))
+            bias = bias.masked_fill(hidden[:, None, None], -math.inf)
+    return bias
+
+
+def _positions_ahead(store: Store, length: int, count: int) -> Tensor:
+    """The positions of the tokens and of so many more that go on after the last."""
+    positions, device = store.positions, store.keys.device
+    if positions is None:
+        return torch.arange(length + count, device=device)
+    known = positions[..., :length]
+    return torch.cat([known, known[..., -1:] + torch.arange(1, count + 1, device=device)], dim=-1)
+
+
+def _fold_scores(
+    q: Tensor, encoding: Scores, plan: Plan, store: Store, length: int
+) -> tuple[Tensor, Tensor] | None:
+    """A query and a bias that is made of it and of what is kept for each key."""
+    terms = encoding.query_terms(q, _last_position(store, length), plan.params)
+    if terms is None:
+        return None
+    ahead, key = store.ahead, (plan.version, q.dtype)
+    if ahead is None or ahead.key != key or ahead.made.shape[-2] < length:
+        k_pos = _positions_ahead(
+            store, length, max(AHEAD, length)
+        )  # twice as many: none is made often
+        ahead = store.ahead = Ahead(0, encoding.key_terms(k_pos, dtype=q.dtype), key)
+    q, left = terms
+    right = ahead.made[..., :length, :]
+    right = right[:, None] if right.ndim == 3 else right
+    added = left @ right.mT / math.sqrt(q.shape[3])
+    if store.mask is not None:
+        added = added.masked_fill(~store.mask[:, None, None, :length], -math.inf)
+    return q, added
+
+
+def _fits(q: Any, k: Any, v: Any) -> bool:
+    """Whether these are tensors of one attention, and nothing traces or rounds what is done."""
+    if torch.compiler.is_compiling() or not (type(q) is type(k) is type(v) is Tensor):
+        return False
+    if not (q.ndim == k.ndim == v.ndim == 4 and q.dtype == k.dtype == v.dtype):
+        return False
+    (batch, heads, queries, dim), (rows, groups, keys, width) = q.shape, k.shape
+    if batch != rows or dim != width or not (batch and queries and keys and dim and groups):
+        return False
+    if heads % groups or not heads or v.shape[:3] != k.shape[:3] or not v.shape[3]:
+        return False
+    if q.dtype not in DTYPES or q.is_meta or torch.is_autocast_enabled(q.device.type):
+        return False
+    return unpack_dual(q)[1] is unpack_dual(k)[1] is unpack_dual(v)[1] is None
+
+
+def _suits(q: Tensor, encoding: Encoding, causal: Any) -> bool:
+    """Whether q has the sizes of the encoding, and sees what it is meant for."""
+    if causal is not True and (causal is not False or encoding.causal_only):
+        return False
+    heads, dim = encoding.heads, encoding.dim
+    return (heads is None or heads == q.shape[1]) and (dim is None or dim == q.shape[3])

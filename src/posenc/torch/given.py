@@ -1,0 +1,59 @@
+"""An encoding as callers give it: a value with its parameters, or a module that owns them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from posenc.core.encoding import Encoding, unwrap
+from posenc.core.mechanisms import Additive, Bias, Rotary, Scores
+from posenc.torch.parameters import EncodingModule
+
+
+def unpack_encoding(
+    encoding: Any, params: Mapping[str, Any] | None, *, device: torch.device | None = None
+) -> tuple[Encoding, Mapping[str, Tensor] | None]:
+    """An encoding that acts in attention and its parameters, out of a module if it is one.
+
+    encoding   an Encoding, or one of our modules
+    params     what a value learns; None for a module
+    device     where NumPy's parameters go; None: the CPU
+    """
+    if isinstance(encoding, EncodingModule):
+        if params is not None:
+            raise ValueError("params must be None for a module that owns them; got both")
+        encoding, params = encoding.encoding, encoding.tensors() or None
+    if not isinstance(encoding, Encoding):
+        raise TypeError(f"encoding must be an Encoding or a module of one; got {encoding!r}")
+    inner = unwrap(encoding)
+    if isinstance(inner, Additive):
+        raise TypeError(
+            "encoding must act on queries, keys or logits; "
+            f"{type(inner).__name__} is added to the embeddings before the projections"
+        )
+    if not isinstance(encoding, Rotary | Bias | Scores):
+        raise TypeError(f"encoding must be Rotary, Bias or Scores; got {type(encoding).__name__}")
+    name, learns = type(inner).__name__, bool(inner.parameters())
+    if params is None:
+        if learns:
+            modules = {Rotary: "RotateQK", Bias: "BiasLogits", Scores: "ScoreQK"}
+            module = next(name for kind, name in modules.items() if isinstance(inner, kind))
+            raise ValueError(
+                f"params must be given for an encoding that learns, or the module that owns them, "
+                f"{module}({name}(…)); got params=None"
+            )
+        return encoding, None
+    if not hasattr(params, "keys") or (params and not learns):
+        raise ValueError(f"params must be what {name}.init(rng) makes; got {type(params).__name__}")
+    tensors = {
+        name: torch.from_numpy(x).to(device) if isinstance(x, np.ndarray) else x
+        for name, x in params.items()
+    }
+    return encoding, tensors
+
+
+def wrappers(encoding: Encoding) -> list[Encoding]:
+    """The encodings around the one at the centre, innermost first."""
+    return [] if encoding.inner is None else [*wrappers(encoding.inner), encoding]
