@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from posenc.bench.attentions import PLAIN
+from posenc.bench.models import HAND
 from posenc.bench.startup import IMPORT, SLOWEST
 from posenc.i18n import N_, Phrase, phrase
 
@@ -129,6 +130,30 @@ def _attentions() -> Iterable[Claim]:
     yield Claim(words, "attend-overhead", "beyond", 50e-6, PLAIN)
 
 
+def _decoding() -> Iterable[Claim]:
+    words = phrase(
+        "`attend` with 4,096 keys in a cache: time relative to attention without encoding"
+    )
+    yield Claim(words, "cache-4096", "time", 1.15, PLAIN)
+
+
+def _models() -> Iterable[Claim]:
+    kinds = ((("RoPE", "ALiBi", "NoPE"), 1.05, 1.15), (("T5", "FIRE"), 1.3, 1.3))
+    for names, step, token in (*kinds, (("Transformer-XL",), 1.6, 2.0)):
+        said = ", ".join(names)
+        training = phrase(
+            "a GPT with {encodings}, a training step: time relative to hand-written RoPE",
+            encodings=said,
+        )
+        writing = phrase(
+            "a GPT with {encodings}, a generated token: time relative to hand-written RoPE",
+            encodings=said,
+        )
+        ours = tuple(f"posenc, {name}" for name in names)
+        yield Claim(training, "gpt-train", "time", step, HAND, ours)
+        yield Claim(writing, "gpt-token", "time", token, HAND, ours)
+
+
 def _start() -> Iterable[Claim]:
     words = phrase("`import posenc.torch` after `import torch`")
     yield Claim(words, "import", "seconds", 50e-3, entries=(IMPORT,))
@@ -136,7 +161,14 @@ def _start() -> Iterable[Claim]:
     yield Claim(words, "import", "seconds", 5e-3, entries=(SLOWEST,))
 
 
-CLAIMS = (*_rotations(), *_additive(), *_attentions(), *_start())
+CLAIMS = (
+    *_rotations(),
+    *_additive(),
+    *_attentions(),
+    *_decoding(),
+    *_models(),
+    *_start(),
+)
 
 
 def judge(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
