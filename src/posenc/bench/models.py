@@ -20,7 +20,7 @@ from posenc.encodings.t5 import T5Bias
 from posenc.encodings.transformer_xl import TransformerXL
 from posenc.torch import SelfAttention
 
-LAYERS, DIM, HEADS, VOCABULARY = 4, 256, 8, 96
+LAYERS, DIM, HEADS, VOCABULARY = 2, 256, 8, 96
 LENGTH, BATCH, STEPS = 512, 2, 128
 HAND = "hand-written RoPE"
 
