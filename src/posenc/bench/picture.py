@@ -44,7 +44,8 @@ def _draw_case(ax: Any, result: Mapping[str, Any], bars: Any) -> None:
     for place, (name, row) in enumerate(rows.items()):
         colour = OURS if row["ours"] else THEIRS
         ax.barh(place, row["ratio"], left=0, color=colour, alpha=1 if row["steady"] else 0.45)
-        ax.text(row["ratio"], place, f" {row['ratio']:.3g}", va="center", fontsize=7)
+        end = max(row["ratio"], limits.get(name, 0.0))  # right of the bar and of its limit
+        ax.text(end, place, f" {row['ratio']:.3g}", va="center", fontsize=7)
         if name in limits:
             ax.plot([limits[name]] * 2, [place - 0.45, place + 0.45], color=LIMIT, linewidth=2)
     ax.set_yticks(range(len(rows)), rows, fontsize=7)
