@@ -30,6 +30,11 @@ class Fused:
         # from_numpy: inside `with torch.device("meta")` the others make tensors without values
         self.frequencies = torch.from_numpy(w.copy())
 
+    @property
+    def has_values(self) -> bool:
+        """Whether its tensors are ordinary ones, and not those of FakeTensorMode."""
+        return type(self.frequencies) is Tensor
+
     def why_unavailable(self) -> str | None:
         """Why the kernels cannot compute this, whatever the tensors; None if they can."""
         # while PyTorch compiles, nothing can be loaded any more
@@ -38,7 +43,7 @@ class Fused:
         )
         if not active:
             return f"the kernels are {kernels.status()}"
-        if type(self.frequencies) is not Tensor:
+        if not self.has_values:
             return "it was made in a mode in which tensors have no values"
         if not self.is_slow_enough:
             return f"a wave turns by more than {kernels.FASTEST:g} radians per position"
