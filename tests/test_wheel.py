@@ -56,6 +56,13 @@ def test_the_wheel_has_what_is_read_at_run_time(wheel):
         assert f"posenc/{name}" in files
 
 
+def test_a_wheel_with_kernels_is_for_one_platform_and_any_python(wheel):
+    path, files = wheel
+    assert ("posenc/kernels/_kernels.so" in files) == (not path.name.endswith("py3-none-any.whl"))
+    assert "-py3-none-" in path.name
+    assert "posenc/kernels/csrc/library.cpp" in files  # to be compiled where PyTorch comes later
+
+
 def test_the_wheel_is_small_and_has_no_sources_of_the_page(wheel):
     path, files = wheel
     assert path.stat().st_size < 2_000_000

@@ -1,10 +1,41 @@
-"""The benchmark of attention with a bias."""
+"""The benchmarks of attention with an encoding."""
+
+import pytest
 
 from posenc.bench import attentions
+from posenc.bench.attentions import PLAIN, Task
+from posenc.bench.case import Request
+
+pytestmark = pytest.mark.usefixtures("small")
 
 
-def test_attention_is_measured_beside_none_and_beside_a_dense_bias():
-    rows = attentions.measure(rounds=1, shape=(1, 2, 300, 16))["rows"]
-    assert next(iter(rows)) == "no bias, is_causal"
-    assert {"ALiBi, attend, auto", "ALiBi, attend, folded", "T5, attend, auto"} < set(rows)
-    assert all(0 < row["error"] < 1e-5 for row in rows.values())
+def test_attention_is_checked_beside_none_and_beside_a_dense_bias():
+    entries = attentions.long_text(300, Request()).entries
+    assert next(iter(entries)) == PLAIN
+    assert {"posenc, ALiBi", "posenc, T5", "T5, a mask, building it"} < set(entries)
+    assert all(0 < entry.error().largest < 1e-5 for entry in entries.values())
+
+
+@pytest.mark.parametrize("name", ["NoPE", "RoPE", "ALiBi", "T5"])
+@pytest.mark.parametrize("queries", [1, 200])
+def test_each_encoding_is_told_from_the_others(name, queries):
+    task = Task(1, queries, 200)
+    entry = task.enter_attend(name)[f"posenc, {name}"]
+    assert entry.error().is_within
+    for other in {"NoPE", "RoPE", "ALiBi", "T5"} - {name}:
+        assert not task.enter(other, entry.run).error().is_within
+
+
+def test_one_query_sees_every_key_without_a_mask():
+    entries = attentions.one_query(Request()).entries
+    assert list(entries) == [PLAIN, "posenc, NoPE"]
+    assert all(entry.error().is_within for entry in entries.values())
+
+
+def test_short_texts_have_every_kind_of_encoding():
+    assert list(attentions.short_batch(Request()).entries) == [
+        PLAIN,
+        "posenc, RoPE",
+        "posenc, ALiBi",
+        "posenc, T5",
+    ]

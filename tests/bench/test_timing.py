@@ -1,6 +1,7 @@
 """How timings are taken, and when they can be trusted."""
 
-from itertools import chain
+import gc
+from itertools import chain, repeat
 
 import pytest
 
@@ -8,10 +9,39 @@ from posenc.bench import timing
 from posenc.bench.timing import compare_times, machine_load, spread, time_interleaved
 
 
-def test_rounds_are_interleaved():
+def test_rounds_are_interleaved_and_every_second_one_runs_backwards():
     calls = []
-    time_interleaved({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, rounds=2)
-    assert "".join(calls) == "ababab"
+    time_interleaved({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, rounds=3)
+    assert "".join(calls) == "ab" + "ab" + "ba" + "ab"  # after a warm-up
+
+
+def test_rounds_go_on_while_there_is_time(monkeypatch):
+    clock = Clock(monkeypatch)
+    times = time_interleaved({"a": clock.work(repeat(1.0))}, rounds=2, most=100, seconds=5.0)
+    assert times == {"a": [1.0] * 5}
+    times = time_interleaved({"a": clock.work(repeat(1.0))}, rounds=2, most=3, seconds=5.0)
+    assert times == {"a": [1.0] * 3}
+    times = time_interleaved({"a": clock.work(repeat(9.0))}, rounds=2, most=100, seconds=5.0)
+    assert times == {"a": [9.0] * 2}
+
+
+def test_short_work_is_repeated_within_a_sample(monkeypatch):
+    clock, calls = Clock(monkeypatch), []
+
+    def run():
+        calls.append(1)
+        clock.now += 2.0**-20
+
+    times = time_interleaved({"a": run}, rounds=1, sample=2.0**-10)
+    assert times == {"a": [2.0**-20]}
+    assert len(calls) == 1 + 1 + 1024 + 1024  # warm-up, one alone, enough of them, a round
+
+
+def test_nothing_is_collected_between_rounds():
+    seen = []
+    time_interleaved({"a": lambda: seen.append(gc.isenabled())}, rounds=1)
+    assert seen == [False, False]
+    assert gc.isenabled()
 
 
 class Clock:
@@ -39,7 +69,7 @@ def timed(monkeypatch, **seconds):
     clock = Clock(monkeypatch)
     work = {name: clock.work(chain([99.0], each)) for name, each in seconds.items()}  # warm-up
     errors = dict.fromkeys(work, 0.0)
-    return compare_times("work", work, errors, bound=0.0, rounds=len(ROUNDS))["rows"]
+    return compare_times(work, errors, bound=0.0, rounds=len(ROUNDS))
 
 
 def test_rows_that_agree_from_round_to_round_are_steady(monkeypatch):

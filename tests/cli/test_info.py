@@ -4,11 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import asdict
 from importlib.metadata import EntryPoint, version
 
 import pytest
 
 import posenc as pe
+from posenc import kernels
 from tests.cli.processes import run_python
 
 info = sys.modules["posenc.cli.info"]  # the module: in the package the name is the command
@@ -48,6 +50,7 @@ def test_info_shows_encodings_of_other_packages(run, monkeypatch):
 )
 def test_info_shows_fonts(run, monkeypatch, listed, line):
     monkeypatch.setattr(info.shutil, "which", lambda name: f"/bin/{name}")
+    monkeypatch.setattr(info, "_ask_kernels", lambda: {"active": False, "why": "not asked"})
     done = subprocess.CompletedProcess([], 0, stdout=listed)
     monkeypatch.setattr(info.subprocess, "run", lambda *args, **kwargs: done)
     assert f"fonts with Han characters: {line}" in run("info").stdout
@@ -66,3 +69,13 @@ def test_info_imports_no_library():
         f"print([name for name in {heavy} if name in sys.modules])"
     )
     assert run_python(code).splitlines()[-1] == "[]"
+
+
+def test_info_tells_whether_the_kernels_are_active_and_why(run, monkeypatch):
+    status = kernels.load()
+    assert json.loads(run("info", "--json").stdout)["kernels"] == asdict(status)
+    assert f"kernels: {status}\n" in run("info").stdout
+    monkeypatch.setenv("POSENC_KERNELS", "0")
+    assert "kernels: not active: POSENC_KERNELS is 0\n" in run("info").stdout
+    monkeypatch.setattr(info, "_find_version", lambda name: None)
+    assert "kernels: not active: PyTorch is not installed\n" in run("info").stdout

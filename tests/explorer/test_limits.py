@@ -229,7 +229,7 @@ def test_every_endpoint_refuses_what_it_does_not_know(client):
         path = endpoint.path.replace("{kind}", "heatmap").encode()
         answer = client.ask(endpoint.method, path, b"lang=ja&unknown=1")
         assert (answer.status, answer.argument) == (400, "unknown"), endpoint.path
-        assert answer.message.startswith("パラメーター 'unknown' はありません"), endpoint.path
+        assert answer.message.startswith("パラメータ 'unknown' はありません"), endpoint.path
 
 
 @pytest.mark.parametrize(

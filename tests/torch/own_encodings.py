@@ -1,4 +1,4 @@
-"""Encodings of a user's own for PyTorch: a rotation that learns, scores that forget."""
+"""Encodings of a user's own: a rotation that learns, scores that forget, a bias of six lines."""
 
 import math
 from dataclasses import dataclass, field
@@ -52,3 +52,13 @@ class Forgetting(pe.Scores):
         products = q @ k.mT / math.sqrt(q.shape[-1])
         fading = of_q[..., :, None] + total[..., None] - of_k[..., None, :]
         return torch.where(mask, products + fading, 0.0)
+
+
+@dataclass(frozen=True)
+class Recency(pe.Bias):
+    """The six-line class of the documentation."""
+
+    heads: int
+
+    def bias(self, q_pos, k_pos, params=None):
+        return -abs(q_pos[..., None, :, None] - k_pos[..., None, None, :]) * 0.5

@@ -453,3 +453,52 @@ def test_a_rotation_without_parameters_draws_nothing():
     before = torch.get_rng_state()
     assert list(RotateQK(pe.RoPE(16)).parameters()) == []
     assert torch.equal(torch.get_rng_state(), before)
+
+
+PREPARED = [
+    pe.RoPE(16, pairing="halves"),
+    pe.RoPE(16, rotary_dim=4, rotated="trailing"),
+    pe.XPos(16),
+    pe.AxialRoPE(16, pe.Split(axes=2)),
+    pe.Tempered(pe.RoPE(16), pe.Llama4Temperature()),
+]
+
+
+@pytest.mark.parametrize("impl", ["auto", "reference"])
+@pytest.mark.parametrize("encoding", PREPARED, ids=str)
+def test_prepared_positions_rotate_as_positions_do(encoding, impl):
+    rotate = RotateQK(encoding, impl=impl)
+    q, k = torch.randn(2, 2, 3, 5, 16, generator=torch.Generator().manual_seed(0)).double()
+    shape = (2, 5) if encoding.axes is None else (2, 5, encoding.axes)
+    rows = torch.randint(0, 99, shape, generator=torch.Generator().manual_seed(1))
+    for p in (rows[0], rows):
+        for dtype in (torch.float64, torch.bfloat16):
+            given = q.to(dtype), k.to(dtype)
+            prepared = rotate.prepare(p, p + 1, dtype=dtype)
+            both = rotate(*given, prepared), rotate(*given, p, p + 1)
+            for ours, theirs in zip(*both, strict=True):
+                assert_as_close_as_rounding(ours, theirs)
+    q.requires_grad_()
+    at = rotate.prepare(rows, dtype=torch.float64), rows
+    grads = [torch.autograd.grad(rotate(q, k, each)[0].sum(), q)[0] for each in at]
+    assert_as_close_as_rounding(*grads)
+
+
+def assert_as_close_as_rounding(ours, theirs):
+    """Sums of two products in another order, or with a fused addition: 4 u of the largest, which
+    in 16 bits may round to the next number."""
+    largest = float(theirs.detach().double().abs().max())
+    unit = 2.0**-53 if theirs.dtype == torch.float64 else 2.0**-24
+    step = torch.finfo(theirs.dtype).eps if theirs.dtype.itemsize == 2 else 0.0
+    assert (ours.double() - theirs.double()).abs().max() <= (8 * unit + step) * largest
+
+
+def test_what_cannot_be_prepared_is_said():
+    prepared = RotateQK(pe.RoPE(16)).prepare([0, 1])
+    q = torch.zeros(1, 1, 2, 16)
+    with pytest.raises(ValueError, match=r"q_pos must be prepared for RoPE\(16, base=50.0\); got"):
+        RotateQK(pe.RoPE(16, base=50.0))(q, q, prepared)
+    with pytest.raises(ValueError, match=r"positions .* must agree"):
+        RotateQK(pe.RoPE(16))(q[:, :, :1], q[:, :, :1], prepared)
+    with pytest.raises(ValueError, match="positions must lie between"):
+        RotateQK(pe.RoPE(16)).prepare([2**24])

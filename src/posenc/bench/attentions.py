@@ -1,74 +1,156 @@
-"""Attention with a bias, against PyTorch's attention without one and with a dense one."""
+"""Attention with an encoding, against PyTorch's attention without one and with a dense bias."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from posenc.bench.timing import compare_times
-from posenc.core import rules
+from posenc.bench import truth
+from posenc.bench.case import Bound, Case, Entry, Request, Setup
 from posenc.encodings.alibi import ALiBi
+from posenc.encodings.nope import NoPE
+from posenc.encodings.rope import RoPE
 from posenc.encodings.t5 import T5Bias
 from posenc.torch import BiasLogits, attend
-from posenc.torch.attention.attend import Impl
 
-SHAPE = (1, 8, 4096, 64)
+HEADS, DIM = 8, 64
+PLAIN = "plain attention"
+EXACT = Bound(1e-5)
+"""What attention in float32 may be off, for values of about 1."""
 
 
-def measure(*, rounds: int = 5, shape: tuple[int, int, int, int] = SHAPE) -> dict[str, Any]:
-    """Median seconds of causal attention with each bias and in each form, and the errors.
+class Task:
+    """Causal attention of `queries` queries, the last of `keys` keys, with each encoding."""
 
-    "mask ready" leaves out the time to build the N x N bias. Raises ArithmeticError if a result is
-    off by more than 1e-5.
-    """
-    rounds = rules.whole("rounds", rounds, least=1)
-    q, k, v = torch.randn((3, *shape), generator=torch.Generator().manual_seed(0))
-    length, heads = shape[2], shape[1]
-    alibi, t5 = ALiBi(heads), BiasLogits(T5Bias(heads, std=1.0))
-    p = torch.arange(length)
-    made = {"ALiBi": lambda: alibi.bias(p, p), "T5": lambda: t5.bias(p, p).detach()}
-    ready = _hide_future(made["ALiBi"](), p)
-    work: dict[str, Callable[[], Tensor]] = {
-        "no bias, is_causal": lambda: scaled_dot_product_attention(q, k, v, is_causal=True),
-        "ALiBi, SDPA, mask ready": lambda: scaled_dot_product_attention(q, k, v, attn_mask=ready),
-    }
-    for name, build in made.items():
-        work[f"{name}, SDPA, mask built"] = lambda build=build: scaled_dot_product_attention(
-            q, k, v, attn_mask=_hide_future(build(), p)
+    def __init__(self, batch: int, queries: int, keys: int):
+        generator = torch.Generator().manual_seed(0)
+        shape = (batch, HEADS, keys, DIM)
+        self.q, self.k, self.v = (torch.randn(shape, generator=generator) for _ in range(3))
+        self.k_pos = torch.arange(keys)
+        self.q, self.q_pos = self.q[:, :, -queries:].clone(), self.k_pos[-queries:]
+        table = torch.randn((32, HEADS), generator=generator)
+        self.t5 = BiasLogits(T5Bias(HEADS), params={"table": table.numpy()}).requires_grad_(False)
+        self.encodings: dict[str, Any] = {
+            "NoPE": NoPE(),
+            "RoPE": RoPE(DIM),
+            "ALiBi": ALiBi(HEADS),
+            "T5": self.t5,
+        }
+
+    def bias(self, name: str, q_pos: Tensor) -> Tensor:
+        """The bias of these queries in float64, 0 of an encoding without one."""
+        match name:
+            case "ALiBi":
+                return truth.alibi_bias(HEADS, q_pos, self.k_pos)
+            case "T5":
+                return truth.t5_bias(self.t5.tensors()["table"], q_pos, self.k_pos)
+            case _:
+                return torch.zeros(1, len(q_pos), len(self.k_pos), dtype=torch.float64)
+
+    def check(self, name: str, run: Callable[[], Tensor]) -> Iterable[tuple[Tensor, Tensor]]:
+        """The first queries, those in the middle and the last, beside the truth."""
+        made, count = run(), len(self.q_pos)
+        rows = torch.arange(count)
+        if count > 96:
+            rows = torch.cat([rows[:32], rows[count // 2 :][:32], rows[-32:]])
+        q, k, q_pos = self.q[:, :, rows], self.k, self.q_pos[rows]
+        if name == "RoPE":
+            q, k = (truth.rotate(x, p, "interleaved") for x, p in ((q, q_pos), (k, self.k_pos)))
+        yield (
+            made[:, :, rows],
+            truth.attend(q, k, self.v, self.bias(name, q_pos), q_pos, self.k_pos),
         )
-    forms_of: list[tuple[str, Any, tuple[Impl, ...]]] = [
-        ("ALiBi", alibi, ("auto", "folded")),
-        ("T5", t5, ("auto",)),
-    ]
-    for name, encoding, forms in forms_of:
-        for form in forms:
-            work[f"{name}, attend, {form}"] = lambda encoding=encoding, form=form: attend(
-                q, k, v, encoding=encoding, causal=True, impl=form
+
+    def enter(self, name: str, run: Callable[[], Tensor], *, ours: bool = False) -> Entry:
+        """An entry that is checked against the truth of the encoding called `name`."""
+        return Entry(run, partial(self.check, name, run), EXACT, ours=ours)
+
+    def enter_plain(self) -> dict[str, Entry]:
+        """PyTorch's attention without an encoding; one query sees every key."""
+        causal = len(self.q_pos) > 1
+        run = partial(scaled_dot_product_attention, self.q, self.k, self.v, is_causal=causal)
+        return {PLAIN: self.enter("NoPE", run)}
+
+    def enter_attend(self, name: str) -> dict[str, Entry]:
+        """`attend` with an encoding."""
+        encoding = self.encodings[name]
+        run = partial(attend, self.q, self.k, self.v, encoding=encoding, causal=True)
+        return {f"posenc, {name}": self.enter(name, run, ours=True)}
+
+    def enter_dense(self, name: str, *, ready: bool = False) -> dict[str, Entry]:
+        """PyTorch's attention with the bias of all pairs as a mask, built in time or before."""
+
+        def build() -> Tensor:
+            made: Tensor = (
+                self.t5.bias(self.q_pos, self.k_pos)
+                if name == "T5"
+                else self.encodings[name].bias(self.q_pos, self.k_pos)
             )
-    with torch.no_grad():
-        errors = {name: _error(name, made, run(), q, k, v) for name, run in work.items()}
-        what = f"causal attention, {' x '.join(map(str, shape))} float32"
-        return compare_times(what, work, errors, bound=1e-5, rounds=rounds)
+            return made.masked_fill_(self.q_pos[:, None] < self.k_pos, -math.inf)[None]
+
+        mask = build() if ready else None
+
+        def run() -> Tensor:
+            bias = build() if mask is None else mask
+            return scaled_dot_product_attention(self.q, self.k, self.v, attn_mask=bias)
+
+        what = "a mask that is ready" if ready else "a mask, building it"
+        return {f"{name}, {what}": self.enter(name, run)}
 
 
-def _hide_future(bias: Tensor, p: Tensor) -> Tensor:
-    return bias.masked_fill_(p[:, None] < p, -math.inf)[None]
+def long_text(length: int, _request: Request) -> Setup:
+    """A whole text with a bias."""
+    task = Task(1, length, length)
+    entries = task.enter_plain()
+    for name in ("ALiBi", "T5", "RoPE"):
+        entries |= task.enter_attend(name)
+    entries |= task.enter_dense("ALiBi", ready=True)
+    return Setup(entries | task.enter_dense("ALiBi") | task.enter_dense("T5"))
 
 
-def _error(
-    name: str, made: dict[str, Callable[[], Tensor]], out: Tensor, q: Tensor, k: Tensor, v: Tensor
-) -> float:
-    """The largest difference from float64, at the first, the middle and the last queries."""
-    length = q.shape[2]
-    p = torch.arange(length)
-    rows = torch.unique(torch.cat([p[:32], p[length // 2 :][:32], p[-32:]]))
-    kind = next((kind for kind in made if name.startswith(kind)), None)
-    bias = torch.zeros(1, len(rows), length) if kind is None else made[kind]()[:, rows]
-    mask = bias.double().masked_fill_(rows[:, None] < p, -math.inf)[None]
-    truth = scaled_dot_product_attention(
-        q[:, :, rows].double(), k.double(), v.double(), attn_mask=mask
+def short_batch(_request: Request) -> Setup:
+    """Short texts, where what is done once for a call counts."""
+    task = Task(8, 512, 512)
+    entries = task.enter_plain()
+    for name in ("RoPE", "ALiBi", "T5"):
+        entries |= task.enter_attend(name)
+    return Setup(entries)
+
+
+def one_query(_request: Request) -> Setup:
+    """One query on 1,000 keys without an encoding: what a call itself costs."""
+    task = Task(1, 1, 1000)
+    return Setup(task.enter_plain() | task.enter_attend("NoPE"))
+
+
+def _cases() -> Iterable[Case]:
+    for length in (1024, 4096):
+        yield Case(
+            f"attend-{length}",
+            "attention",
+            f"causal, 1 x {HEADS} x {length:,} x {DIM}, float32",
+            partial(long_text, length),
+            size=length,
+            quick=length == 1024,
+        )
+    yield Case(
+        "attend-batch",
+        "attention",
+        f"short texts, causal, 8 x {HEADS} x 512 x {DIM}, float32",
+        short_batch,
+        quick=True,
     )
-    return float((out[:, :, rows] - truth).abs().max())
+    yield Case(
+        "attend-overhead",
+        "attention",
+        f"one query on 1,000 keys, {HEADS} heads of {DIM}, float32",
+        one_query,
+        quick=True,
+    )
+
+
+CASES = tuple(_cases())

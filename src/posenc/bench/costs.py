@@ -29,7 +29,7 @@ class Cost:
     error    the largest relative difference from the logits in float64
     bytes    peak memory for each token
     power    how the memory grows: 1 with the tokens, 2 with the pairs of tokens
-    steady   whether the rounds agree (see `posenc.bench.timing.compare_times`)
+    steady   whether the rounds agree (see `posenc.bench.timing.summarize`)
     """
 
     tokens: int
@@ -66,7 +66,7 @@ def measure(encoding: Encoding, *, tokens: int = TOKENS, rounds: int = 9) -> Cos
     error = trial.error()
     errors = {"q k^T": 0.0, "applied": error}
     # the fastest round: on a busy machine the threads of a matrix product wait for each other
-    rows = compare_times("", work, errors, bound=1e-5, rounds=rounds, pick=min)["rows"]
+    rows = compare_times(work, errors, bound=1e-5, rounds=rounds, pick=min)
     products, seconds = rows["q k^T"]["seconds"], rows["applied"]["seconds"]
     seconds = max(0.0, seconds - products) if isinstance(encoding, Scores) else seconds
     half = Trial(subject, max(1, trial.count // 2))

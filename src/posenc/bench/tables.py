@@ -1,17 +1,21 @@
-"""Building a sinusoidal table, against the straightforward `sin(position * frequency)`."""
+"""Sinusoidal tables, against `sin(position * frequency)`; adding them, against `x + table`."""
 
 import math
-from typing import Any
+from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from posenc.bench.timing import compare_times
-from posenc.core import rules
+from posenc.bench import truth
+from posenc.bench.case import Bound, Case, Entry, Request, Setup
 from posenc.encodings.sinusoidal import Sinusoidal
+from posenc.torch import AddPositions
 
-LENGTH, DIM = 65_536, 512
+DIM = 512
+PROMISED = 1.5e-7
+"""The error of a float32 entry, for any position."""
 
 
 def straightforward_table(length: int, dim: int) -> Tensor:
@@ -24,22 +28,87 @@ def straightforward_table(length: int, dim: int) -> Tensor:
     return table
 
 
-def measure(*, rounds: int = 9, length: int = LENGTH, dim: int = DIM) -> dict[str, Any]:
-    """Median seconds of each way to build the table, their ratio to the first, and their errors.
+def build_table(length: int, _request: Request) -> Setup:
+    """A whole table, by torch and by NumPy."""
+    encoding, on_torch, on_numpy = Sinusoidal(DIM), torch.arange(length), np.arange(length)
 
-    Raises ArithmeticError if a table of posenc is off by more than 1.5e-7.
-    """
-    rounds = rules.whole("rounds", rounds, least=1)
-    encoding, on_torch, on_numpy = Sinusoidal(dim), torch.arange(length), np.arange(length)
-    work = {
-        "straightforward, torch": lambda: straightforward_table(length, dim),
-        "posenc, torch": lambda: encoding.encode(on_torch, dtype=torch.float32),
-        "posenc, numpy": lambda: encoding.encode(on_numpy, dtype=np.float32),
-    }
-    truth = np.concatenate(
-        [encoding.encode(part) for part in np.array_split(on_numpy, length // 512)]
+    def check(make: Callable[[], Tensor]) -> Iterable[tuple[Tensor, Tensor]]:
+        for made, p in zip(make().split(8192), on_torch.split(8192), strict=True):
+            yield made, truth.encode(p, DIM)
+
+    def by_numpy() -> np.ndarray:
+        return encoding.encode(on_numpy, dtype=np.float32)
+
+    straight = partial(straightforward_table, length, DIM)
+    by_torch = partial(encoding.encode, on_torch, dtype=torch.float32)
+    # 5 units of rounding in an angle of up to `length`, one in its sine
+    rounded = Bound((5 * length + 1) * torch.finfo(torch.float32).eps / 2)
+    return Setup(
+        {
+            "sin(position * frequency)": Entry(
+                straight, partial(check, straight), rounded, convention="angles in float32"
+            ),
+            "posenc, torch": Entry(by_torch, partial(check, by_torch), Bound(PROMISED), ours=True),
+            "posenc, numpy": Entry(
+                by_numpy,
+                partial(check, lambda: torch.from_numpy(by_numpy())),
+                Bound(PROMISED),
+                ours=True,
+            ),
+        }
     )
-    errors = {name: float(np.abs(np.asarray(make()) - truth).max()) for name, make in work.items()}
-    return compare_times(
-        f"{length} x {dim} float32 table", work, errors, bound=1.5e-7, rounds=rounds
+
+
+def add_positions(batch: int, length: int, _request: Request) -> Setup:
+    """x + e(p) through the module, against adding rows of a table that is ready."""
+    x = torch.randn((batch, length, DIM), generator=torch.Generator().manual_seed(0))
+    first = 2047 if length == 1 else 0
+    positions = torch.arange(first, first + length)
+    exact = truth.encode(positions, DIM)
+    table = exact.float()
+    module = AddPositions(Sinusoidal(DIM))
+    # an entry as promised, and the rounding of a sum of at most |x| + 1
+    unit = torch.finfo(torch.float32).eps / 2
+    bound = Bound(PROMISED + unit * (float(x.abs().max()) + 1))
+    return Setup(
+        {
+            "x + table": Entry(lambda: x + table),
+            "posenc": Entry(
+                lambda: module(x, positions),
+                lambda: [(module(x, positions), x.double() + exact)],
+                bound,
+                ours=True,
+            ),
+        }
     )
+
+
+def _cases() -> Iterable[Case]:
+    for length in (16_384, 65_536):
+        yield Case(
+            f"table-{length}",
+            "table",
+            f"sinusoidal table {length:,} x {DIM}, float32",
+            partial(build_table, length),
+            size=length,
+            quick=length == 16_384,
+        )
+    for length in (512, 2048):
+        yield Case(
+            f"add-{length}",
+            "AddPositions",
+            f"8 x {length:,} x {DIM}, float32",
+            partial(add_positions, 8, length),
+            size=length,
+            quick=length == 512,
+        )
+    yield Case(
+        "add-token",
+        "AddPositions",
+        f"one token, 1 x 1 x {DIM}, float32",
+        partial(add_positions, 1, 1),
+        quick=True,
+    )
+
+
+CASES = tuple(_cases())

@@ -1,36 +1,88 @@
 """Timing functions side by side, and whether the timings can be trusted."""
 
+import gc
+import math
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from statistics import median, quantiles
 from typing import Any
 
+Work = Callable[[], Any]
 Pick = Callable[[list[float]], float]
 
 STEADY = 0.15
 """The largest spread, as a part of the median, of rounds that agree."""
 
+SAMPLE = 0.002
+"""Seconds that one sample should take at least: shorter work is repeated within it, so that
+neither the clock's resolution nor an interrupt decides."""
+
 
 def time_interleaved(
-    work: Mapping[str, Callable[[], Any]], *, rounds: int
+    work: Mapping[str, Work],
+    *,
+    rounds: int,
+    most: int | None = None,
+    seconds: float = math.inf,
+    sample: float = 0.0,
 ) -> dict[str, list[float]]:
-    """The seconds of each function in each round: they take turns, after one round of warm-up.
+    """The seconds of each function in each round: they take turns, every second round backwards.
 
-    >>> seconds = time_interleaved({"a": int, "b": str}, rounds=3)
-    >>> {name: len(times) for name, times in seconds.items()}
+    rounds   how many rounds, after one of warm-up
+    most     go on up to this many while all of it has taken less than `seconds`
+    sample   repeat work that is shorter than this within a round, and count one of the repeats
+
+    >>> times = time_interleaved({"a": int, "b": str}, rounds=3)
+    >>> {name: len(each) for name, each in times.items()}
     {'a': 3, 'b': 3}
     """
-    seconds: dict[str, list[float]] = {name: [] for name in work}
-    for turn in range(rounds + 1):
-        for name, function in work.items():
-            start = time.perf_counter()
-            result = function()
-            elapsed = time.perf_counter() - start
-            del result  # freeing a large result is not part of making it
-            if turn:
-                seconds[name].append(elapsed)
-    return seconds
+    times: dict[str, list[float]] = {name: [] for name in work}
+    with _without_collection():
+        for function in work.values():  # code is loaded, memory is there
+            function()
+        loops = {name: _count_loops(function, sample) for name, function in work.items()}
+        start = time.perf_counter()
+        order = list(work)
+        for turn in range(most or rounds):
+            if turn >= rounds and time.perf_counter() - start >= seconds:
+                break
+            for name in order:
+                times[name].append(_time(work[name], loops[name]))
+            order.reverse()
+    return times
+
+
+def _time(function: Work, loops: int) -> float:
+    start = time.perf_counter()
+    for _ in range(loops - 1):
+        function()
+    result = function()
+    elapsed = time.perf_counter() - start
+    del result  # freeing a large result is not part of making it
+    return elapsed / loops
+
+
+def _count_loops(function: Work, sample: float) -> int:
+    """How often to repeat a function, so that it takes `sample` seconds."""
+    loops = 1
+    while sample and loops < 2**16 and (once := _time(function, loops)) * loops < sample:
+        loops = max(2 * loops, math.ceil(sample / once) if once else 0)
+    return loops
+
+
+@contextmanager
+def _without_collection() -> Generator[None]:
+    """No garbage collection in between, which would be paid by whoever happens to run."""
+    enabled = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def spread(times: list[float]) -> float | None:
@@ -45,54 +97,69 @@ def spread(times: list[float]) -> float | None:
     return (third - first) / middle if middle else 0.0
 
 
+def count_cores() -> int:
+    """The cores that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
 def machine_load() -> dict[str, Any]:
     """The load average of the last minute (None where there is none), and the number of cores.
 
     `busy` if other programs take more than half of the cores.
     """
-    affinity = getattr(os, "sched_getaffinity", None)
-    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    cores = count_cores()
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     return {"load": load, "cores": cores, "busy": load is not None and load > cores / 2}
 
 
+def is_steady(times: list[float]) -> bool:
+    """Whether rounds agree: their spread is known, and at most STEADY."""
+    part = spread(times)
+    return part is not None and part <= STEADY
+
+
+def summarize(
+    times: Mapping[str, list[float]], errors: Mapping[str, float | None], *, pick: Pick = median
+) -> dict[str, dict[str, Any]]:
+    """Rows of seconds, ratio to the first, error, spread, and whether they are steady.
+
+    pick    which of the rounds counts
+
+    A row is `steady` if neither its rounds nor those of the first spread by more than STEADY.
+    """
+    first = next(iter(times))
+    return {
+        name: {
+            "seconds": pick(each),
+            "ratio": pick(each) / pick(times[first]),
+            "error": errors[name],
+            "spread": spread(each),
+            "steady": is_steady(each) and is_steady(times[first]),
+        }
+        for name, each in times.items()
+    }
+
+
 def compare_times(
-    what: str,
-    work: Mapping[str, Callable[[], Any]],
-    errors: dict[str, float],
+    work: Mapping[str, Work],
+    errors: Mapping[str, float],
     *,
     bound: float,
     rounds: int,
     pick: Pick = median,
-) -> dict[str, Any]:
-    """Time each function; rows of seconds, ratio to the first, error, spread.
+) -> dict[str, dict[str, Any]]:
+    """Time each function and `summarize`, unless one is wrong.
 
-    what    a description of the task
     errors  the error of each result; all but the first must keep to `bound`
-    pick    which of the rounds counts
-
-    A row is `steady` if neither its rounds nor those of the first spread by more than STEADY.
 
     >>> slow = {"theirs": lambda: 1, "ours": lambda: 1}
-    >>> compare_times("a sum", slow, {"theirs": 0.5, "ours": 0.1}, bound=0.01, rounds=1)
+    >>> compare_times(slow, {"theirs": 0.5, "ours": 0.1}, bound=0.01, rounds=1)
     Traceback (most recent call last):
     ArithmeticError: ours: error 0.1 is above 0.01; not timed
     """
-    first, *others = work
+    _, *others = work
     for name in others:
         if not errors[name] <= bound:
             raise ArithmeticError(f"{name}: error {errors[name]:.2g} is above {bound:g}; not timed")
-    seconds = time_interleaved(work, rounds=rounds)
-    spreads = {name: spread(times) for name, times in seconds.items()}
-    steady = {name: part is not None and part <= STEADY for name, part in spreads.items()}
-    rows = {
-        name: {
-            "seconds": pick(times),
-            "ratio": pick(times) / pick(seconds[first]),
-            "error": errors[name],
-            "spread": spreads[name],
-            "steady": steady[name] and steady[first],
-        }
-        for name, times in seconds.items()
-    }
-    return {"what": what, "rounds": rounds, "rows": rows}
+    return summarize(time_interleaved(work, rounds=rounds), errors, pick=pick)

@@ -1,9 +1,11 @@
 """`posenc info`."""
 
+import json
 import os
 import platform
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, entry_points, version
 from typing import Any
@@ -21,13 +23,13 @@ INSTALL_FONTS = "install the packages fonts-noto-cjk and fontconfig"
 @click.command()
 @options.as_json
 def info(as_json: bool) -> None:
-    """Show versions, installed libraries, CJK fonts and CPU cores.
+    """Show versions, installed libraries, kernels, CJK fonts and CPU cores.
 
     \b
     --json prints {"posenc", "python", "platform", "cores", "required": {NAME: version},
     "optional": {NAME: {"version", "install"}},
     "encodings": {"built_in", "others": {NAME: source}},
-    "han_fonts": {"found": [names], "install"}}.
+    "kernels": {"active", "why"}, "han_fonts": {"found": [names], "install"}}.
     """
     data = collect_info()
     print_data(data, _format_info(data), as_json=as_json)
@@ -44,6 +46,8 @@ def _format_info(data: dict[str, Any]) -> Iterator[str]:
     yield f"encodings: {built_in} built in, {len(others)} from other packages"
     for name, source in others.items():
         yield f"  {name:<15} {source}"
+    kernels = data["kernels"]
+    yield f"kernels: {'active, ' if kernels['active'] else 'not active: '}{kernels['why']}"
     fonts, install = data["han_fonts"]["found"], data["han_fonts"]["install"]
     more = f" and {len(fonts) - 3} more" if len(fonts) > 3 else ""
     yield f"fonts with Han characters: {', '.join(fonts[:3]) or 'none; ' + install}{more}"
@@ -66,8 +70,23 @@ def collect_info() -> dict[str, Any]:
             for name, extra in EXTRAS.items()
         },
         "encodings": {"built_in": len(BUILTIN), "others": others},
+        "kernels": _ask_kernels(),
         "han_fonts": {"found": fonts, "install": None if fonts else INSTALL_FONTS},
     }
+
+
+def _ask_kernels() -> dict[str, Any]:
+    """Whether the kernels for PyTorch are active, and why; asked of a process that loads them."""
+    if _find_version("torch") is None:
+        return {"active": False, "why": "PyTorch is not installed"}
+    code = (
+        "import dataclasses, json; from posenc import kernels; "
+        "print(json.dumps(dataclasses.asdict(kernels.load())))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    if done.returncode:
+        return {"active": False, "why": done.stderr.strip().splitlines()[-1]}
+    return json.loads(done.stdout)
 
 
 def find_han_fonts() -> list[str]:

@@ -112,13 +112,13 @@ def print_data(data: object, lines: Iterable[str], *, as_json: bool) -> None:
 
 
 @contextmanager
-def report_unwritable(path: object) -> Generator[None]:
-    """Turn an error of writing the file --out into wrong usage."""
+def report_unwritable(path: object, option: str = "--out") -> Generator[None]:
+    """Turn an error of writing the file of an option into wrong usage."""
     try:
         yield
     except OSError as error:
         why = f"cannot write {path}: {error.strerror}"
-        raise click.BadParameter(why, param_hint="--out") from error
+        raise click.BadParameter(why, param_hint=option) from error
 
 
 def install_command(extra: str) -> str:

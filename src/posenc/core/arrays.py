@@ -176,22 +176,23 @@ def is_plain_tensor(*arrays: Array) -> bool:
     """Whether these are ordinary PyTorch tensors, and nothing is being compiled or traced."""
     torch = sys.modules.get("torch")
     # another thread may be in the middle of importing it
-    if torch is None or not hasattr(torch, "compiler") or torch.compiler.is_compiling():
+    if torch is None or not hasattr(torch, "compiler"):
         return False
-    if torch._C._get_tracing_state() is not None:  # torch.jit.trace
+    if any(type(array) not in (torch.Tensor, torch.nn.Parameter) for array in arrays):
+        return False
+    if torch.compiler.is_compiling() or torch._C._get_tracing_state() is not None:
         return False
     # vmap and grad of torch.func pass wrappers whose type is Tensor
     wrapped = torch._C._functorch.is_functorch_wrapped_tensor
-    return all(
-        type(array) in (torch.Tensor, torch.nn.Parameter) and not wrapped(array) for array in arrays
-    ) and not has_tangent(*arrays)
+    return not any(wrapped(array) for array in arrays) and not has_tangent(*arrays)
 
 
 def has_tangent(*arrays: Array) -> bool:
     """Whether one of these is a dual tensor of `torch.autograd.forward_ad` or `torch.func.jvp`."""
-    from torch.autograd.forward_ad import unpack_dual
-
-    return any(unpack_dual(array).tangent is not None for array in arrays)
+    forward_ad: Any = sys.modules["torch.autograd.forward_ad"]
+    if forward_ad._current_level < 0:  # no tangents exist; looking at each tensor takes long
+        return False
+    return any(forward_ad.unpack_dual(array).tangent is not None for array in arrays)
 
 
 def host(array: Array) -> np.ndarray | None:

@@ -57,6 +57,7 @@ def logits(
     An additive encoding is added to q and k themselves, as if the projections were the identity.
     Products are divided by sqrt(dim) unless `encoding.scaled` is False.
 
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> q, k = rng.normal(size=(2, 5, 8))
     >>> from posenc import Sinusoidal

@@ -19,7 +19,8 @@ array([[[ 0. , -0.5],
 
 import dataclasses
 from abc import abstractmethod
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -31,20 +32,33 @@ from posenc.core.arrays import (
     Positions,
     cast,
     default_float,
+    is_plain_tensor,
     namespace,
     working,
 )
 from posenc.core.encoding import Encoding, Params
-from posenc.core.inputs import beside_heads, call, check_needs, if_given, positions_for
-from posenc.core.positions import as_arrays, distances
-from posenc.core.rotation import Pairing, Rotated, rotate, rotate_pairs, unscaled
+from posenc.core.inputs import (
+    beside_heads,
+    call,
+    check_needs,
+    if_given,
+    positions_for,
+    result_dtype,
+)
+from posenc.core.positions import as_arrays, as_positions, distances, exact
+from posenc.core.rotation import Pairing, Rotated, Waves, rotate, rotate_pairs, unscaled
 from posenc.core.values import UNSTATED, value
+
+if TYPE_CHECKING:
+    from posenc.core.fused_torch import FusedAddition, FusedRotation
 
 
 class Additive(Encoding):
     """Added to the token embeddings before the first layer: x + e(p)."""
 
     dim: int
+    layout: str = "interleaved"
+    _is_waves: ClassVar[bool] = False
 
     @abstractmethod
     def encode(
@@ -73,6 +87,20 @@ class Additive(Encoding):
         params      learned parameters as from `init`; None if there are none
         scale       multiplies x first; the original Transformer has sqrt(dim)
         """
+        at: Array = positions_for("x", x, positions, axes=self.axes)
+        tensor: Array = x
+        plain = is_plain_tensor(x) and x.shape[-1] == self.dim and isinstance(scale, int | float)
+        fused = self.fused() if plain else None
+        if fused is not None and fused.takes(tensor, at):
+            self.read_params(params)
+            added: Array = fused.add(tensor, exact(at), factor=scale)
+            return added
+        return self.add_encoded(x, at, params, scale=scale)
+
+    def add_encoded(
+        self, x: Array, positions: Positions[Array], params: Params[Array], *, scale: float
+    ) -> Array:
+        """`add` by way of `encode`: the specification of what the kernels compute."""
         positions = positions_for("x", x, positions, axes=self.axes)
         wide = working(namespace(x=x), x.dtype)
         encoded = call(self, self.encode, positions, positions, params, dtype=wide)
@@ -84,6 +112,29 @@ class Additive(Encoding):
             )
         wide_x = cast(x, wide) if scale == 1 else scale * cast(x, wide)
         return cast(wide_x + encoded, x.dtype)
+
+    def waves(self) -> Waves | None:
+        """The frequencies of its sines and cosines, if it is no more than those; None otherwise.
+
+        Channels are sin, cos, sin, cos, …, or with `layout` "concat" all sines first.
+        """
+        return None
+
+    def fused(self) -> "FusedAddition | None":
+        """This encoding as the compiled kernels for PyTorch take it; None if it has no waves."""
+        waves = self.waves() if self._is_waves else None
+        if waves is None:
+            return None
+        from posenc.core.fused_torch import FusedAddition
+
+        return FusedAddition(waves, self.dim, concat=self.layout == "concat")
+
+    def __init_subclass__(cls, **options: object) -> None:
+        """A class that overrides `encode` alone is asked for it, whatever waves it inherits."""
+        super().__init_subclass__(**options)
+        own = vars(cls)
+        overrides = not own.keys().isdisjoint(("encode", "add", "add_encoded"))
+        cls._is_waves = "waves" in own or (cls._is_waves and not overrides)
 
 
 class Rotary(Encoding):
@@ -98,6 +149,17 @@ class Rotary(Encoding):
     rotary_dim: int | None = UNSTATED
     """Number of channels that are rotated; None: all."""
 
+    _is_waves: ClassVar[bool] = False
+    """Whether `waves` are all that there is to it: no subclass has a `cos_sin` of its own."""
+
+    def waves(self) -> Waves | None:
+        """The frequency of each pair, if angles are positions times frequencies; None otherwise.
+
+        An encoding that has them may define `cos_sin` by `super().cos_sin`, and is computed by the
+        compiled kernels.
+        """
+        return None
+
     @abstractmethod
     def cos_sin(
         self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
@@ -109,6 +171,10 @@ class Rotary(Encoding):
         dtype       floating dtype of the result; None: that of fractional positions, or the default
                     of the library
         """
+        self.read_params(params)
+        waves, positions = self.waves(), as_positions(positions, axes=self.axes)
+        assert waves is not None, f"{type(self).__name__} must define cos_sin or waves"
+        return waves.cos_sin(positions, dtype=result_dtype(positions, dtype))
 
     def key_cos_sin(
         self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
@@ -184,13 +250,29 @@ class Rotary(Encoding):
         inverse: bool,
         keys: bool,
     ) -> Array:
-        cos, sin, rotated = self.tables_for(x, positions, params, keys=keys, features=features)
         rules.flag("inverse", inverse)
+        positions, needed = self.check_call(x, positions, params, features)
+        fused = self.fused() if self._is_waves and is_plain_tensor(x) else None
+        if fused is not None and fused.takes(x, positions):
+            return fused.rotate(x, exact(positions), inverse=inverse)
+        cos, sin = self._tables(x, positions, params, keys=keys, **needed)
         if inverse and not self.traits.norm_preserving:
             cos, sin = unscaled(cos, sin)
-        trusted = type(self)._tables is not Rotary._tables
-        apply = rotate_pairs if trusted else rotate  # which validates tables
+        apply = rotate_pairs if self._is_waves else rotate  # which validates tables
+        rotated = None if self.dim is None else self.rotated
         return apply(x, cos, sin, pairing=self.pairing, rotated=rotated, inverse=inverse)
+
+    def fused(self) -> "FusedRotation | None":
+        """This rotation as the compiled kernels for PyTorch take it; None if it has no waves."""
+        if not self._is_waves:
+            return None
+        try:
+            fused = _fuse_rotation(self)
+        except TypeError:  # a field that cannot be hashed
+            return _fuse_rotation.__wrapped__(self)
+        if fused is not None and not fused.has_values:  # made under FakeTensorMode
+            _fuse_rotation.cache_clear()
+        return fused
 
     def tables_for(
         self,
@@ -209,36 +291,60 @@ class Rotary(Encoding):
         keys        whether x are keys
         features    (…, seq, feature_dim), for an encoding that `needs` them
         """
+        positions, needed = self.check_call(x, positions, params, features)
+        tables = self._tables(x, positions, params, keys=keys, **needed)
+        return *tables, None if self.dim is None else self.rotated
+
+    def check_call(
+        self,
+        x: Array,
+        positions: Positions[Array],
+        params: Params[Array] = None,
+        features: Array | None = None,
+    ) -> tuple[Array, dict[str, Any]]:
+        """The positions as an array, and features by name; raise an error if they do not fit x."""
         positions = positions_for("x", x, positions, axes=self.axes)
         if self.dim is not None and x.shape[-1] != self.dim:
             raise ValueError(f"x must be (…, seq, {self.dim}); got shape {tuple(x.shape)}")
-        xp = namespace(x=x)
-        needs = self.needs or features is not None
-        needed = check_needs(self, features=features) if needs else {}
         if params is not None and not self.parameters():
             self.read_params(params)  # raises
-        dtype = working(xp, x.dtype)
-        cos, sin = self._tables(positions, params, dtype=dtype, keys=keys, **needed)
-        whole = None if self.dim is None else self.rotated
-        return beside_heads(cos, x), beside_heads(sin, x), whole
+        needs = self.needs or features is not None
+        return positions, check_needs(self, features=features) if needs else {}
 
     def _tables(
-        self, positions: Array, params: Params[Array], *, dtype: Dtype, keys: bool, **needed: object
+        self, x: Array, positions: Array, params: Params[Array], *, keys: bool, **needed: object
     ) -> tuple[Array, Array]:
-        """Cosines and sines at validated positions.
-
-        An encoding whose `cos_sin` would validate them again overrides this too.
-        """
-        differ = type(self).key_cos_sin is not Rotary.key_cos_sin  # which takes no features
-        tables = self.key_cos_sin if keys and differ else self.cos_sin
-        return call(self, tables, positions, positions, *if_given(params), dtype=dtype, **needed)
+        """Cosines and sines at validated positions, beside the heads of x."""
+        dtype = working(namespace(x=x), x.dtype)
+        waves = self.waves() if self._is_waves else None
+        if waves is not None:
+            cos, sin = waves.cos_sin(positions, dtype=dtype)
+        else:
+            differ = type(self).key_cos_sin is not Rotary.key_cos_sin  # which takes no features
+            tables = self.key_cos_sin if keys and differ else self.cos_sin
+            given = if_given(params)
+            cos, sin = call(self, tables, positions, positions, *given, dtype=dtype, **needed)
+        return beside_heads(cos, x), beside_heads(sin, x)
 
     def __init_subclass__(cls, **options: object) -> None:
-        """Undo an inherited `_tables` in a class that overrides only `cos_sin`."""
+        """A class that overrides `cos_sin` alone is asked for it, whatever waves it inherits."""
         super().__init_subclass__(**options)
         own = vars(cls)
-        if "_tables" not in own and ("cos_sin" in own or "key_cos_sin" in own):
-            cls._tables = Rotary._tables
+        overrides = not own.keys().isdisjoint(
+            ("cos_sin", "key_cos_sin", "rotate", "rotate_keys", "_rotate", "tables_for")
+        )
+        cls._is_waves = "waves" in own or (cls._is_waves and not overrides)
+
+
+@lru_cache(maxsize=256)  # by the whole value: equal encodings rotate alike
+def _fuse_rotation(encoding: Rotary) -> "FusedRotation | None":
+    waves = encoding.waves()
+    if waves is None or encoding.dim is None:
+        return None
+    from posenc.core.fused_torch import FusedRotation
+
+    dim, pairing, rotated = encoding.dim, encoding.pairing, encoding.rotated
+    return FusedRotation(waves, dim, pairing=pairing, rotated=rotated)
 
 
 class Bias(Encoding):
@@ -341,7 +447,7 @@ class Scores(Encoding):
     def query_terms(
         self, q: ArrayT, q_pos: Array, params: Params[ArrayT] = None
     ) -> tuple[ArrayT, ArrayT] | None:
-        """q' and left: q' k^T + left right^T are the logits times sqrt(dim); None if there are none.
+        """q' and left: q' k^T + left right^T are the logits times sqrt(dim); None if it has none.
 
         q        queries, (…, head, q, dim)
         q_pos    their positions, (q,) or (batch, q)

@@ -7,6 +7,7 @@ entries of tables built in float64, p = hi * 4096 + lo, which is as accurate as 
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
@@ -34,6 +35,46 @@ Rotated = Literal["leading", "trailing"]
 
 BLOCK = 4096
 """Rows of each of the two tables; BLOCK * BLOCK = LIMIT."""
+
+
+@dataclass(frozen=True, eq=False)
+class Waves:
+    """Angles in proportion to positions: pair i is turned by p[axis_i] w_i and scaled.
+
+    frequencies   w_i in radians per position, (pair,), float64
+    axis          the axis of positions that each pair follows, (pair,), int64; None: positions are
+                  plain numbers
+    scale         factor on cosines and sines
+    """
+
+    frequencies: np.ndarray
+    axis: np.ndarray | None = None
+    scale: float = 1.0
+
+    def cos_sin(self, positions: Array, *, dtype: Dtype) -> tuple[Array, Array]:
+        """scale cos and scale sin of each angle: two arrays (…, pair).
+
+        positions   (…), or (…, axis) if pairs follow axes; |p| < 2^24
+        dtype       floating dtype of the result
+        """
+        if self.axis is None:
+            return cos_sin(positions, self.frequencies, dtype=dtype, scale=self.scale)
+        parts = [
+            cos_sin(
+                positions[..., axis],
+                self.frequencies[self.axis == axis],
+                dtype=dtype,
+                scale=self.scale,
+            )
+            for axis in range(positions.shape[-1])
+        ]
+        xp = namespace(positions=positions)
+        in_order = np.argsort(np.argsort(self.axis, kind="stable"), kind="stable")
+        order = send(in_order, positions)
+        cos, sin = (
+            xp.take(xp.concat([part[i] for part in parts], axis=-1), order, axis=-1) for i in (0, 1)
+        )
+        return cos, sin
 
 
 def cos_sin(

@@ -9,10 +9,40 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from posenc.core.rotation import Pairing
+
+FEW = 2**16
+"""Elements up to which the number of operators matters more than their temporaries."""
+
+PIECE = 2**18
+"""Elements of 16 bits that are widened at a time: 1 MB in float32."""
+
 
 def turn(x: Tensor, cos: Tensor, sin: Tensor, *, pairing: str, trailing: bool) -> Tensor:
     """Rotate the trailing or the leading pairs of x (…, dim) by cos and sin (…, pair)."""
-    return _Turn.apply(x, cos, sin, pairing, trailing)  # type: ignore[return-value]
+    if torch.is_grad_enabled() and x.requires_grad:
+        return _Turn.apply(x, cos, sin, pairing, trailing)  # type: ignore[return-value]
+    return _turn(x, cos, sin, pairing, trailing)
+
+
+def widen(cos: Tensor, sin: Tensor, pairing: Pairing) -> tuple[Tensor, Tensor]:
+    """Tables (…, dim) for `turn_few`: the cosine of each channel, and the sine of its partner."""
+    if pairing == "halves":
+        return torch.cat([cos, cos], dim=-1), torch.cat([-sin, sin], dim=-1)
+    return (
+        torch.stack([cos, cos], dim=-1).flatten(-2),
+        torch.stack([-sin, sin], dim=-1).flatten(-2),
+    )
+
+
+def turn_few(x: Tensor, cos: Tensor, sin: Tensor, pairing: Pairing) -> Tensor:
+    """Rotate all channels of few vectors by tables of `widen`, in as few operators as there are."""
+    wide = x.to(cos.dtype)
+    if pairing == "halves":
+        partners = wide.roll(x.shape[-1] // 2, -1)
+    else:
+        partners = wide.unflatten(-1, (-1, 2)).flip(-1).flatten(-2)
+    return torch.addcmul(wide * cos, partners, sin).to(x.dtype)
 
 
 def turn_in_place(x: Tensor, cos: Tensor, sin: Tensor, *, pairing: str, trailing: bool) -> Tensor:
@@ -21,7 +51,7 @@ def turn_in_place(x: Tensor, cos: Tensor, sin: Tensor, *, pairing: str, trailing
     if part.dtype == cos.dtype:
         _turn_over(part, cos, sin, pairing)
     else:
-        part.copy_(_turn_over(part.to(cos.dtype), cos, sin, pairing))
+        _turn_in_pieces(part, part, cos, sin, pairing)
     return x
 
 
@@ -32,19 +62,7 @@ class _Turn(torch.autograd.Function):
     ) -> Tensor:
         ctx.save_for_backward(cos, sin)
         ctx.pairing, ctx.trailing = pairing, trailing
-        out = torch.empty_like(x)
-        if 2 * cos.shape[-1] < x.shape[-1]:
-            out.copy_(x)
-        part, result = _part(x, cos, trailing), _part(out, cos, trailing)
-        if x.dtype != cos.dtype:
-            result.copy_(_turn_over(part.to(cos.dtype), cos, sin, pairing))
-        elif pairing == "interleaved" and _complex(part) and _complex(result):
-            torch.mul(_as_complex(part), torch.complex(cos, sin), out=_as_complex(result))
-        else:
-            (a, b), (c, d) = _pairs(part, pairing), _pairs(result, pairing)
-            torch.mul(a, cos, out=c).addcmul_(b, sin, value=-1)
-            torch.mul(a, sin, out=d).addcmul_(b, cos)
-        return out
+        return _turn(x, cos, sin, pairing, trailing)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -53,9 +71,35 @@ class _Turn(torch.autograd.Function):
         return back, None, None, None, None
 
 
+def _turn(x: Tensor, cos: Tensor, sin: Tensor, pairing: str, trailing: bool) -> Tensor:
+    out = torch.empty_like(x)
+    if 2 * cos.shape[-1] < x.shape[-1]:
+        out.copy_(x)
+    part, result = _part(x, cos, trailing), _part(out, cos, trailing)
+    if x.dtype != cos.dtype:
+        _turn_in_pieces(part, result, cos, sin, pairing)
+    elif pairing == "interleaved" and _complex(part) and _complex(result):
+        torch.mul(_as_complex(part), torch.complex(cos, sin), out=_as_complex(result))
+    else:
+        (a, b), (c, d) = _pairs(part, pairing), _pairs(result, pairing)
+        torch.mul(a, cos, out=c).addcmul_(b, sin, value=-1)
+        torch.mul(a, sin, out=d).addcmul_(b, cos)
+    return out
+
+
 def _part(x: Tensor, cos: Tensor, trailing: bool) -> Tensor:
     width = 2 * cos.shape[-1]
     return x[..., -width:] if trailing else x[..., :width]
+
+
+def _turn_in_pieces(x: Tensor, out: Tensor, cos: Tensor, sin: Tensor, pairing: str) -> None:
+    """Rotate 16-bit x in the dtype of cos, a few positions at a time: what is wide stays cached."""
+    length = x.shape[-2]
+    size = max(1, PIECE * length // max(1, x.numel()))
+    for start in range(0, length, size):
+        rows = slice(start, start + size)
+        piece = x[..., rows, :].to(cos.dtype)
+        out[..., rows, :] = _turn_over(piece, cos[..., rows, :], sin[..., rows, :], pairing)
 
 
 def _turn_over(x: Tensor, cos: Tensor, sin: Tensor, pairing: str) -> Tensor:

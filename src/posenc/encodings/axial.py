@@ -7,12 +7,10 @@ import numpy as np
 
 from posenc.core import rules
 from posenc.core.about import About, Traits
-from posenc.core.arrays import ArrayT, Dtype, Positions, namespace, send
+from posenc.core.arrays import ArrayT, Dtype, Positions
 from posenc.core.encoding import SIZES, Params
-from posenc.core.inputs import result_dtype
 from posenc.core.mechanisms import Rotary
-from posenc.core.positions import as_positions
-from posenc.core.rotation import Pairing, Rotated, cos_sin
+from posenc.core.rotation import Pairing, Rotated, Waves
 from posenc.core.scaling import Scaling
 from posenc.core.values import value
 from posenc.encodings.rope import PAIRINGS, check_rotary_dim, rotation_traits
@@ -42,8 +40,6 @@ class AxialRoPE(Rotary):
     axes: int = field(init=False, repr=False, compare=False)
     axis_of_pair: tuple[int, ...] = field(init=False, repr=False, compare=False)
     _frequencies: np.ndarray = field(init=False, repr=False, compare=False)
-    _parts: tuple[np.ndarray, ...] = field(init=False, repr=False, compare=False)
-    _order: np.ndarray = field(init=False, repr=False, compare=False)
 
     about = About(
         title=N_("axial rotary position embedding"),
@@ -81,11 +77,6 @@ class AxialRoPE(Rotary):
         object.__setattr__(self, "axes", axes)
         object.__setattr__(self, "axis_of_pair", tuple(axis.tolist()))
         object.__setattr__(self, "_frequencies", w)
-        # angles come axis by axis and are then put in the order of the pairs
-        object.__setattr__(self, "_parts", tuple(w[axis == a] for a in range(axes)))
-        object.__setattr__(
-            self, "_order", np.argsort(np.argsort(axis, kind="stable"), kind="stable")
-        )
 
     @classmethod
     def example(cls, **sizes: Any) -> "AxialRoPE":
@@ -174,26 +165,19 @@ class AxialRoPE(Rotary):
 
     @property
     def traits(self) -> Traits:
+        axis = np.array(self.axis_of_pair)
         return rotation_traits(
-            self.attention_factor, repeating=any(_repeats(w) for w in self._parts)
+            self.attention_factor,
+            repeating=any(_repeats(self._frequencies[axis == a]) for a in range(self.axes)),
         )
+
+    def waves(self) -> Waves:
+        return Waves(self._frequencies, np.array(self.axis_of_pair), self.attention_factor)
 
     def cos_sin(
         self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
     ) -> tuple[ArrayT, ArrayT]:
-        self.read_params(params)
-        positions = as_positions(positions, axes=self.axes)
-        xp = namespace(positions=positions)
-        dtype = result_dtype(positions, dtype)
-        parts = [
-            cos_sin(positions[..., axis], w, dtype=dtype, scale=self.attention_factor)
-            for axis, w in enumerate(self._parts)
-        ]
-        order = send(self._order, positions)
-        cos, sin = (
-            xp.take(xp.concat([part[i] for part in parts], axis=-1), order, axis=-1) for i in (0, 1)
-        )
-        return cos, sin
+        return super().cos_sin(positions, params, dtype=dtype)
 
 
 def _repeats(w: np.ndarray) -> bool:

@@ -23,7 +23,7 @@ from posenc.core.frequencies import geometric, wavelengths
 from posenc.core.inputs import result_dtype
 from posenc.core.mechanisms import Rotary
 from posenc.core.positions import LIMIT, as_positions
-from posenc.core.rotation import Pairing, Rotated, cos_sin
+from posenc.core.rotation import Pairing, Rotated, Waves, cos_sin
 from posenc.core.scaling import Plain, Scaling
 from posenc.core.values import value
 from posenc.i18n import N_, translatable
@@ -66,7 +66,7 @@ class RoPE(Rotary):
     rotated: Rotated = field(default="leading", kw_only=True)
     scaling: Scaling | None = field(default=None, kw_only=True)
     fits_any_length: bool = field(init=False, repr=False, compare=False)
-    _frequencies: np.ndarray | None = field(init=False, repr=False, compare=False)
+    _waves: Waves | None = field(init=False, repr=False, compare=False)
 
     about = About(
         title=N_("rotary position embedding"),
@@ -114,13 +114,14 @@ class RoPE(Rotary):
         w = tried.frequencies(rotary_dim, base=self.base)
         object.__setattr__(self, "rotary_dim", rotary_dim)
         object.__setattr__(self, "fits_any_length", settled)
-        object.__setattr__(self, "_frequencies", w if settled else None)
+        waves = Waves(w, scale=scaling.scale) if settled else None
+        object.__setattr__(self, "_waves", waves)
         if scaling.about != About():
             object.__setattr__(self, "about", scaling.about)  # the scaling's paper describes both
 
     @property
     def traits(self) -> Traits:
-        turning = self._frequencies is None or bool(self._frequencies.any())
+        turning = self._waves is None or bool(self._waves.frequencies.any())
         return rotation_traits(self.attention_factor, turning=turning)
 
     @property
@@ -142,7 +143,7 @@ class RoPE(Rotary):
 
     def frequencies(self) -> np.ndarray:
         """w_i of each pair, in radians per position: (rotary_dim/2,)."""
-        return self._settled_frequencies().copy()
+        return self.waves().frequencies.copy()
 
     def wavelengths(self) -> np.ndarray:
         """Positions per turn of each pair, 2 pi / w_i; infinite for pairs that do not rotate.
@@ -150,7 +151,7 @@ class RoPE(Rotary):
         >>> RoPE(4).wavelengths().round(2)
         array([  6.28, 628.32])
         """
-        return wavelengths(self._settled_frequencies())
+        return wavelengths(self.waves().frequencies)
 
     @property
     def trained_length(self) -> int | None:
@@ -169,26 +170,16 @@ class RoPE(Rotary):
         """The value of `rotary_dim` if it is not given."""
         return {"rotary_dim": self.dim}
 
+    def waves(self) -> Waves:
+        if self._waves is None:
+            assert self.scaling is not None
+            raise rules.unsettled(self.scaling)
+        return self._waves
+
     def cos_sin(
         self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
     ) -> tuple[ArrayT, ArrayT]:
-        self.read_params(params)
-        positions = as_positions(positions)
-        dtype = result_dtype(positions, dtype)
-        return RoPE._tables(self, positions, None, dtype=dtype, keys=False)
-
-    def _tables(
-        self, positions: Array, params: Params[Array], *, dtype: Dtype, keys: bool, **needed: object
-    ) -> tuple[Array, Array]:
-        return cos_sin(
-            positions, self._settled_frequencies(), dtype=dtype, scale=self.attention_factor
-        )
-
-    def _settled_frequencies(self) -> np.ndarray:
-        if self._frequencies is None:
-            assert self.scaling is not None
-            raise rules.unsettled(self.scaling)
-        return self._frequencies
+        return super().cos_sin(positions, params, dtype=dtype)
 
 
 def rotation_traits(

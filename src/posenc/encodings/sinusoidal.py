@@ -24,7 +24,7 @@ from posenc.core.frequencies import geometric, geometric_to_base
 from posenc.core.inputs import result_dtype
 from posenc.core.mechanisms import Additive
 from posenc.core.positions import as_positions
-from posenc.core.rotation import sin_cos
+from posenc.core.rotation import Waves, sin_cos
 from posenc.core.values import value
 from posenc.encodings import phases
 from posenc.encodings.phases import Located
@@ -108,6 +108,9 @@ class Sinusoidal(Additive):
         else:
             channels = xp.concat([pairs[..., 0], pairs[..., 1]], axis=-1)
         return channels[..., : self.dim]
+
+    def waves(self) -> Waves:
+        return Waves(self._frequencies)
 
     def other_layout(self) -> "tuple[Sinusoidal, np.ndarray] | None":
         """The other `layout`, where every sine has its cosine."""

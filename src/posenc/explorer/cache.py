@@ -75,8 +75,8 @@ class SharedCache:
         try:
             return other.result(max(0.0, left if seconds is None else min(left, seconds)))
         except TimeoutError as error:
-            if other.done():  # the computation itself has raised it
-                raise
+            if other.done():  # at this very moment, or the computation itself has raised it
+                return other.result()
             raise refuse_slow(self._seconds) from error
 
     def _keep(self, key: Hashable, value: object) -> None:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from posenc.core import rules
 from posenc.core.arrays import Array, Positions
 from posenc.core.hints import hinted
-from posenc.core.inputs import floating
+from posenc.core.inputs import floating, positions_for
 from posenc.core.mechanisms import Additive
-from posenc.torch.parameters import EncodingModule, of_kind
+from posenc.torch.parameters import EncodingModule, Impl, choose_fused, of_kind
 
 
 class AddPositions(EncodingModule):
@@ -21,6 +21,9 @@ class AddPositions(EncodingModule):
     No cast of the module, no autocast and no meta device can change an angle. x is batch-first.
     Without positions a sequence starts at 0: decoding token by token must say where it is.
     `scale_input` multiplies x by sqrt(dim) first, as Vaswani et al. (2017) do.
+
+    impl   "auto", the compiled kernels where they are active and take the call; "fused", these or
+           an error; "reference", PyTorch's own operators
 
     >>> import posenc as pe
     >>> add = AddPositions(pe.Sinusoidal(64)).to(torch.bfloat16)
@@ -36,6 +39,7 @@ class AddPositions(EncodingModule):
         *,
         scale_input: bool = False,
         dropout: float = 0.0,
+        impl: Impl = "auto",
         params: Mapping[str, Array] | None = None,
     ):
         super().__init__(of_kind(encoding, Additive), params)
@@ -44,16 +48,54 @@ class AddPositions(EncodingModule):
             raise ValueError(f"dropout must be at least 0 and below 1; got dropout={dropout}")
         self.additive = encoding
         self.scale_input = scale_input
+        self._factor = math.sqrt(encoding.dim) if scale_input else 1.0
+        self.impl: Impl = impl
         self.dropout = nn.Dropout(dropout)
+        self._set_kernels()
+
+    def _set_kernels(self) -> None:
+        self._fused = choose_fused(self.impl, self.additive.fused(), self.additive)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the kernels, which the process that reads it may not have."""
+        return {name: x for name, x in self.__dict__.items() if name != "_fused"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._set_kernels()
 
     @hinted("AddPositions")
     def forward(self, x: Tensor, positions: Positions[Tensor] | None = None) -> Tensor:
         """x + e(positions); positions are (seq,) or (batch, seq), 0, 1, … unless given."""
-        floating("x", x)
-        if positions is None:
+        if positions is None and isinstance(x, Tensor) and x.ndim > 1:
             positions = torch.arange(x.shape[-2], device=x.device)
-        scale = math.sqrt(x.shape[-1]) if self.scale_input else 1.0
-        return self.dropout(self.additive.add(x, positions, self.tensors(), scale=scale))
+        added = None if self._fused is None else self._try_fused(x, positions)
+        if added is None:
+            added = self._add(x, positions)
+        return self.dropout(added) if self.training else added
+
+    def _try_fused(self, x: Tensor, positions: object) -> Tensor | None:
+        """The sum by the kernels, with no check that these make themselves; None if not."""
+        fused = self._fused
+        if fused is None or not fused.fits(x, positions):
+            return None
+        assert isinstance(positions, Tensor)
+        try:
+            return fused.add(x, positions, factor=self._factor)
+        except RuntimeError:  # `_add` says what is wrong, or does without the kernels
+            return None
+
+    def _add(self, x: Tensor, positions: Positions[Tensor] | None) -> Tensor:
+        """The sum, with every argument checked."""
+        floating("x", x)
+        assert positions is not None
+        if self.impl == "fused" and self._fused is not None:
+            at = positions_for("x", x, positions, axes=self.additive.axes)
+            if reason := self._fused.why_refused(x, at):
+                raise ValueError(f"impl='fused' is unavailable: {reason}")
+        by_table = self.impl == "reference"
+        add = self.additive.add_encoded if by_table else self.additive.add
+        return add(x, positions, self.tensors(), scale=self._factor)
 
     if TYPE_CHECKING:
 

@@ -1,15 +1,21 @@
 """What the modules share: an encoding and the parameters that it learns."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from posenc.core import rules
 from posenc.core.encoding import Encoding
+from posenc.core.fused_torch import Fused
 
 Kind = TypeVar("Kind", bound=Encoding)
+FusedT = TypeVar("FusedT", bound=Fused)
+
+Impl = Literal["auto", "fused", "reference"]
+"""The compiled kernels where they can, always or never; `reference` is PyTorch's own operators."""
 
 
 class EncodingModule(nn.Module):
@@ -74,6 +80,18 @@ def _with_an_axis(module: nn.Module, state: dict[str, Any], prefix: str, *_: obj
         key = f"{prefix}params.{name}"
         if key in state and not state[key].ndim:
             state[key] = state[key].reshape(1)
+
+
+def choose_fused(impl: Impl, fused: FusedT | None, encoding: Encoding) -> FusedT | None:
+    """`fused`, where the kernels are active and wanted; "fused" that cannot be had is an error."""
+    rules.one_of("impl", impl, ("auto", "fused", "reference"))
+    name = type(encoding).__name__
+    why = f"{name} is not made of waves" if fused is None else fused.why_unavailable()
+    if not encoding.fits_any_length:
+        why = f"the angles of {name} depend on the length of the text"
+    if impl == "fused" and why is not None:
+        raise ValueError(f"impl='fused' is unavailable: {why}")
+    return None if impl == "reference" or why is not None else fused
 
 
 def of_kind(encoding: object, kind: type[Kind]) -> Kind:

@@ -1,7 +1,8 @@
 """The module that turns queries and keys."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -9,15 +10,30 @@ from torch import Tensor
 
 from posenc.core import rules
 from posenc.core.arrays import Array, Positions
-from posenc.core.encoding import Encoding, unwrap
+from posenc.core.encoding import Encoding, Params, unwrap
+from posenc.core.fused_torch import ELEMENTS, NUMBERS, FusedRotation, has_memory, learns
 from posenc.core.hints import hinted
 from posenc.core.inputs import Features, at_length_of, floating, read_needs, span
 from posenc.core.logits import rotate_both
 from posenc.core.mechanisms import Rotary, Scores
-from posenc.core.positions import as_arrays
-from posenc.core.rotation_torch import turn_in_place
+from posenc.core.positions import as_arrays, exact
+from posenc.core.rotation import Pairing, rotate
+from posenc.core.rotation_torch import FEW, turn, turn_few, turn_in_place, widen
 from posenc.torch.given import wrappers
-from posenc.torch.parameters import EncodingModule
+from posenc.torch.parameters import EncodingModule, Impl, choose_fused
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Positions and their cosines and sines, made once by `RotateQK.prepare` for all layers."""
+
+    rotary: Rotary
+    q_pos: Tensor
+    k_pos: Tensor
+    tables: tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]] | None
+    """Cosines and sines of q and of k; None where the kernels are active."""
+    few: tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]] | None = None
+    """The same for `turn_few`, where there are few of them."""
 
 
 class RotateQK(EncodingModule):
@@ -27,6 +43,9 @@ class RotateQK(EncodingModule):
     written over q and k, which is for inference: neither may require a gradient, and the rotation
     must not be a learned one. An encoding whose angles depend on the
     length of the text (dynamic NTK, LongRoPE) wants all keys, unrotated, in every call.
+
+    impl   "auto", the compiled kernels where they are active and take the call; "fused", these or
+           an error; "reference", PyTorch's own operators
 
     >>> import posenc as pe
     >>> rotate = RotateQK(pe.RoPE(64))
@@ -40,6 +59,7 @@ class RotateQK(EncodingModule):
         encoding: Rotary | Scores,
         *,
         inplace: bool = False,
+        impl: Impl = "auto",
         params: Mapping[str, Array] | None = None,
     ):
         rotary = unwrap(encoding) if isinstance(encoding, Encoding) else encoding
@@ -61,21 +81,127 @@ class RotateQK(EncodingModule):
         super().__init__(encoding, params)
         self.rotary = rotary
         self.inplace = inplace
+        self.impl: Impl = impl
+        self._wrappers = wrappers(encoding)
+        self._set_kernels()
+
+    def _set_kernels(self) -> None:
+        # angles that depend on the length of the text are settled for each call
+        self._waves = self.rotary.fused() if self.rotary.fits_any_length else None
+        self._fused = choose_fused(self.impl, self._waves, self.rotary)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the kernels, which the process that reads it may not have."""
+        return {name: x for name, x in self.__dict__.items() if name not in ("_waves", "_fused")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._set_kernels()
 
     @hinted("RotateQK")
     def forward(
         self,
         q: Tensor,
         k: Tensor,
-        q_pos: Positions[Tensor],
+        q_pos: Positions[Tensor] | Prepared,
         k_pos: Positions[Tensor] | None = None,
         *,
         features: Features[Tensor] | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Rotate q and k to positions (seq,) or (batch, seq); k_pos is q_pos unless given.
 
+        q_pos      positions of q, or what `prepare` has made of those of q and k
+        k_pos      positions of k
         features   (…, seq, feature_dim) of q and k, or a pair of them; for what `needs` them
         """
+        if isinstance(q_pos, Prepared):
+            return self._apply_prepared(q, k, q_pos)
+        if self._waves is not None and not (features is not None or self.inplace or self._wrappers):
+            there = q_pos if k_pos is None else k_pos
+            if self._fused is not None:
+                rotated = _try_fused(self._fused, q, k, q_pos, there)
+            else:
+                rotated = _try_few(self._waves, q, k, q_pos, there, self.rotary.pairing)
+            if rotated is not None:
+                return rotated
+        return self._forward(q, k, q_pos, k_pos, features)
+
+    def prepare(
+        self,
+        q_pos: Positions[Tensor],
+        k_pos: Positions[Tensor] | None = None,
+        *,
+        dtype: torch.dtype = torch.float32,
+    ) -> Prepared:
+        """Cosines and sines for q and k of every layer that rotates alike.
+
+        q_pos   positions of queries, (seq,) or (batch, seq)
+        k_pos   positions of keys; those of queries unless given
+        dtype   that of the queries and keys
+
+        The compiled kernels take the positions out of it and need no tables. Without them, layers
+        share what would take most of the time of a token. For rotations that do not learn.
+
+        >>> import posenc as pe
+        >>> rotate = RotateQK(pe.RoPE(64))
+        >>> prepared = rotate.prepare(torch.arange(5))
+        >>> q, k = torch.randn(2, 1, 8, 5, 64)
+        >>> torch.equal(rotate(q, k, prepared)[0], rotate(q, k, torch.arange(5))[0])
+        True
+        """
+        if self.rotary.parameters() or self.rotary.needs or self.rotary.dim is None:
+            raise TypeError(
+                "encoding must be a rotation of a stated dim that neither learns nor depends on "
+                f"the tokens to be prepared; got {type(self.rotary).__name__}"
+            )
+        like = torch.empty(0)
+        q_pos, k_pos = as_arrays(q_pos, q_pos if k_pos is None else k_pos, like=like)
+        rotary = at_length_of(self.rotary, q_pos, k_pos)
+        if self._fused is not None:
+            return Prepared(self.rotary, exact(q_pos), exact(k_pos), None)
+        of_q, of_k = (
+            rotary.tables_for(_queries_at(p, rotary, dtype), exact(p), keys=keys)[:2]
+            for p, keys in ((q_pos, False), (k_pos, True))
+        )
+        few = None
+        if self._waves is not None and self._waves.turns_all and of_q[0].numel() <= FEW:
+            few = widen(*of_q, self.rotary.pairing), widen(*of_k, self.rotary.pairing)
+        return Prepared(self.rotary, q_pos, k_pos, (of_q, of_k), few)
+
+    def _apply_prepared(self, q: Tensor, k: Tensor, prepared: Prepared) -> tuple[Tensor, Tensor]:
+        if prepared.rotary is not self.rotary and prepared.rotary != self.rotary:
+            raise ValueError(
+                f"q_pos must be prepared for {self.rotary}; got what is for {prepared.rotary}"
+            )
+        pairs = [*zip((q, k), prepared.tables or (), strict=False)]
+        wide = torch.float64 if q.dtype == torch.float64 else torch.float32
+        fits = bool(pairs) and all(
+            x.shape[-1] == self.rotary.dim
+            and x.shape[-2] == cos.shape[-2]
+            and cos.dtype == wide  # tables for a narrower dtype would round
+            for x, (cos, _) in pairs
+        )
+        compiling = torch.compiler.is_compiling()
+        if not fits or compiling or self.inplace or self._wrappers or not has_memory(q, k):
+            return self.forward(q, k, prepared.q_pos, prepared.k_pos)
+        pairing, trailing = self.rotary.pairing, self.rotary.rotated == "trailing"
+        if prepared.few and q.numel() + k.numel() <= FEW:
+            of_q, of_k = (
+                turn_few(x, *few, pairing) for x, few in zip((q, k), prepared.few, strict=True)
+            )
+        else:
+            of_q, of_k = (turn(x, *at, pairing=pairing, trailing=trailing) for x, at in pairs)
+        return of_q, of_k
+
+    def _forward(
+        self,
+        q: Tensor,
+        k: Tensor,
+        q_pos: Positions[Tensor],
+        k_pos: Positions[Tensor] | None,
+        features: Features[Tensor] | None,
+    ) -> tuple[Tensor, Tensor]:
+        """`forward` with every argument checked."""
         floating("q", q)
         floating("k", k)
         q_pos, k_pos = as_arrays(q_pos, q_pos if k_pos is None else k_pos, like=q)
@@ -84,13 +210,27 @@ class RotateQK(EncodingModule):
         rotary = at_length_of(self.rotary, q_pos, k_pos)
         if not self.rotary.fits_any_length:
             _all_keys(k, q_pos, k_pos)
+        pairs = (q, q_pos), (k, k_pos)
+        if self.impl == "fused" and self._fused is not None:
+            for x, positions in pairs:
+                if reason := self._fused.why_refused(x, positions):
+                    raise ValueError(f"impl='fused' is unavailable: {reason}")
+        fused = self._fused
+        if fused is not None and not all(fused.takes(x, positions) for x, positions in pairs):
+            fused = None
         takes = rotary.needs or features is not None
         needed = read_needs(rotary, features=features) if takes else {}
         if self.inplace:
-            _in_place(rotary, q, k, q_pos, k_pos)
+            _in_place(rotary, q, k, q_pos, k_pos, fused)
+        elif fused is not None:
+            for x, positions in pairs:
+                rotary.check_call(x, exact(positions))
+            q, k = fused.rotate_both(q, k, q_pos, k_pos)
         else:
-            q, k = rotate_both(rotary, q, k, q_pos, k_pos, self.tensors() or None, **needed)
-        for wrapper in wrappers(self.encoding):
+            by_tables = self.impl == "reference" and rotary.fused() is not None
+            rotate = _rotate_by_tables if by_tables else rotate_both
+            q, k = rotate(rotary, q, k, q_pos, k_pos, self.tensors() or None, **needed)
+        for wrapper in self._wrappers:
             factors = wrapper.row_factors(q, q_pos)
             if factors is not None:
                 q = q.mul_(factors) if self.inplace else q * factors
@@ -107,6 +247,65 @@ class RotateQK(EncodingModule):
         return f"{self.encoding}, inplace={self.inplace}"
 
 
+def _queries_at(positions: Tensor, rotary: Rotary, dtype: torch.dtype) -> Tensor:
+    """Queries (batch, head, seq, dim) of these positions, of which only the shape matters."""
+    rows = positions.shape if rotary.axes is None else positions.shape[:-1]
+    return torch.empty((*rows[:-1], 1, rows[-1], rotary.dim or 0), dtype=dtype, device="meta")
+
+
+def _try_fused(
+    fused: FusedRotation, q: Tensor, k: Tensor, q_pos: Any, k_pos: Any
+) -> tuple[Tensor, Tensor] | None:
+    """R(p) q and R(p) k by the kernels, with no check that these make themselves; None if not."""
+    if not (fused.fits(q, q_pos) and fused.fits(k, k_pos)):
+        return None
+    try:
+        return fused.rotate_both(q, k, q_pos, k_pos)
+    except RuntimeError:  # `_forward` says what is wrong, or does without the kernels
+        return None
+
+
+def _try_few(
+    waves: FusedRotation, q: Tensor, k: Tensor, q_pos: Any, k_pos: Any, pairing: Pairing
+) -> tuple[Tensor, Tensor] | None:
+    """R(p) q and R(p) k of a token or a few, in few operators of PyTorch; None for other calls."""
+    if torch.compiler.is_compiling() or not has_memory(q, k, q_pos, k_pos):
+        return None
+    if q.ndim < 2 or k.ndim < 2 or not (k.is_cpu and q_pos.is_cpu and k_pos.is_cpu):
+        return None
+    dtype = q.dtype
+    wide = torch.float64 if dtype == torch.float64 else torch.float32
+    fits = q.numel() + k.numel() <= FEW and waves.turns_all and q.is_cpu and k.dtype == dtype
+    plain = waves.axis is None and q_pos.ndim == k_pos.ndim == 1 and dtype in ELEMENTS
+    if not fits or not plain or q_pos.dtype not in NUMBERS or k_pos.dtype not in NUMBERS:
+        return None
+    shapes = ((x.shape[-2:], (len(p), waves.dim)) for x, p in ((q, q_pos), (k, k_pos)))
+    if any(tuple(shape) != wanted for shape, wanted in shapes) or learns(q, k, q_pos, k_pos):
+        return None
+    of_q = widen(*waves.cos_sin(exact(q_pos), wide), pairing)
+    of_k = of_q if k_pos is q_pos else widen(*waves.cos_sin(exact(k_pos), wide), pairing)
+    return turn_few(q, *of_q, pairing), turn_few(k, *of_k, pairing)
+
+
+def _rotate_by_tables(
+    rotary: Rotary,
+    q: Tensor,
+    k: Tensor,
+    q_pos: Tensor,
+    k_pos: Tensor,
+    params: Params[Tensor],
+    features: tuple[Tensor | None, Tensor | None] = (None, None),
+) -> tuple[Tensor, Tensor]:
+    """R(p) q and R(p) k with PyTorch's own operators."""
+    of_q = rotary.tables_for(q, q_pos, params, features=features[0])
+    of_k = rotary.tables_for(k, k_pos, params, keys=True, features=features[1])
+    rotated = (
+        rotate(x, cos, sin, pairing=rotary.pairing, rotated=part)
+        for x, (cos, sin, part) in ((q, of_q), (k, of_k))
+    )
+    return next(rotated), next(rotated)
+
+
 def _all_keys(k: Tensor, *positions: Tensor) -> None:
     """Say that keys are missing: those of a cache were turned for a shorter text."""
     length = span(*positions) if any(p.numel() for p in positions) else 0
@@ -118,19 +317,32 @@ def _all_keys(k: Tensor, *positions: Tensor) -> None:
         )
 
 
-def _in_place(rotary: Rotary, q: Tensor, k: Tensor, q_pos: Tensor, k_pos: Tensor) -> None:
+def _in_place(
+    rotary: Rotary,
+    q: Tensor,
+    k: Tensor,
+    q_pos: Tensor,
+    k_pos: Tensor,
+    fused: FusedRotation | None,
+) -> None:
     """Turn q and k where they lie, once both are known to fit."""
     for name, x in (("q", q), ("k", k)):
         if torch.is_grad_enabled() and x.requires_grad:
             raise ValueError(f"{name} must not require a gradient to be turned in place")
         if _overlaps_itself(x):
             raise ValueError(f"{name} must not be expanded to be turned in place")
-    if torch.compiler.is_compiling():  # no memory to look at; the compiler does without temporaries
+    compiling = torch.compiler.is_compiling()  # no memory to look at
+    if not compiling and _share_memory(q, k):
+        raise ValueError("q and k must not share their memory to be turned in place")
+    if fused is not None:
+        for x, positions in ((q, q_pos), (k, k_pos)):
+            rotary.check_call(x, exact(positions))
+        fused.rotate_in_place(q, k, q_pos, k_pos)
+        return
+    if compiling:  # the compiler does without temporaries
         q.copy_(rotary.rotate(q, q_pos))
         k.copy_(rotary.rotate_keys(k, k_pos))
         return
-    if _share_memory(q, k):
-        raise ValueError("q and k must not share their memory to be turned in place")
     queries = rotary.tables_for(q, q_pos)
     keys = rotary.tables_for(k, k_pos, keys=True)
     for x, (cos, sin, rotated) in ((q, queries), (k, keys)):

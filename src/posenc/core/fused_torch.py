@@ -1,0 +1,155 @@
+"""Encodings by waves as the compiled kernels take them: one pass over memory, angles included."""
+
+import sys
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.autograd import forward_ad as _forward_ad
+
+from posenc import kernels
+from posenc.core.rotation import Pairing, Rotated, Waves
+
+ops: Any = torch.ops.posenc
+internals: Any = sys.modules["torch._C"]
+forward_ad: Any = _forward_ad
+ELEMENTS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
+NUMBERS = (torch.int64, torch.int32, torch.float64, torch.float32)
+MOST_AXES = 16
+
+
+class Fused:
+    """Waves as tensors, and which calls the kernels take."""
+
+    def __init__(self, waves: Waves, dim: int):
+        w = waves.frequencies
+        self.dim = dim
+        self.axes = None if waves.axis is None else int(waves.axis.max(initial=0)) + 1
+        self.is_slow_enough = bool(np.abs(w).max(initial=0.0) <= kernels.FASTEST)
+        # from_numpy: inside `with torch.device("meta")` the others make tensors without values
+        self.frequencies = torch.from_numpy(w.copy())
+
+    @property
+    def has_values(self) -> bool:
+        """Whether its tensors are ordinary ones, and not those of FakeTensorMode."""
+        return type(self.frequencies) is Tensor
+
+    def why_unavailable(self) -> str | None:
+        """Why the kernels cannot compute this, whatever the tensors; None if they can."""
+        # while PyTorch compiles, nothing can be loaded any more
+        active = kernels.is_active() or (
+            not torch.compiler.is_compiling() and kernels.load().active
+        )
+        if not active:
+            return f"the kernels are {kernels.status()}"
+        if not self.has_values:
+            return "it was made in a mode in which tensors have no values"
+        if not self.is_slow_enough:
+            return f"a wave turns by more than {kernels.FASTEST:g} radians per position"
+        return None
+
+    def why_refused(self, x: Tensor, positions: Tensor) -> str | None:
+        """Why the kernels cannot take these tensors; None if they can."""
+        reason = None
+        if not (x.is_cpu and positions.is_cpu):
+            reason = f"the kernels are for the CPU; got tensors on {x.device}"
+        elif x.dtype not in ELEMENTS or positions.dtype not in NUMBERS:
+            reason = f"the kernels do not take {x.dtype} at positions in {positions.dtype}"
+        elif x.ndim > MOST_AXES or x.layout is not torch.strided:
+            reason = f"the kernels take strided tensors of at most {MOST_AXES} axes"
+        elif learns(positions):
+            reason = "the kernels have no gradient for positions"
+        elif torch.compiler.is_compiling():
+            if torch.compiler.is_exporting():
+                reason = "an exported program must run without posenc"
+        elif not has_memory(x, positions) or x.is_neg():  # a view that is negated when it is read
+            reason = "tensors that are traced or transformed have no memory"
+        return reason
+
+    def takes(self, x: Tensor, positions: Tensor) -> bool:
+        """Whether the kernels compute this for these tensors."""
+        return self.why_unavailable() is None and self.why_refused(x, positions) is None
+
+    def fits(self, x: Any, positions: Any) -> bool:
+        """Whether a module may hand these over unchecked: `why_refused`, and channels and axes."""
+        if not (isinstance(x, Tensor) and isinstance(positions, Tensor)) or x.ndim < 2:
+            return False
+        if x.shape[-1] != self.dim or self.why_refused(x, positions) is not None:
+            return False
+        return self.axes is None or (positions.ndim > 1 and positions.shape[-1] == self.axes)
+
+
+class FusedRotation(Fused):
+    """R(p) x for rotations whose angles are positions times frequencies."""
+
+    def __init__(self, waves: Waves, dim: int, *, pairing: Pairing, rotated: Rotated):
+        super().__init__(waves, dim)
+        self.axis = None if waves.axis is None else torch.from_numpy(waves.axis.copy())
+        self.scale = waves.scale
+        self.halves = pairing == "halves"
+        self.start = dim - 2 * len(waves.frequencies) if rotated == "trailing" else 0
+
+    def rotate(self, x: Tensor, positions: Tensor, *, inverse: bool) -> Tensor:
+        """R(p) x, or R(p)^-1 x; x must have `dim` channels."""
+        scale = 1 / self.scale if inverse else self.scale
+        rotate = ops.rotate.default if learns(x) else ops.rotate.inference
+        rest = self.frequencies, self.axis, scale, self.halves, self.start, inverse
+        return rotate(x, positions, *rest)
+
+    def rotate_both(
+        self, q: Tensor, k: Tensor, q_pos: Tensor, k_pos: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """R(p) q and R(p) k, each with `dim` channels."""
+        rotate = ops.rotate_qk.default if learns(q, k) else ops.rotate_qk.inference
+        rest = self.frequencies, self.axis, self.scale, self.halves, self.start, False
+        return rotate(q, k, q_pos, k_pos, *rest)
+
+    def rotate_in_place(self, q: Tensor, k: Tensor, q_pos: Tensor, k_pos: Tensor) -> None:
+        """Overwrite q and k by R(p) q and R(p) k."""
+        rest = self.frequencies, self.axis, self.scale, self.halves, self.start, False
+        ops.rotate_qk_.default(q, k, q_pos, k_pos, *rest)
+        if not torch.compiler.is_compiling():  # autograd must see that they have changed
+            torch.autograd.graph.increment_version([x for x in (q, k) if not x.is_inference()])
+
+    @property
+    def turns_all(self) -> bool:
+        """Whether every channel is turned."""
+        return 2 * len(self.frequencies) == self.dim
+
+    def cos_sin(self, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        """Cosines and sines (…, seq, pair) with PyTorch's own operators, unchecked."""
+        at = positions.double()
+        at = at[..., None] if self.axis is None else at[..., self.axis]
+        angles = at * self.frequencies
+        cos, sin = angles.cos(), angles.sin()
+        if self.scale != 1:
+            cos, sin = self.scale * cos, self.scale * sin
+        return cos.to(dtype), sin.to(dtype)
+
+
+class FusedAddition(Fused):
+    """factor x + e(p) for encodings that are sines and cosines of positions times frequencies."""
+
+    def __init__(self, waves: Waves, dim: int, *, concat: bool):
+        super().__init__(waves, dim)
+        self.concat = concat
+
+    def add(self, x: Tensor, positions: Tensor, *, factor: float) -> Tensor:
+        """factor x + e(p); x must have `dim` channels."""
+        add = ops.add_waves.default if learns(x) else ops.add_waves.inference
+        return add(x, positions, self.frequencies, factor, self.concat)
+
+
+def has_memory(*tensors: object) -> bool:
+    """Whether these are ordinary tensors: not traced, transformed or with tangents."""
+    if forward_ad._current_level >= 0 or internals._get_tracing_state() is not None:
+        return False
+    if internals._functorch.maybe_current_level() is not None:  # inside vmap, grad, … of torch.func
+        return False
+    return all(type(x) is Tensor or type(x) is torch.nn.Parameter for x in tensors)
+
+
+def learns(*tensors: Tensor) -> bool:
+    """Whether one of these wants a gradient."""
+    return torch.is_grad_enabled() and any(x.requires_grad for x in tensors)

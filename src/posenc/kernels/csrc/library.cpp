@@ -1,0 +1,271 @@
+// Rotation of queries and keys, and the addition of sinusoids, on a CPU. Built on PyTorch's stable
+// ABI, so that one build serves later versions. posenc/kernels/__init__.py has the Python side.
+
+#include <torch/csrc/stable/library.h>
+#include <torch/csrc/stable/ops.h>
+#include <torch/csrc/stable/tensor.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <optional>
+#include <tuple>
+
+#include "job.h"
+
+namespace {
+
+using torch::headeronly::ScalarType;
+using torch::stable::Tensor;
+
+constexpr int64_t GRAIN = 1 << 15;  // elements that are worth a thread
+
+namespace plain {
+#include "loops.h"
+}
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define POSENC_X86
+#pragma GCC push_options
+#pragma GCC target("avx2")
+namespace avx2 {
+#include "loops.h"
+}
+#pragma GCC pop_options
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")
+namespace avx512 {
+#include "loops.h"
+}
+#pragma GCC pop_options
+#endif
+
+struct Level {
+  const char* name;
+  void (*run)(const Job&, int64_t, int64_t, char*);
+};
+
+// The best level that this processor has, or the lower one that POSENC_KERNELS names.
+Level choose_level() {
+#ifdef POSENC_X86
+  const char* most = std::getenv("POSENC_KERNELS");
+  const auto at_most = [most](const char* name) { return most && !std::strcmp(most, name); };
+  if (!at_most("plain")) {
+    if (!at_most("avx2") && __builtin_cpu_supports("avx512f") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+      return {"avx512", avx512::run};
+    if (__builtin_cpu_supports("avx2")) return {"avx2", avx2::run};
+  }
+#endif
+  return {"plain", plain::run};
+}
+
+const Level level = choose_level();
+
+Element element_of(const Tensor& x) {
+  switch (x.scalar_type()) {
+    case ScalarType::Double: return Element::float64;
+    case ScalarType::Float: return Element::float32;
+    case ScalarType::BFloat16: return Element::bfloat16;
+    case ScalarType::Half: return Element::float16;
+    default: STD_TORCH_CHECK(false, "x must be float64, float32, bfloat16 or float16");
+  }
+}
+
+Number number_of(const Tensor& positions) {
+  switch (positions.scalar_type()) {
+    case ScalarType::Long: return Number::int64;
+    case ScalarType::Int: return Number::int32;
+    case ScalarType::Double: return Number::float64;
+    case ScalarType::Float: return Number::float32;
+    default: STD_TORCH_CHECK(false, "positions must be int64, int32, float64 or float32");
+  }
+}
+
+void set_waves(Job& job, const Tensor& frequencies, const std::optional<Tensor>& axis) {
+  STD_TORCH_CHECK(frequencies.is_cpu() && frequencies.dim() == 1 && frequencies.is_contiguous() &&
+                      frequencies.scalar_type() == ScalarType::Double,
+                  "frequencies must be (pair,) in float64, on the CPU");
+  job.frequencies = static_cast<const double*>(frequencies.const_data_ptr());
+  job.pairs = frequencies.size(0);
+  for (int64_t i = 0; i < job.pairs; i++)
+    STD_TORCH_CHECK(job.frequencies[i] >= -FASTEST && job.frequencies[i] <= FASTEST,
+                    "frequencies must be at most 8 radians per position in size");
+  job.axis = nullptr;
+  if (!axis) return;
+  STD_TORCH_CHECK(axis->is_cpu() && axis->dim() == 1 && axis->size(0) == job.pairs &&
+                      axis->is_contiguous() && axis->scalar_type() == ScalarType::Long,
+                  "axis must be (pair,) in int64, on the CPU");
+  job.axis = static_cast<const int64_t*>(axis->const_data_ptr());
+}
+
+void set_tensors(Job& job, const Tensor& x, const Tensor& out) {
+  const int64_t rank = x.dim();
+  STD_TORCH_CHECK(x.is_cpu() && rank >= 2 && rank <= MOST_AXES, "x must be (…, seq, dim), on the CPU");
+  job.in = x.const_data_ptr();
+  job.out = out.mutable_data_ptr();
+  job.type = element_of(x);
+  job.seq = x.size(rank - 2), job.dim = x.size(rank - 1);
+  job.in_seq = x.stride(rank - 2), job.out_seq = out.stride(rank - 2);
+  job.in_channel = x.stride(rank - 1), job.out_channel = out.stride(rank - 1);
+  STD_TORCH_CHECK(job.start >= 0 && job.width >= 0 && job.start <= job.dim - job.width,
+                  "x must have a channel for each frequency");
+}
+
+void set_positions(Job& job, const Tensor& x, const Tensor& positions) {
+  const int64_t rank = positions.dim() - (job.axis != nullptr);
+  STD_TORCH_CHECK(positions.is_cpu() && (rank == 1 || (rank == 2 && x.dim() > 2)) &&
+                      positions.size(rank - 1) == job.seq,
+                  "positions must be (seq,) or (batch, seq), on the CPU");
+  job.positions = positions.const_data_ptr();
+  job.number = number_of(positions);
+  const bool by_row = rank == 2 && positions.size(0) != 1;
+  STD_TORCH_CHECK(!by_row || positions.size(0) == x.size(0), "positions must have the rows of x");
+  job.batch_step = by_row ? positions.stride(0) : 0;
+  job.seq_step = positions.stride(rank - 1);
+  job.axis_step = job.axis ? positions.stride(rank) : 0;
+  for (int64_t i = 0; job.axis && i < job.pairs; i++)
+    STD_TORCH_CHECK(job.axis[i] >= 0 && job.axis[i] < positions.size(rank),
+                    "positions must have every axis that a pair follows");
+  job.batches = by_row ? x.size(0) : 1;
+}
+
+void set_loops(Job& job, const Tensor& x, const Tensor& out) {
+  const bool by_row = job.batch_step || job.batches > 1;
+  job.in_batch = by_row ? x.stride(0) : 0, job.out_batch = by_row ? out.stride(0) : 0;
+  job.axes = 0, job.outer = 1;
+  int64_t closest = INT64_MAX;
+  for (int64_t d = by_row; d < x.dim() - 2; d++) {
+    const int64_t axis = job.axes++;
+    job.sizes[axis] = x.size(d);
+    job.in_steps[axis] = x.stride(d), job.out_steps[axis] = out.stride(d);
+    job.outer *= x.size(d);
+    if (x.size(d) > 1 && x.stride(d) < closest) closest = x.stride(d);
+  }
+  job.outer_is_closer = closest < job.in_seq;
+  job.block = job.seq < BLOCK ? job.seq : BLOCK;
+  job.blocks = job.seq ? (job.seq + job.block - 1) / job.block : 0;
+}
+
+// Complete a job whose waves and channels are set; refuse it before anything is written.
+void prepare(Job& job, const Tensor& x, const Tensor& out, const Tensor& positions) {
+  set_tensors(job, x, out);
+  set_positions(job, x, positions);
+  set_loops(job, x, out);
+  STD_TORCH_CHECK(job.positions_are_exact(), "positions must lie within 2^24 of 0");
+}
+
+void run(const Job& job) {
+  const size_t cells = 3 * job.block * job.pairs + job.width;  // angles, cosines, sines; a row
+  const int64_t tasks = job.batches * job.blocks * job.outer, work = job.block * job.dim;
+  std::atomic<bool> lacks_memory{false};
+  const auto part = [&](int64_t first, int64_t last) {
+    // nothing may be thrown here: it would pass through PyTorch's threads
+    const std::unique_ptr<double[]> memory(new (std::nothrow) double[cells]);
+    if (memory) level.run(job, first, last, reinterpret_cast<char*>(memory.get()));
+    else lacks_memory = true;
+  };
+  if (tasks * work <= GRAIN) part(0, tasks);
+  else torch::stable::parallel_for(0, tasks, (GRAIN + work - 1) / work, part);
+  STD_TORCH_CHECK(!lacks_memory, "there is no memory left for cosines and sines");
+}
+
+// An unwritten tensor like x. PyTorch's own empty_like is looked up by its name in every call, which
+// takes as long as rotating a token does.
+Tensor allocate_like(const Tensor& x) {
+  const int64_t rank = x.dim();
+  if (rank > MOST_AXES || !x.is_contiguous()) return torch::stable::empty_like(x);
+  int64_t sizes[MOST_AXES], strides[MOST_AXES];
+  for (int64_t d = 0; d < rank; d++) sizes[d] = x.size(d), strides[d] = x.stride(d);
+  int32_t dtype;
+  AtenTensorHandle made;
+  STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(x.get(), &dtype));
+  STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(
+      rank, sizes, strides, dtype, aoti_torch_device_type_cpu(), 0, &made));
+  return Tensor(made);
+}
+
+Job prepare_rotation(const Tensor& x, const Tensor& out, const Tensor& positions,
+                     const Tensor& frequencies, const std::optional<Tensor>& axis, double scale,
+                     bool halves, int64_t start, bool back) {
+  Job job{};
+  set_waves(job, frequencies, axis);
+  job.scale = scale, job.halves = halves, job.start = start, job.back = back;
+  job.width = 2 * job.pairs;
+  prepare(job, x, out, positions);
+  return job;
+}
+
+Tensor rotate(Tensor x, Tensor positions, Tensor frequencies, std::optional<Tensor> axis,
+              double scale, bool halves, int64_t start, bool back) {
+  Tensor out = allocate_like(x);
+  run(prepare_rotation(x, out, positions, frequencies, axis, scale, halves, start, back));
+  return out;
+}
+
+std::tuple<Tensor, Tensor> rotate_qk(Tensor q, Tensor k, Tensor q_pos, Tensor k_pos,
+                                     Tensor frequencies, std::optional<Tensor> axis, double scale,
+                                     bool halves, int64_t start, bool back) {
+  return {rotate(q, q_pos, frequencies, axis, scale, halves, start, back),
+          rotate(k, k_pos, frequencies, axis, scale, halves, start, back)};
+}
+
+void rotate_qk_(Tensor q, Tensor k, Tensor q_pos, Tensor k_pos, Tensor frequencies,
+                std::optional<Tensor> axis, double scale, bool halves, int64_t start, bool back) {
+  const Job of_q =
+      prepare_rotation(q, q, q_pos, frequencies, axis, scale, halves, start, back);
+  const Job of_k =
+      prepare_rotation(k, k, k_pos, frequencies, axis, scale, halves, start, back);
+  run(of_q);
+  run(of_k);
+}
+
+Tensor add_waves(Tensor x, Tensor positions, Tensor frequencies, double factor, bool halves) {
+  Job job{};
+  set_waves(job, frequencies, std::nullopt);
+  job.scale = 1, job.factor = factor, job.halves = halves, job.adds = true;
+  job.width = x.size(x.dim() - 1);
+  STD_TORCH_CHECK(job.pairs == (job.width + 1) / 2, "x must have two channels for each frequency");
+  Tensor out = allocate_like(x);
+  prepare(job, x, out, positions);
+  run(job);
+  return out;
+}
+
+std::string level_name() { return level.name; }
+
+}  // namespace
+
+#define ROTATION "Tensor frequencies, Tensor? axis, float scale, bool halves, int start, bool back)"
+
+STABLE_TORCH_LIBRARY(posenc, m) {
+  m.def("rotate(Tensor x, Tensor positions, " ROTATION " -> Tensor");
+  m.def("rotate_qk(Tensor q, Tensor k, Tensor q_pos, Tensor k_pos, " ROTATION " -> (Tensor, Tensor)");
+  m.def("rotate_qk_(Tensor(a!) q, Tensor(b!) k, Tensor q_pos, Tensor k_pos, " ROTATION " -> ()");
+  m.def("add_waves(Tensor x, Tensor positions, Tensor frequencies, float factor, bool halves)"
+        " -> Tensor");
+  // without a gradient, for calls that want none: what PyTorch does for one takes as long again
+  m.def("rotate.inference(Tensor x, Tensor positions, " ROTATION " -> Tensor");
+  m.def("rotate_qk.inference(Tensor q, Tensor k, Tensor q_pos, Tensor k_pos, " ROTATION
+        " -> (Tensor, Tensor)");
+  m.def("add_waves.inference(Tensor x, Tensor positions, Tensor frequencies, float factor, "
+        "bool halves) -> Tensor");
+  m.def("level() -> str");
+}
+
+STABLE_TORCH_LIBRARY_IMPL(posenc, CPU, m) {
+  m.impl("rotate", TORCH_BOX(&rotate));
+  m.impl("rotate_qk", TORCH_BOX(&rotate_qk));
+  m.impl("rotate_qk_", TORCH_BOX(&rotate_qk_));
+  m.impl("add_waves", TORCH_BOX(&add_waves));
+  m.impl("rotate.inference", TORCH_BOX(&rotate));
+  m.impl("rotate_qk.inference", TORCH_BOX(&rotate_qk));
+  m.impl("add_waves.inference", TORCH_BOX(&add_waves));
+}
+
+STABLE_TORCH_LIBRARY_IMPL(posenc, CompositeExplicitAutograd, m) {
+  m.impl("level", TORCH_BOX(&level_name));
+}

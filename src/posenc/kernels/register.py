@@ -1,0 +1,67 @@
+"""What PyTorch is told about the operators: shapes for tracing, and derivatives."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.library import register_autograd, register_fake
+
+ops: Any = torch.ops.posenc
+
+
+def register() -> None:
+    """Register the fake kernels and the derivatives; the kernels must be loaded."""
+    for name in ("rotate", "rotate.inference", "add_waves", "add_waves.inference"):
+        register_fake(f"posenc::{name}", _make_one)
+    for name in ("rotate_qk", "rotate_qk.inference"):
+        register_fake(f"posenc::{name}", _make_both)
+    register_fake("posenc::rotate_qk_", _make_none)
+    register_autograd("posenc::rotate", _turn_back_one, setup_context=_keep_rotation)
+    register_autograd("posenc::rotate_qk", _turn_back_both, setup_context=_keep_rotation)
+    register_autograd("posenc::add_waves", _scale_back, setup_context=_keep_factor)
+
+
+def _make_one(x: Tensor, *_: object) -> Tensor:
+    return torch.empty_like(x)
+
+
+def _make_both(q: Tensor, k: Tensor, *_: object) -> tuple[Tensor, Tensor]:
+    return torch.empty_like(q), torch.empty_like(k)
+
+
+def _make_none(*_: object) -> None:
+    """In place, nothing is made."""
+
+
+def _keep_rotation(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:  # noqa: ARG001
+    """Keep the positions, the frequencies and the axes, but not what is rotated."""
+    *tensors, scale, halves, start, back = inputs
+    rotated = 1 if len(tensors) == 4 else 2  # x, p, w, axis or q, k, q_pos, k_pos, w, axis
+    kept = tensors[rotated:]
+    ctx.save_for_backward(*kept)
+    ctx.numbers = scale, halves, start, not back
+    ctx.set_materialize_grads(False)
+
+
+def _turn_back_one(ctx: Any, grad: Tensor | None) -> tuple[Any, ...]:
+    """R^T g: a rotation is scaled orthogonal, so its transpose turns the other way."""
+    positions, *waves = ctx.saved_tensors
+    back = None if grad is None else ops.rotate(grad, positions, *waves, *ctx.numbers)
+    return back, *[None] * 7
+
+
+def _turn_back_both(ctx: Any, of_q: Tensor | None, of_k: Tensor | None) -> tuple[Any, ...]:
+    q_pos, k_pos, *waves = ctx.saved_tensors
+    back = [
+        None if grad is None else ops.rotate(grad, positions, *waves, *ctx.numbers)
+        for grad, positions in ((of_q, q_pos), (of_k, k_pos))
+    ]
+    return *back, *[None] * 8
+
+
+def _keep_factor(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:  # noqa: ARG001
+    ctx.factor = inputs[3]
+
+
+def _scale_back(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
+    return grad if ctx.factor == 1 else grad * ctx.factor, None, None, None, None

@@ -1,0 +1,371 @@
+"""The compiled operators by themselves: values, strides, positions, threads, levels, refusals."""
+
+import hashlib
+import os
+import platform
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from posenc import kernels
+from tests.kernels import truth
+
+pytestmark = pytest.mark.skipif(not kernels.load().active, reason=kernels.load().why)
+
+DTYPES = [torch.float64, torch.float32, torch.bfloat16, torch.float16]
+
+
+@pytest.fixture(autouse=True)
+def unwritten_memory_is_nan():
+    """What an operator leaves unwritten in its result is NaN, which no bound lets pass.
+
+    Of strided tensors, that is: a contiguous result is allocated by a call that PyTorch does not
+    fill.
+    """
+    torch.use_deterministic_algorithms(True)
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
+def frequencies(pairs, base=10_000.0):
+    return torch.from_numpy(base ** (-np.arange(pairs) / max(pairs, 1)))
+
+
+def draw(shape, dtype, seed=0):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
+
+
+def rotate(x, positions, w, *, axis=None, scale=1.0, halves=False, start=0, back=False):
+    return torch.ops.posenc.rotate(x, positions, w, axis, scale, halves, start, back)
+
+
+def check(x, positions, w, *, axis=None, scale=1.0, halves=False, start=0, back=False):
+    out = rotate(x, positions, w, axis=axis, scale=scale, halves=halves, start=start, back=back)
+    assert out.shape == x.shape
+    assert out.dtype == x.dtype
+    wanted, bound = truth.rotate(x, positions, w, axis, scale, halves, start, back)
+    assert (np.abs(out.double().numpy() - wanted) <= bound).all()
+    return out
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("halves", [False, True])
+@pytest.mark.parametrize("length", [1, 63, 1000])
+def test_values(dtype, halves, length):
+    x = draw((2, 3, length, 20), dtype)
+    check(x, torch.arange(length) + 5, frequencies(10), halves=halves)
+    check(x, torch.arange(length), frequencies(4), halves=halves, scale=1.3)
+    check(x, torch.arange(length), frequencies(4), halves=halves, start=12, back=True)
+
+
+@pytest.mark.parametrize("halves", [False, True])
+@pytest.mark.parametrize("pairs", [1, 7, 8, 33, 64, 500])
+def test_any_number_of_pairs(pairs, halves):
+    for dtype in DTYPES:
+        check(draw((3, 5, 2 * pairs), dtype), torch.arange(5), frequencies(pairs), halves=halves)
+
+
+def test_far_positions_are_exact_and_cost_no_table():
+    p = torch.tensor([-(2**24) + 1, -1, 0, 1, 10_000_019, 2**24 - 1])
+    for halves in (False, True):
+        check(draw((6, 128), torch.float32), p, frequencies(64), halves=halves)
+
+
+def test_fast_waves_are_exact():
+    """8 radians per position, the limit: angles of up to 2^27."""
+    w = torch.tensor([8.0, -8.0, 2 * np.pi, 0.0])
+    check(
+        draw((4, 8), torch.float64),
+        torch.tensor([2**24 - 1, -(2**24) + 1, 9_999_991, 3]),
+        w.double(),
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.float64, torch.float32])
+def test_dtypes_of_positions(dtype):
+    p = torch.tensor([0, 3, -7, 12_345]).to(dtype) + (0.25 if dtype.is_floating_point else 0)
+    check(draw((2, 4, 8), torch.float32), p.to(dtype), frequencies(4))
+
+
+def test_positions_of_each_row_and_of_several_axes():
+    x, w = draw((3, 2, 5, 8), torch.float32), frequencies(4)
+    rows = torch.randint(0, 10_000, (3, 5), generator=torch.Generator().manual_seed(1))
+    check(x, rows, w)
+    check(x, rows[:1], w)
+    check(x, rows.T.contiguous().T, w)
+    axis = torch.tensor([2, 0, 1, 0])
+    grid = torch.randint(0, 99, (5, 3), generator=torch.Generator().manual_seed(2))
+    check(x, grid, w, axis=axis, halves=True)
+    check(x, grid.expand(3, 5, 3) + rows[..., None], w, axis=axis)
+
+
+LAYOUTS = {
+    "heads first": lambda x: x.transpose(1, 2).contiguous().transpose(1, 2),
+    "channels strided": lambda x: x.transpose(2, 3).contiguous().transpose(2, 3),
+    "part of a projection": lambda x: torch.cat([x, x, x], dim=-1)[..., 8:16],
+    "unaligned": lambda x: torch.cat([x.new_zeros(1), x.reshape(-1)])[1:].view(x.shape),
+    "every second": lambda x: x.repeat_interleave(2, dim=2)[:, :, ::2],
+    "expanded": lambda x: x[:1].expand(x.shape),
+    "expanded positions": lambda x: x[:, :, :1].expand(x.shape),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_strides(layout, dtype):
+    x = LAYOUTS[layout](draw((2, 3, 40, 8), dtype))
+    for halves in (False, True):
+        out = check(x, torch.arange(40), frequencies(4), halves=halves)
+        assert torch.equal(
+            out, rotate(x.contiguous(), torch.arange(40), frequencies(4), halves=halves)
+        )
+
+
+def test_in_place_is_out_of_place():
+    for dtype in DTYPES:
+        for halves in (False, True):
+            for layout in ("heads first", "channels strided", "unaligned"):
+                q = LAYOUTS[layout](draw((2, 3, 40, 8), dtype))
+                k = LAYOUTS[layout](draw((2, 1, 40, 8), dtype, seed=1))
+                p, w, rest = torch.arange(40), frequencies(3), (None, 1.0, halves, 1, False)
+                wanted = torch.ops.posenc.rotate_qk(q, k, p, p + 9, w, *rest)
+                torch.ops.posenc.rotate_qk_(q, k, p, p + 9, w, *rest)
+                assert torch.equal(q, wanted[0])
+                assert torch.equal(k, wanted[1])
+
+
+def test_one_token_is_its_row_of_the_whole_to_the_bit():
+    """Whatever the batch, the strides, the block of positions, and the threads."""
+    for dtype in DTYPES:
+        x, p = draw((2, 4, 300, 64), dtype), torch.arange(300) * 7 + 1_000_000
+        whole = rotate(x, p, frequencies(32), halves=True)
+        for t in (0, 31, 32, 33, 299):
+            one = rotate(x[1:, 2:3, t : t + 1], p[t : t + 1], frequencies(32), halves=True)
+            assert torch.equal(one, whole[1:, 2:3, t : t + 1])
+        before = torch.get_num_threads()
+        try:
+            for threads in (1, 2):
+                torch.set_num_threads(threads)
+                assert torch.equal(rotate(x, p, frequencies(32), halves=True), whole)
+        finally:
+            torch.set_num_threads(before)
+
+
+def test_empty_tensors():
+    w = frequencies(4)
+    for shape in ((0, 3, 5, 8), (2, 0, 5, 8), (2, 3, 0, 8)):
+        assert rotate(draw(shape, torch.float32), torch.arange(shape[2]), w).shape == shape
+    x = draw((2, 5, 8), torch.float32)
+    assert torch.equal(rotate(x, torch.arange(5), frequencies(0)), x)
+
+
+def test_numbers_that_are_none():
+    """NaN and infinity stay in their pair; halves round to nearest even, and to infinity."""
+    for dtype in DTYPES:
+        for halves in (False, True):
+            x = draw((3, 8), dtype)
+            x[1, 0], x[2, 3] = float("nan"), float("inf")
+            out = rotate(x, torch.zeros(3, dtype=torch.int64), frequencies(4), halves=halves)
+            partner = 4 if halves else 1
+            odd = torch.zeros(3, 8, dtype=torch.bool)
+            odd[1, [0, partner]] = True
+            odd[2, [3, 7] if halves else [2, 3]] = True
+            assert torch.equal(out[~odd], x[~odd])
+            assert not out[odd].isfinite().any()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_halves_of_every_size_are_rounded_as_pytorch_does(dtype):
+    """All 2^16 of them, turned by 0 and scaled: subnormals, ties, overflow."""
+    x = torch.arange(-(2**15), 2**15, dtype=torch.int16).view(dtype).reshape(-1, 8)
+    p = torch.zeros(len(x), dtype=torch.int64)
+    for scale in (1.0, 1 / 3, 1.5, 0.01):
+        out = rotate(x, p, frequencies(4), scale=scale)
+        pairs = x.float().reshape(-1, 2)
+        scaled = pairs * torch.tensor(scale, dtype=torch.float32)
+        finite = pairs.isfinite().all(-1)
+        assert torch.equal(out.reshape(-1, 2)[finite], scaled.to(dtype)[finite])
+
+
+@pytest.mark.parametrize(
+    ("positions", "message"),
+    [
+        (torch.tensor([0, 2**24]), "within 2\\^24 of 0"),
+        (torch.tensor([-(2**24), 0]), "within 2\\^24 of 0"),
+        (torch.tensor([2**62, 0]), "within 2\\^24 of 0"),
+        (torch.tensor([0.0, float("nan")]), "within 2\\^24 of 0"),
+        (torch.tensor([0.0, float("inf")]), "within 2\\^24 of 0"),
+        (torch.tensor([0, 1, 2]), "positions must be \\(seq,\\)"),
+        (torch.tensor([[0, 1]] * 3), "rows of x"),
+        (torch.tensor([0, 1], dtype=torch.int16), "must be int64, int32"),
+    ],
+)
+def test_wrong_positions_are_refused(positions, message):
+    with pytest.raises(RuntimeError, match=message):
+        rotate(draw((2, 2, 8), torch.float32), positions, frequencies(4))
+
+
+def test_wrong_tensors_are_refused():
+    x, p, w = draw((2, 8), torch.float32), torch.arange(2), frequencies(4)
+    with pytest.raises(RuntimeError, match="x must be float64"):
+        rotate(x.int(), p, w)
+    with pytest.raises(RuntimeError, match="a channel for each frequency"):
+        rotate(x, p, w, start=1)
+    with pytest.raises(RuntimeError, match="at most 8 radians"):
+        rotate(x, p, 9 * w)
+    with pytest.raises(RuntimeError, match="frequencies must be"):
+        rotate(x, p, w.float())
+    with pytest.raises(RuntimeError, match="every axis"):
+        rotate(x, torch.zeros(2, 2), w, axis=torch.tensor([0, 1, 2, 0]))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dim", [1, 2, 7, 64])
+@pytest.mark.parametrize("halves", [False, True])
+def test_adding_waves(dtype, dim, halves):
+    x, p, w = draw((3, 50, dim), dtype), torch.arange(50) + 3, frequencies((dim + 1) // 2)
+    for layout in (x, x.transpose(0, 1).contiguous().transpose(0, 1), x[..., :1].expand(x.shape)):
+        out = torch.ops.posenc.add_waves(layout, p, w, 1.5, halves)
+        wanted, bound = truth.add_waves(layout, p, w, 1.5, halves)
+        assert (np.abs(out.double().numpy() - wanted) <= bound).all()
+
+
+SHAPES = st.sampled_from([(), (1,), (3,), (2, 3), (1, 2, 2)])
+
+
+@st.composite
+def calls(draw_from):
+    """Any call of the rotation."""
+    outer = draw_from(SHAPES)
+    pairs = draw_from(st.integers(1, 40))
+    extra = draw_from(st.integers(0, 9))
+    length = draw_from(st.sampled_from([1, 2, 31, 32, 33, 63, 70]))
+    dim = 2 * pairs + extra
+    start = draw_from(st.integers(0, extra))
+    dtype = draw_from(st.sampled_from(DTYPES))
+    x = draw((*outer, length, dim), dtype, seed=draw_from(st.integers(0, 99)))
+    x = x * 10.0 ** draw_from(st.sampled_from([0, 0, -6, 3]))
+    if len(outer) > 1 and draw_from(st.booleans()):
+        x = x.transpose(-2, -3).contiguous().transpose(-2, -3)
+    if draw_from(st.booleans()):
+        x = x.mT.contiguous().mT
+    first = draw_from(st.integers(-(2**24) + 1, 2**24 - 80))
+    p = first + torch.arange(length)
+    if outer and draw_from(st.booleans()):
+        p = p.expand(outer[0], length) + torch.arange(outer[0])[:, None]
+    p = p.to(draw_from(st.sampled_from([torch.int64, torch.int32, torch.float64])))
+    base = draw_from(st.sampled_from([1.0, 100.0, 1e4, 5e5]))
+    return (
+        x,
+        p,
+        frequencies(pairs, base),
+        {
+            "halves": draw_from(st.booleans()),
+            "start": start,
+            "back": draw_from(st.booleans()),
+            "scale": draw_from(st.sampled_from([1.0, 0.7, 1.2079])),
+        },
+    )
+
+
+@given(calls())
+def test_any_call(call):
+    x, p, w, options = call
+    check(x, p, w, **options)
+
+
+@pytest.mark.slow
+@settings(max_examples=10_000)
+@given(calls())
+def test_ten_thousand_calls(call):
+    x, p, w, options = call
+    check(x, p, w, **options)
+
+
+def test_two_threads_at_once():
+    x, p, w = draw((4, 300, 64), torch.float32), torch.arange(300), frequencies(32)
+    wanted, wrong = rotate(x, p, w), []
+
+    def work():
+        for _ in range(50):
+            if not torch.equal(rotate(x, p, w), wanted):
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def digest():
+    """A fingerprint of what the operators compute at the level of this process."""
+    found = hashlib.sha256()
+    for dtype in DTYPES:
+        for halves in (False, True):
+            x, p = draw((2, 3, 70, 22), dtype), torch.arange(70) * 200_003
+            for out in (
+                rotate(x, p, frequencies(9), halves=halves, scale=1.1, start=3),
+                torch.ops.posenc.add_waves(x, p, frequencies(11), 1.3, halves),
+            ):
+                found.update(out.view(torch.uint8).numpy().tobytes())
+    return f"{kernels.load().why} {found.hexdigest()}"
+
+
+def test_every_level_computes_the_same_bits():
+    code = "from tests.kernels.test_operators import digest; print(digest())"
+    found = {}
+    for level in kernels.LEVELS:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"POSENC_KERNELS": level},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        name, hashed = done.stdout.split()
+        found[name] = hashed
+    flags = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    wanted = {"plain"} | {
+        name for name in kernels.LEVELS if f" {name}" in flags.replace("avx512f", "avx512")
+    }
+    assert {name for name in wanted if platform.machine() == "x86_64" or name == "plain"} <= {
+        *found
+    }
+    assert len(set(found.values())) == 1
+
+
+@pytest.mark.parametrize("operator", ["rotate", "rotate_qk", "rotate_qk_", "add_waves"])
+def test_opcheck(operator):
+    p, w, rest = torch.arange(5), frequencies(3), (None, 1.5, True, 1, False)
+    q, k = draw((2, 3, 5, 8), torch.float32), draw((2, 1, 5, 8), torch.float32)
+    calls = {
+        "rotate": (q.requires_grad_(), p, w, *rest),
+        "rotate_qk": (q, k.requires_grad_(), p, p, w, *rest),
+        "rotate_qk_": (q.detach().clone(), k.detach().clone(), p, p, w, *rest),
+        "add_waves": (q, p, frequencies(4), 1.5, True),
+    }
+    torch.use_deterministic_algorithms(False)  # opcheck compares unwritten memory otherwise
+    torch.library.opcheck(getattr(torch.ops.posenc, operator).default, calls[operator])
+
+
+def test_gradients():
+    p, w, rest = torch.arange(5) + 3, frequencies(3), (None, 1.5, True, 1, False)
+    q = draw((2, 5, 8), torch.float64).requires_grad_()
+    k = draw((1, 5, 8), torch.float64).requires_grad_()
+    for function in (
+        lambda q, k: torch.ops.posenc.rotate_qk(q, k, p, p + 1, w, *rest),
+        lambda q, k: torch.ops.posenc.rotate(q, p, w, *rest),
+        lambda q, k: torch.ops.posenc.rotate_qk(q, k, p, p, w, *rest)[1],
+        lambda q, k: torch.ops.posenc.add_waves(q, p, frequencies(4), 1.5, True),
+    ):
+        torch.autograd.gradcheck(function, (q, k))
+        torch.autograd.gradgradcheck(function, (q, k))
