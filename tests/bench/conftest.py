@@ -1,6 +1,6 @@
 import pytest
 
-from posenc.bench import attentions, rotations, tables
+from posenc.bench import attentions, models, rotations, tables
 from posenc.bench.case import Case, Entry, Request, Setup
 from posenc.bench.run import run_cases
 from tests.bench.made_up import entry
@@ -13,6 +13,9 @@ def small(monkeypatch):
         monkeypatch.setattr(module, "DIM", dim)
         if heads:
             monkeypatch.setattr(module, "HEADS", heads)
+    sizes = {"LAYERS": 2, "DIM": 16, "HEADS": 2, "VOCABULARY": 7, "LENGTH": 20, "STEPS": 3}
+    for name, size in sizes.items():
+        monkeypatch.setattr(models, name, size)
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ def test_a_claim_is_judged_by_its_kind(kind, limit, measured, met):
 
 
 def test_a_claim_leaves_other_cases_and_missing_entries_alone():
-    claim = Claim(phrase("position"), "work-*", "time", 1.0, "copy", "posenc*")
+    claim = Claim(phrase("position"), "work-*", "time", 1.0, "copy", ("posenc*",))
     assert list(claim.judge(result("other", copy=1.0, posenc=1.0))) == []
     assert list(claim.judge(result(clone=1.0, posenc=1.0))) == []
 

@@ -45,7 +45,7 @@ def test_every_row_and_note_is_on_the_page(data):
     page = build_page(data)
     assert data["machine"]["cpu"] in page
     assert "1 of 2 bars are met" in page
-    assert "| posenc, halves | 3.00 us | 3 | 0% | 5.0e-01 | at most 4 of clone: 3, met" in page
+    assert "| posenc, halves | 3 us | 3 | 0% | 5.0e-01 | at most 4 of clone: 3, met" in page
     assert "torchtune is not timed: torchtune must be installed." in page
     assert "wrong is off by 2, 2 times its bound; not timed." in page
 

@@ -32,7 +32,7 @@ def test_a_convention_is_told_where_it_is_less_exact_than_ours():
     right, errors, notes, wrong = check_entries(named.items())
     assert list(right) == list(named)
     assert errors == {"copy": None, "posenc": 0.5, "less": 0.75, "more": 0.25}
-    assert notes == ["less exact than ours, off by 0.5: less by 0.75 (float8)"]
+    assert notes == ["Less exact than ours, off by 0.5: less by 0.75 (float8)"]
     assert wrong == []
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from posenc.bench import attentions, rotations, startup, tables
+from posenc.bench import attentions, decoding, models, rotations, startup, tables
 from posenc.bench.case import Case
 from posenc.core.hints import did_you_mean, nearest
 
@@ -10,6 +10,8 @@ CASES: tuple[Case, ...] = (
     *rotations.CASES,
     *tables.CASES,
     *attentions.CASES,
+    *decoding.CASES,
+    *models.CASES,
     *startup.CASES,
 )
 

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from posenc.bench.attentions import PLAIN
+from posenc.bench.models import HAND
 from posenc.bench.startup import IMPORT, SLOWEST
 from posenc.i18n import N_, Phrase, phrase
 
@@ -34,7 +35,7 @@ class Claim:
     kind: Kind
     limit: float
     against: str = ""
-    entries: str = "posenc*"
+    entries: tuple[str, ...] = ("posenc*",)
 
     def judge(self, result: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
         """The verdict on each entry of a measured case that this claim is about."""
@@ -45,7 +46,7 @@ class Claim:
         if self.against and theirs is None:
             return
         for name, row in rows.items():
-            if row["ours"] and name != self.against and fnmatchcase(name, self.entries):
+            if row["ours"] and name != self.against and self._is_about(name):
                 measured = self._measure(row["seconds"], theirs["seconds"] if theirs else 0.0)
                 yield {
                     "claim": str(self.words),
@@ -58,6 +59,9 @@ class Claim:
                     "met": self.is_met(measured),
                     "steady": row["steady"] and (theirs is None or theirs["steady"]),
                 }
+
+    def _is_about(self, name: str) -> bool:
+        return any(fnmatchcase(name, pattern) for pattern in self.entries)
 
     def _measure(self, ours: float, theirs: float) -> float:
         match self.kind:
@@ -119,21 +123,52 @@ def _attentions() -> Iterable[Claim]:
     words = phrase("`attend` on 8 x 8 x 512 x 64: time relative to attention without encoding")
     yield Claim(words, "attend-batch", "time", 1.1, PLAIN)
     words = phrase("`attend` with ALiBi, 4,096 tokens: time relative to attention without encoding")
-    yield Claim(words, "attend-4096", "time", 1.25, PLAIN, "posenc, ALiBi")
+    yield Claim(words, "attend-4096", "time", 1.25, PLAIN, ("posenc, ALiBi",))
     words = phrase("`attend` with T5's bias, 4,096 tokens: speed relative to a dense bias")
-    yield Claim(words, "attend-4096", "speed", 1.5, "T5, a mask, building it", "posenc, T5")
+    yield Claim(words, "attend-4096", "speed", 1.5, "T5, a mask, building it", ("posenc, T5",))
     words = phrase("`attend` for one query on 1,000 keys: time beyond attention without encoding")
     yield Claim(words, "attend-overhead", "beyond", 50e-6, PLAIN)
 
 
+def _decoding() -> Iterable[Claim]:
+    words = phrase(
+        "`attend` with 4,096 keys in a cache: time relative to attention without encoding"
+    )
+    yield Claim(words, "cache-4096", "time", 1.15, PLAIN)
+
+
+def _models() -> Iterable[Claim]:
+    kinds = ((("RoPE", "ALiBi", "NoPE"), 1.05, 1.15), (("T5", "FIRE"), 1.3, 1.3))
+    for names, step, token in (*kinds, (("Transformer-XL",), 1.6, 2.0)):
+        said = ", ".join(names)
+        training = phrase(
+            "a GPT with {encodings}, a training step: time relative to hand-written RoPE",
+            encodings=said,
+        )
+        writing = phrase(
+            "a GPT with {encodings}, a generated token: time relative to hand-written RoPE",
+            encodings=said,
+        )
+        ours = tuple(f"posenc, {name}" for name in names)
+        yield Claim(training, "gpt-train", "time", step, HAND, ours)
+        yield Claim(writing, "gpt-token", "time", token, HAND, ours)
+
+
 def _start() -> Iterable[Claim]:
     words = phrase("`import posenc.torch` after `import torch`")
-    yield Claim(words, "import", "seconds", 50e-3, entries=IMPORT)
+    yield Claim(words, "import", "seconds", 50e-3, entries=(IMPORT,))
     words = phrase("making an encoding, the slowest of all")
-    yield Claim(words, "import", "seconds", 5e-3, entries=SLOWEST)
+    yield Claim(words, "import", "seconds", 5e-3, entries=(SLOWEST,))
 
 
-CLAIMS = (*_rotations(), *_additive(), *_attentions(), *_start())
+CLAIMS = (
+    *_rotations(),
+    *_additive(),
+    *_attentions(),
+    *_decoding(),
+    *_models(),
+    *_start(),
+)
 
 
 def judge(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -11,20 +11,20 @@ SIGNS = {"time": "at most", "speed": "at least", "beyond": "at most", "seconds":
 def format_seconds(seconds: float) -> str:
     """Seconds in a unit that suits them, three digits.
 
-    >>> [format_seconds(s) for s in (3.21e-6, 0.0512, 2.5)]
-    ['3.21 us', '51.2 ms', '2.50 s']
+    >>> [format_seconds(s) for s in (3.214e-6, 0.0512, 2.5, 0.0009996)]
+    ['3.21 us', '51.2 ms', '2.5 s', '1 ms']
     """
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if abs(seconds) >= size:
-            return f"{seconds / size:#.3g}".rstrip(".") + f" {unit}"
-    return f"{seconds / 1e-6:#.3g}".rstrip(".") + " us"
+        if abs(seconds) >= 0.9995 * size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-6:.3g} us"
 
 
 def format_measured(bar: Mapping[str, Any], value: float) -> str:
     """A limit, or what was measured against it.
 
     >>> format_measured({"kind": "time"}, 1.0749), format_measured({"kind": "beyond"}, 5e-5)
-    ('1.07', '50.0 us')
+    ('1.07', '50 us')
     """
     return format_seconds(value) if bar["kind"] in ("beyond", "seconds") else f"{value:.3g}"
 

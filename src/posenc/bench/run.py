@@ -108,7 +108,7 @@ def _note_conventions(
         if ours is not None and error > ours and entries[name].convention:
             less.setdefault(entries[name].convention, []).append(f"{name} by {error:.2g}")
     for convention, names in less.items():
-        yield f"less exact than ours, off by {ours:.2g}: {', '.join(names)} ({convention})"
+        yield f"Less exact than ours, off by {ours:.2g}: {', '.join(names)} ({convention})"
 
 
 def _time(
