@@ -5,7 +5,6 @@ import pytest
 from posenc.bench import models
 from posenc.bench.case import Request
 
-
 pytestmark = pytest.mark.usefixtures("small")
 
 
