@@ -15,7 +15,7 @@ ROTATIONS := tests/torch/test_rotary.py tests/torch/test_additive.py tests/encod
 # Python keeps what it has compiled, and tests start in half the time.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: explore page browser quick test fuzz test-slow prove test-browser screenshots check conformance conformance-page readme-table cli-page contract stub peers explorer-slow format venv bench bench-regress performance-page clean
+.PHONY: explore page browser quick test fuzz test-slow prove test-browser screenshots check conformance conformance-page readme-table cli-page contract stub peers triton explorer-slow format venv bench bench-regress performance-page clean
 
 explore: .venv/explorer  ## the explorer: type a sentence, see its positional encoding
 	@$(BIN)/python hatch_build.py  # after a pull that changed it
@@ -79,6 +79,9 @@ contract: venv  ## web/src/contract.ts, the page's types, out of the server's Op
 stub: venv  ## src/posenc/__init__.pyi, the public names for type checkers
 	$(BIN)/python -m tests.stub
 
+triton: venv .triton/installed  ## the rotation in Triton's interpreter, or on the GPU if there is one
+	PYTHONPATH=.triton $(BIN)/python -m pytest -m triton tests/kernels/test_triton.py
+
 peers: .venv-peers/installed  ## the doctor on other libraries, in .venv-peers; writes docs/peers.md
 	$(PEERS)/python -m pytest -W ignore -m peers tests/peers
 	$(PEERS)/python -W ignore -m tests.peers.page
@@ -120,5 +123,11 @@ venv: .venv/installed
 	$(INSTALL_PEERS) --no-deps timm==1.0.30 keras-hub==0.32.0
 	@touch $@
 
+# Apart, for 700 MB are much for one file; the version is the one that the CUDA build of PyTorch 2.13.0 requires.
+.triton/installed: constraints.txt | venv
+	@echo "Installing Triton into .triton: 700 MB, a minute …"
+	@$(INSTALL) --no-deps --upgrade --target .triton triton==3.7.1
+	@touch $@
+
 clean:
-	rm -rf .venv .venv-peers dist build .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-peers .triton dist build .pytest_cache .ruff_cache .hypothesis

@@ -53,6 +53,9 @@ else:
     )
     hypothesis.settings.load_profile("test")
 
+collect_ignore_glob = ["src/posenc/kernels/triton_*.py"]
+"""They import Triton, which `make venv` does not install, and have no examples."""
+
 MOST_MB = 2_000
 """The memory that a worker may have: two of them and a browser fit into a small machine."""
 

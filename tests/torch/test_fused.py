@@ -317,3 +317,13 @@ def test_the_first_call_takes_the_path_of_the_second():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True"
+
+
+def test_what_is_made_without_values_is_not_kept():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    encoding = pe.RoPE(16, base=12_345.0)
+    with FakeTensorMode():
+        assert not RotateQK(encoding)._waves.has_values
+    q, k = qk()
+    assert RotateQK(encoding, impl="fused")(q, k, torch.arange(40))[0].isfinite().all()

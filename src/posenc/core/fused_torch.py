@@ -30,6 +30,11 @@ class Fused:
         # from_numpy: inside `with torch.device("meta")` the others make tensors without values
         self.frequencies = torch.from_numpy(w.copy())
 
+    @property
+    def has_values(self) -> bool:
+        """Whether its tensors are ordinary ones, and not those of FakeTensorMode."""
+        return type(self.frequencies) is Tensor
+
     def why_unavailable(self) -> str | None:
         """Why the kernels cannot compute this, whatever the tensors; None if they can."""
         # while PyTorch compiles, nothing can be loaded any more
@@ -38,7 +43,7 @@ class Fused:
         )
         if not active:
             return f"the kernels are {kernels.status()}"
-        if type(self.frequencies) is not Tensor:
+        if not self.has_values:
             return "it was made in a mode in which tensors have no values"
         if not self.is_slow_enough:
             return f"a wave turns by more than {kernels.FASTEST:g} radians per position"
@@ -46,10 +51,11 @@ class Fused:
 
     def why_refused(self, x: Tensor, positions: Tensor) -> str | None:
         """Why the kernels cannot take these tensors; None if they can."""
-        reason = None
-        if not (x.is_cpu and positions.is_cpu):
-            reason = f"the kernels are for the CPU; got tensors on {x.device}"
-        elif x.dtype not in ELEMENTS or positions.dtype not in NUMBERS:
+        on_cpu = x.is_cpu and positions.is_cpu
+        reason = None if on_cpu else self.why_refused_off_cpu(x, positions)
+        if reason is not None:
+            return reason
+        if x.dtype not in ELEMENTS or positions.dtype not in NUMBERS:
             reason = f"the kernels do not take {x.dtype} at positions in {positions.dtype}"
         elif x.ndim > MOST_AXES or x.layout is not torch.strided:
             reason = f"the kernels take strided tensors of at most {MOST_AXES} axes"
@@ -61,6 +67,10 @@ class Fused:
         elif not has_memory(x, positions) or x.is_neg():  # a view that is negated when it is read
             reason = "tensors that are traced or transformed have no memory"
         return reason
+
+    def why_refused_off_cpu(self, x: Tensor, positions: Tensor) -> str | None:
+        """Why the kernels cannot take tensors of another device; None if they can."""
+        return f"the kernels are for the CPU; got tensors on {x.device}"
 
     def takes(self, x: Tensor, positions: Tensor) -> bool:
         """Whether the kernels compute this for these tensors."""
@@ -84,6 +94,14 @@ class FusedRotation(Fused):
         self.scale = waves.scale
         self.halves = pairing == "halves"
         self.start = dim - 2 * len(waves.frequencies) if rotated == "trailing" else 0
+
+    def why_refused_off_cpu(self, x: Tensor, positions: Tensor) -> str | None:
+        if not (x.is_cuda and positions.is_cuda) or torch.compiler.is_compiling():
+            return super().why_refused_off_cpu(x, positions)
+        from posenc.kernels import cuda
+
+        status = cuda.load()  # which measures it on this very GPU, once
+        return None if status.active else f"the kernels are {status}"
 
     def rotate(self, x: Tensor, positions: Tensor, *, inverse: bool) -> Tensor:
         """R(p) x, or R(p)^-1 x; x must have `dim` channels."""

@@ -19,6 +19,7 @@ array([[[ 0. , -0.5],
 
 import dataclasses
 from abc import abstractmethod
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -263,12 +264,15 @@ class Rotary(Encoding):
 
     def fused(self) -> "FusedRotation | None":
         """This rotation as the compiled kernels for PyTorch take it; None if it has no waves."""
-        waves = self.waves() if self._is_waves else None
-        if waves is None or self.dim is None:
+        if not self._is_waves:
             return None
-        from posenc.core.fused_torch import FusedRotation
-
-        return FusedRotation(waves, self.dim, pairing=self.pairing, rotated=self.rotated)
+        try:
+            fused = _fuse_rotation(self)
+        except TypeError:  # a field that cannot be hashed
+            return _fuse_rotation.__wrapped__(self)
+        if fused is not None and not fused.has_values:  # made under FakeTensorMode
+            _fuse_rotation.cache_clear()
+        return fused
 
     def tables_for(
         self,
@@ -330,6 +334,17 @@ class Rotary(Encoding):
             ("cos_sin", "key_cos_sin", "rotate", "rotate_keys", "_rotate", "tables_for")
         )
         cls._is_waves = "waves" in own or (cls._is_waves and not overrides)
+
+
+@lru_cache(maxsize=256)  # by the whole value: equal encodings rotate alike
+def _fuse_rotation(encoding: Rotary) -> "FusedRotation | None":
+    waves = encoding.waves()
+    if waves is None or encoding.dim is None:
+        return None
+    from posenc.core.fused_torch import FusedRotation
+
+    dim, pairing, rotated = encoding.dim, encoding.pairing, encoding.rotated
+    return FusedRotation(waves, dim, pairing=pairing, rotated=rotated)
 
 
 class Bias(Encoding):

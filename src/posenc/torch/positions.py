@@ -7,9 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from posenc.core.arrays import Array
+from posenc.core.arrays import Positions as Where
 from posenc.core.encoding import Encoding, unwrap
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Additive
+from posenc.core.mechanisms import Additive, Bias, Scores
 from posenc.encodings.nope import NoPE
 from posenc.torch.attention import attend
 from posenc.torch.cache import KVCache
@@ -36,13 +38,13 @@ class Positions(EncodingModule):
     """
 
     @hinted("Positions")
-    def __init__(self, encoding: Encoding, *, params: Mapping[str, Any] | None = None):
+    def __init__(self, encoding: Encoding, *, params: Mapping[str, Array] | None = None):
         super().__init__(of_kind(encoding, Encoding), params)
         inner = unwrap(encoding)
         self.additive = inner if isinstance(inner, Additive) else None
         self._rest = None if self.additive is None else _without_additive(encoding)
 
-    def embed(self, x: Tensor, pos: Any = None) -> Tensor:
+    def embed(self, x: Tensor, pos: Where[Tensor] | None = None) -> Tensor:
         """x + e(pos) with an additive encoding, else x.
 
         x     token embeddings, (batch, …, seq, dim)
@@ -71,7 +73,7 @@ class Positions(EncodingModule):
         return KVCache(self._rest or self)
 
 
-def _without_additive(encoding: Encoding) -> Encoding:
+def _without_additive(encoding: Encoding) -> Bias | Scores:
     """What `attend` is left with once an additive encoding was added: no more than its wrappers.
 
     >>> import posenc as pe

@@ -5,6 +5,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from posenc.core import rules
+from posenc.core.arrays import Positions as Where
 from posenc.core.encoding import Encoding, unwrap
 from posenc.core.hints import hinted
 from posenc.core.mechanisms import Additive
@@ -70,7 +71,7 @@ class SelfAttention(nn.Module):
     def forward(
         self,
         x: Tensor,
-        pos: Any = None,
+        pos: Where[Tensor] | None = None,
         cache: KVCache | None = None,
         *,
         mask: Tensor | None = None,

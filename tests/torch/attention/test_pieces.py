@@ -7,9 +7,9 @@ import torch
 
 import posenc as pe
 from posenc.torch import attend
-from posenc.torch.attention import blocked, flex, toeplitz
+from posenc.torch.attention import blocked, flex, pieces, toeplitz
 from posenc.torch.attention.call import prepare
-from posenc.torch.attention.pieces import Piece, in_pieces
+from posenc.torch.attention.pieces import BiasedPiece, Piece, in_pieces
 from tests.slow import in_turn
 from tests.torch.attention.test_attend import CALLS, DIM, HEADS, check, encodings, of, qkv
 
@@ -222,3 +222,40 @@ def test_flex_looks_up_the_bias_of_each_pair(name):
     found = flex._score_mod(call)(torch.zeros(()), *indices(call))
     bias = call.encoding.bias(call.q_pos, call.k_pos)
     assert torch.equal(found, bias.float().expand_as(found))
+
+
+@pytest.mark.usefixtures("piecewise")
+@pytest.mark.parametrize("entries", [1, 500, 5_000, 2**20])
+@pytest.mark.parametrize("kv_heads", [HEADS, 2, 1])
+def test_a_backward_pass_may_have_any_number_of_weights_before_it(entries, kv_heads, monkeypatch):
+    """One query of one head at a time, several heads or rows, or all: the sums are the same."""
+    monkeypatch.setattr(pieces, "ENTRIES", entries)
+    encoding = encodings()["t5"].double()
+    tensors = [x.double().requires_grad_() for x in qkv(30, 40, kv_heads=kv_heads)]
+    cotangent = torch.randn(2, HEADS, 30, DIM).double()
+    wanted = [*tensors, *encoding.parameters()]
+    ours, dense = (
+        torch.autograd.grad(
+            attend(*tensors, encoding=encoding, causal=True, impl=impl), wanted, cotangent
+        )
+        for impl in ("blocked", "dense")
+    )
+    for mine, exact in zip(ours, dense, strict=True):
+        # 12 sqrt(n) roundings of 2^-53, of sums of n <= 2 * 30 * 40 products of about 1
+        assert (mine - exact).abs().max() < 12 * 2400**0.5 * 2.0**-53 * max(1, exact.abs().max())
+
+
+def test_a_mask_of_each_row_and_of_all_heads_has_its_gradient():
+    """Where a bias has no axis for heads, or rows of its own, slopes are summed to its shape."""
+    tensors = [x.double().requires_grad_() for x in qkv(6, 7, kv_heads=2)]
+    cotangent = torch.randn(2, HEADS, 6, DIM).double()
+    for shape in ((1, 1, 6, 7), (2, 1, 6, 7), (1, HEADS, 6, 7), (2, HEADS, 6, 7)):
+        mask = torch.randn(shape, dtype=torch.float64, requires_grad=True)
+        piece = BiasedPiece(EVERY, EVERY, EVERY, lambda extras: extras[0], 0.25)
+        ours = in_pieces([piece], *tensors, (mask,))
+        q, k, v = tensors[0], *(x.repeat_interleave(2, 1) for x in tensors[1:])
+        truth = torch.softmax(q @ k.mT / 4 + mask, -1) @ v
+        both = (torch.autograd.grad(out, [*tensors, mask], cotangent) for out in (ours, truth))
+        for mine, exact in zip(*both, strict=True):
+            assert mine.shape == exact.shape
+            assert (mine - exact).abs().max() < 12 * 180**0.5 * 2.0**-53 * max(1, exact.abs().max())

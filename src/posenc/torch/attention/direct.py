@@ -111,31 +111,47 @@ def _padding(store: Store, length: int) -> Tensor | None:
 
 @dataclass(frozen=True)
 class Ahead:
-    """What was made for the tokens from `first` on, of which some are still to come."""
+    """What was made for tokens of which some are still to come, who go on after the last."""
 
-    first: int
     made: Tensor
     key: tuple[int, torch.dtype]
     """The version of the parameters that it was made of, and the dtype of queries."""
+    first: int | None = None
+    """The token of its first row, of biases; None if one line of distances serves all tokens."""
 
 
 def _bias_row(q: Tensor, encoding: Bias, plan: Plan, store: Store, length: int) -> Tensor:
     """The bias of the newest token, with its padding: (batch or 1, heads or 1, 1, k).
 
-    Rows are made for tokens to come as well, which are to go on after the last: most of what a bias
-    costs are the calls that make it. They are made anew once a parameter was written to.
+    It is made for tokens to come as well, since most of what a bias costs are the calls that make
+    it: a line of all distances, far to near, whose end is the row of any token; or else the next
+    rows. It is made anew once a parameter was written to.
     """
     ahead, key, at = store.ahead, (plan.version, q.dtype), length - 1
-    if ahead is None or ahead.key != key or not 0 <= at - ahead.first < ahead.made.shape[2]:
-        ahead = store.ahead = Ahead(at, _make_rows(q, encoding, plan, store, length), key)
-    row = at - ahead.first
-    return ahead.made[:, :, row : row + 1, :length]
-
-
-def _make_rows(q: Tensor, encoding: Bias, plan: Plan, store: Store, length: int) -> Tensor:
-    batch = 1 if store.positions is None and store.mask is None else q.shape[0]
+    if ahead is not None and ahead.key == key:
+        made = ahead.made
+        if ahead.first is None:
+            if length <= made.shape[3]:
+                return made[..., made.shape[3] - length :]
+        elif 0 <= at - ahead.first < made.shape[2]:
+            return made.narrow(2, at - ahead.first, 1)[..., :length]
+    plain = store.positions is None and store.mask is None
+    if plain and encoding.limit is None and encoding.traits.relative:
+        bias = _make_rows(q, encoding, plan, store, 2 * length + AHEAD, 1)
+        store.ahead = Ahead(bias, key)
+        return bias[..., bias.shape[3] - length :]
+    batch = 1 if plain else q.shape[0]
     most = AHEAD if encoding.limit is None else 1
     count = max(1, min(most, ENTRIES // (batch * q.shape[1] * (length + AHEAD))))
+    bias = _make_rows(q, encoding, plan, store, length, count)
+    store.ahead = Ahead(bias, key, at)
+    return bias[:, :, :1, :length]
+
+
+def _make_rows(
+    q: Tensor, encoding: Bias, plan: Plan, store: Store, length: int, count: int
+) -> Tensor:
+    """The bias of `count` tokens from number `length` on, for all up to them."""
     k_pos = _positions_ahead(store, length, count - 1)
     where = k_pos[..., length - 1 :], k_pos
     with torch.no_grad():
@@ -169,7 +185,7 @@ def _fold_scores(
         k_pos = _positions_ahead(
             store, length, max(AHEAD, length)
         )  # twice as many: none is made often
-        ahead = store.ahead = Ahead(0, encoding.key_terms(k_pos, dtype=q.dtype), key)
+        ahead = store.ahead = Ahead(encoding.key_terms(k_pos, dtype=q.dtype), key)
     q, left = terms
     right = ahead.made[..., :length, :]
     right = right[:, None] if right.ndim == 3 else right
