@@ -53,8 +53,8 @@ else:
     )
     hypothesis.settings.load_profile("test")
 
-collect_ignore_glob = ["src/posenc/kernels/triton_*.py"]
-"""They import Triton, which `make venv` does not install, and have no examples."""
+collect_ignore_glob = ["src/posenc/kernels/triton_*.py", "tests/types.py"]
+"""Files to be read, not run: Triton is not installed by `make venv`; the other is for pyright."""
 
 MOST_MB = 2_000
 """The memory that a worker may have: two of them and a browser fit into a small machine."""

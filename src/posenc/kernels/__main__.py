@@ -1,10 +1,10 @@
-"""`python -m posenc.kernels [--always]` compiles the kernels."""
+"""`python -m posenc.kernels` compiles the kernels, if they are older than their sources."""
 
 import sys
 
 from posenc.kernels.build import BuildError, build
 
 try:
-    print(f"posenc: {build(always='--always' in sys.argv)}")
+    print(f"posenc: {build()}")
 except BuildError as error:
     sys.exit(f"posenc: no kernels, because {error}")

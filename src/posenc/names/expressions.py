@@ -11,6 +11,7 @@ from threading import Lock
 from typing import Any, cast
 
 from posenc import layouts, scalings, temperatures
+from posenc.core import scaling
 from posenc.core.hints import fold, nearest, unknown_argument
 from posenc.encodings.registry import catalogue
 from posenc.i18n import N_, phrase, translatable
@@ -189,7 +190,7 @@ def presets(kind: type) -> list[str]:
 def makers() -> dict[str, type]:
     """The classes that an expression may name."""
     names: dict[str, type] = {kind.__name__: kind for kind in catalogue().values()}
-    for module in (scalings, layouts, temperatures):
+    for module in (scaling, scalings, layouts, temperatures):
         names |= {name: kind for name, kind in vars(module).items() if _is_defined_in(kind, module)}
     return names
 

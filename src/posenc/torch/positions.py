@@ -11,8 +11,7 @@ from posenc.core.arrays import Array
 from posenc.core.arrays import Positions as Where
 from posenc.core.encoding import Encoding, unwrap
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Additive, Bias, Scores
-from posenc.encodings.nope import NoPE
+from posenc.core.mechanisms import Additive, Bias, Scores, Unbiased
 from posenc.torch.attention import attend
 from posenc.torch.cache import KVCache
 from posenc.torch.parameters import EncodingModule, of_kind
@@ -78,10 +77,10 @@ def _without_additive(encoding: Encoding) -> Bias | Scores:
 
     >>> import posenc as pe
     >>> _without_additive(pe.Tempered(pe.Sinusoidal(8), pe.LogN(512)))
-    Tempered(NoPE(), LogN(512))
+    Tempered(Unbiased(), LogN(512))
     """
     if encoding.inner is None:
-        return NoPE()
+        return Unbiased()
     wrapper: Any = encoding
     (name,) = (f.name for f in fields(wrapper) if getattr(wrapper, f.name) is encoding.inner)
     return replace(wrapper, **{name: _without_additive(encoding.inner)})

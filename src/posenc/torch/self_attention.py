@@ -8,8 +8,7 @@ from posenc.core import rules
 from posenc.core.arrays import Positions as Where
 from posenc.core.encoding import Encoding, unwrap
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Additive
-from posenc.encodings.nope import NoPE
+from posenc.core.mechanisms import Additive, Unbiased
 from posenc.torch.cache import KVCache
 from posenc.torch.positions import Positions
 
@@ -58,7 +57,9 @@ class SelfAttention(nn.Module):
             )
         rules.flag("causal", causal)
         shared = isinstance(encoding, Positions)
-        self.positions = encoding if shared else Positions(NoPE() if encoding is None else encoding)
+        self.positions = (
+            encoding if shared else Positions(Unbiased() if encoding is None else encoding)
+        )
         self.causal, self.head_dim, self.split = causal, dim // heads, (heads, kv_heads, kv_heads)
         _check_sizes(self.positions.encoding, heads, self.head_dim)
         self.qkv = nn.Linear(dim, sum(self.split) * self.head_dim, bias=bias)
