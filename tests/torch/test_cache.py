@@ -528,9 +528,14 @@ def test_the_message_names_argument_rule_and_value(call, message):
         call()
 
 
-@pytest.mark.parametrize(("name", "most"), [("nope", 32), ("alibi", 34), ("t5", 34), ("fire", 34)])
+@pytest.mark.parametrize(
+    ("name", "most"), [("nope", 32), ("alibi", 34), ("t5", 34), ("fire", 34), ("rope", 110)]
+)
 def test_a_token_takes_few_python_calls(name, most):
-    """Appended and attended to: what a small model pays for each layer and token."""
+    """Appended and attended to: what a small model pays for each layer and token.
+
+    RoPE takes 58 of them with the kernels.
+    """
     encoding = encodings()[name]
     q, k, v = (x[:, :, :1] for x in qkv())
     caches = [KVCache(encoding).append(k, v)]

@@ -10,9 +10,12 @@ from torch import Tensor
 from posenc.core import rules
 from posenc.core.arrays import working
 from posenc.core.encoding import Encoding, unwrap
+from posenc.core.fused_torch import FusedRotation, learns
 from posenc.core.hints import hinted
 from posenc.core.inputs import positions_for
 from posenc.core.mechanisms import Additive, Rotary, Unbiased
+from posenc.core.positions import exact
+from posenc.core.rotation_torch import FEW, turn_few, widen
 from posenc.torch.given import unpack_encoding, wrappers
 from posenc.torch.parameters import EncodingModule
 from posenc.torch.store import Store, join
@@ -197,6 +200,9 @@ class Plan:
     values: Mapping[str, Tensor] | None
     learned: tuple[Tensor, ...]
     """The parameters, to see whether they are trained or written to."""
+    waves: FusedRotation | None = None
+    """The rotation, if it is made of waves, for the short ways to it."""
+    by_kernels: bool = False
     by_order: bool = False
     """Whether positions say nothing here: points whose encoding was added to the embeddings."""
 
@@ -223,27 +229,47 @@ class Plan:
     def rotate_keys(self, k: Tensor, positions: Tensor) -> Tensor:
         """R(p) k."""
         assert self.rotary is not None
-        params = (self.params,) if self.learned else ()
-        return self.rotary.rotate_keys(k, positions, *params)
+        made = self._rotate_waves(k, positions)
+        if made is not None:
+            return made
+        return self.rotary.rotate_keys(k, positions, self.params if self.learned else None)
 
     def rotate_queries(self, q: Tensor, positions: Tensor) -> Tensor:
         """R(p) q times the factors of the wrappers, rounded once."""
         assert self.rotary is not None
-        params = (self.params,) if self.learned else ()
-        if not self.factors:
-            return self.rotary.rotate(q, positions, *params)
-        made = self.rotary.rotate(q.to(working(torch, q.dtype)), positions, *params)
+        wide = q.to(working(torch, q.dtype)) if self.factors else q
+        made = self._rotate_waves(wide, positions)
+        if made is None:
+            made = self.rotary.rotate(wide, positions, self.params if self.learned else None)
         for wrapper in self.factors:
             factors = wrapper.row_factors(made, positions)
             made = made if factors is None else made * factors
         return made.to(q.dtype)
+
+    def _rotate_waves(self, x: Tensor, positions: Tensor) -> Tensor | None:
+        """R(p) x with no more checks than a token can pay for; None where more are needed."""
+        waves = self.waves
+        if waves is None or not waves.fits(x, positions):
+            return None
+        if self.by_kernels:
+            try:
+                return waves.rotate(x, positions, inverse=False)
+            except RuntimeError:  # the method says what is wrong, or does without the kernels
+                return None
+        few = x.numel() <= FEW and waves.turns_all and waves.axis is None and positions.ndim == 1
+        if not few or learns(x) or x.shape[-2] != len(positions) or torch.compiler.is_compiling():
+            return None
+        assert self.rotary is not None
+        pairing, wide = self.rotary.pairing, working(torch, x.dtype)
+        tables = widen(*waves.cos_sin(exact(positions), wide), pairing)
+        return turn_few(x, *tables, pairing)
 
 
 def make_plan(given: Any, params: Mapping[str, Any] | None) -> Plan:
     """The plan for an encoding, or a sentence that says why there is none."""
     value = given.encoding if isinstance(given, EncodingModule) else given
     if isinstance(value, Additive):
-        return Plan(given, Unbiased(), None, None, (), None, (), value.axes is not None)
+        return Plan(given, Unbiased(), None, None, (), None, (), by_order=value.axes is not None)
     encoding, tensors = unpack_encoding(given, params)
     if "features" in encoding.needs:
         raise TypeError(
@@ -257,7 +283,11 @@ def make_plan(given: Any, params: Mapping[str, Any] | None) -> Plan:
     if any(type(wrapper).row_factors is Encoding.row_factors for wrapper in around):
         rotary = None  # a wrapper that does more than multiply
     owned = given.parameters() if isinstance(given, EncodingModule) else (tensors or {}).values()
-    return Plan(given, encoding, encoding.axes, rotary, around, tensors, tuple(owned))
+    waves = None if rotary is None else rotary.fused()
+    by_kernels = waves is not None and waves.why_unavailable() is None
+    return Plan(
+        given, encoding, encoding.axes, rotary, around, tensors, tuple(owned), waves, by_kernels
+    )
 
 
 def _check_tokens(k: Tensor, v: Tensor, store: Store | None) -> None:

@@ -180,6 +180,13 @@ def test_every_form_equals_dense(name, length):
         check(("dense", *forms(name)), *q_k_v, **options)
 
 
+@pytest.mark.parametrize("length", [383, 384, 500, 767])
+@pytest.mark.parametrize("name", ["nope", "rope"])
+def test_texts_of_a_few_hundred_tokens_in_pieces(name, length):
+    encoding, q, *kv = encodings(heads=2)[name], *torch.randn(3, 1, 2, length, DIM)
+    check(("auto", "folded"), q, *(x[:, :1] for x in kv), encoding=encoding, causal=True)
+
+
 @pytest.mark.parametrize("length", [2049, *slow(4097)])
 @pytest.mark.parametrize("name", seldom(LONG, but=("kerple",)))
 def test_every_form_equals_dense_at_a_long_and_odd_length(name, length):

@@ -56,27 +56,35 @@ class Choice:
 class Attend:
     """softmax(logits) v for q (batch, heads, q, dim), with the encoding that makes the logits.
 
-    The layout is that of PyTorch's scaled_dot_product_attention; k and v are (batch, heads, k,
-    dim), and their heads may be fewer. `encoding` is a value of any mechanism but Additive, with
-    the `params` that it learns, or one of our modules that owns them. Keys come as they were
-    projected: attend turns them, so a cache holds them unturned (or turn them once with RotateQK
-    and attend with NoPE). Of an encoding that depends on the length of the text any keys will do,
-    for none are kept turned; RotateQK, whose keys may be, wants all of them. Positions are (seq,)
-    or (batch, seq); without any the keys are at 0, 1, … and the queries are the last of them, as in
-    decoding from a cache. There is no dropout.
+    q          queries, (batch, heads, q, dim), as for PyTorch's scaled_dot_product_attention
+    k, v       keys and values, (batch, heads or fewer, k, dim), as projected: attend rotates them
+    cache      a `KVCache` in their place, whose keys are rotated already; its positions and mask
+               are used, and queries are its last tokens unless there is a q_pos
+    encoding   a value of any mechanism but Additive, with the `params` that it learns, or one of
+               our modules that owns them; that of the cache if it is left out
+    q_pos      positions (seq,) or (batch, seq); without any the keys are at 0, 1, … and the
+    k_pos      queries are the last of them
+    causal     whether keys ahead of their query are hidden: by position, or by order for points on
+               several axes
+    window     keys that far away and farther are hidden
+    documents  the document of each key, (k,) or (batch, k), or a pair for queries and keys: others
+               are hidden
+    mask       of bool, False where a key is hidden: (batch, k) for padding, or (batch or 1, heads
+               or 1, q or 1, k)
+    scale      factor on the products in place of the encoding's own, 1 / sqrt(dim) mostly
+    params     what the encoding learns, as `init(rng)` draws it; None for a module or a cache
+    features   hidden states of the tokens, for an encoding that needs them
+    impl       which form computes it; "auto" chooses
 
-    A key is seen if it is not ahead of its query (`causal`: by position, or by order for points on
-    several axes), less than `window` away, of the same document (`documents`, (k,) or (batch, k),
-    or a pair for queries and keys) and allowed by `mask`, of bool: (batch, k) for padding, or
-    (batch or 1, heads or 1, q or 1, k). Packed documents whose positions start again need
-    `documents`, as `pe.documents(lengths)` numbers them: by position alone they would see each
-    other. A query that sees nothing gets 0.
+    A query that sees nothing gets 0. There is no dropout. Packed documents whose positions start
+    again need `documents`, as `pe.documents(lengths)` numbers them: by position alone they would
+    see each other.
 
-    `features` are the hidden states (seq, feature_dim) or (batch, seq, feature_dim) of the keys'
-    tokens, queries being the last of them, or a pair for queries and keys: for an encoding that
-    `needs` them, which has only `dense`. One that needs a mask is told which pairs are seen.
+    Features are (seq, feature_dim) or (batch, seq, feature_dim), those of the keys' tokens, of
+    which queries are the last, or a pair for queries and keys. An encoding that `needs` them has
+    only `dense`. One that needs a mask is told which pairs are seen.
 
-    `impl` names the form, which `attend.explain(…)` with the same arguments tells for "auto":
+    `attend.explain(…)` with the same arguments tells which form "auto" takes, and why:
     `dense` builds the bias and is the specification; `blocked` goes through blocks of queries and,
     where pairs are more than 2^20, builds nothing that is N x N, forward or backward; `folded` puts
     the bias into a few more channels of q and k; `flex` is PyTorch's FlexAttention. One that is

@@ -16,7 +16,7 @@ from posenc.core.arrays import is_half
 from posenc.core.encoding import Encoding
 from posenc.core.mechanisms import Bias, Rotary, Scores, Unbiased
 from posenc.torch.attention.blocked import bias_in_parts
-from posenc.torch.attention.pieces import fused
+from posenc.torch.attention.pieces import fused, fused_causal
 from posenc.torch.cache import KVCache, Plan
 from posenc.torch.parameters import EncodingModule
 from posenc.torch.store import Store
@@ -47,7 +47,9 @@ def attend_plain(q: Tensor, k: Tensor, v: Tensor, encoding: Any, *, causal: bool
         q_pos = k_pos[keys - queries :]
         q, k = encoding.rotate(q, q_pos), encoding.rotate_keys(k, k_pos)
     scale = 1 / math.sqrt(q.shape[3]) if encoding.scaled else 1.0
-    return fused(q, k, v, scale=scale, is_causal=causal and queries > 1)
+    if causal and queries > 1:
+        return fused_causal(q, k, v, scale=scale)
+    return fused(q, k, v, scale=scale)
 
 
 def attend_newest(q: Tensor, cache: KVCache, *, causal: bool, window: int | None) -> Tensor | None:

@@ -10,7 +10,7 @@ from posenc.core.inputs import repeat_heads
 from posenc.core.mechanisms import Bias, Unbiased
 from posenc.torch.attention.blocked import blocked
 from posenc.torch.attention.call import FEW, Call
-from posenc.torch.attention.pieces import fused
+from posenc.torch.attention.pieces import fused, fused_causal
 
 PARTS = 3
 """Three halves of 8 bits hold the 24 of a float32."""
@@ -31,7 +31,7 @@ def plain(call: Call) -> Tensor:
         ):
             return fused(call.q, call.k, call.v, scale=call.scale)
         if visibility.offset == 0 and queries == keys:
-            return fused(call.q, call.k, call.v, scale=call.scale, is_causal=True)
+            return fused_causal(call.q, call.k, call.v, scale=call.scale)
     if call.pairs <= FEW:
         every = slice(None)
         mask = visibility.visible(every, every)

@@ -223,6 +223,33 @@ def fused(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:
     return out[..., :dim]
 
 
+def fused_causal(q: Tensor, k: Tensor, v: Tensor, *, scale: float) -> Tensor:
+    """PyTorch's causal attention of as many queries as keys.
+
+    On a CPU it computes what is ahead of queries too in texts of a few hundred tokens. There pieces
+    of them are faster, forward: 0.8 of its time at 512.
+    """
+    length = q.shape[2]
+    tracked = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)
+    if torch.compiler.is_compiling() or tracked or not q.is_cpu or not 384 <= length < 768:
+        return fused(q, k, v, scale=scale, is_causal=True)
+    hidden = torch.ones(length, length, dtype=torch.bool).triu_(1)
+    mask = torch.zeros(length, length, dtype=working(torch, q.dtype)).masked_fill_(
+        hidden, -math.inf
+    )
+    parts = [
+        fused(
+            q[:, :, rows],
+            k[:, :, : rows.stop],
+            v[:, :, : rows.stop],
+            scale=scale,
+            attn_mask=mask[rows, : rows.stop],
+        )
+        for rows in blocks(length, 128)
+    ]
+    return torch.cat(parts, dim=2)
+
+
 def blocks(length: int, size: int) -> list[slice]:
     """0 .. length in runs of `size`."""
     return [slice(start, min(start + size, length)) for start in range(0, length, size)]
