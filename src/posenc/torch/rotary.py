@@ -11,13 +11,13 @@ from torch import Tensor
 from posenc.core import rules
 from posenc.core.arrays import Array, Positions
 from posenc.core.encoding import Encoding, Params, unwrap
-from posenc.core.fused_torch import ELEMENTS, NUMBERS, FusedRotation, has_memory, learns
+from posenc.core.fused_torch import FusedRotation, has_memory
 from posenc.core.hints import hinted
 from posenc.core.inputs import Features, at_length_of, floating, read_needs, span
 from posenc.core.logits import rotate_both
 from posenc.core.mechanisms import Rotary, Scores
 from posenc.core.positions import as_arrays, exact
-from posenc.core.rotation import Pairing, rotate
+from posenc.core.rotation import rotate
 from posenc.core.rotation_torch import FEW, turn, turn_few, turn_in_place, widen
 from posenc.torch.given import wrappers
 from posenc.torch.parameters import EncodingModule, Impl, choose_fused
@@ -116,12 +116,8 @@ class RotateQK(EncodingModule):
         """
         if isinstance(q_pos, Prepared):
             return self._apply_prepared(q, k, q_pos)
-        if self._waves is not None and not (features is not None or self.inplace or self._wrappers):
-            there = q_pos if k_pos is None else k_pos
-            if self._fused is not None:
-                rotated = _try_fused(self._fused, q, k, q_pos, there)
-            else:
-                rotated = _try_few(self._waves, q, k, q_pos, there, self.rotary.pairing)
+        if self._fused is not None and not (features is not None or self.inplace or self._wrappers):
+            rotated = _try_fused(self._fused, q, k, q_pos, q_pos if k_pos is None else k_pos)
             if rotated is not None:
                 return rotated
         return self._forward(q, k, q_pos, k_pos, features)
@@ -263,28 +259,6 @@ def _try_fused(
         return fused.rotate_both(q, k, q_pos, k_pos)
     except RuntimeError:  # `_forward` says what is wrong, or does without the kernels
         return None
-
-
-def _try_few(
-    waves: FusedRotation, q: Tensor, k: Tensor, q_pos: Any, k_pos: Any, pairing: Pairing
-) -> tuple[Tensor, Tensor] | None:
-    """R(p) q and R(p) k of a token or a few, in few operators of PyTorch; None for other calls."""
-    if torch.compiler.is_compiling() or not has_memory(q, k, q_pos, k_pos):
-        return None
-    if q.ndim < 2 or k.ndim < 2 or not (k.is_cpu and q_pos.is_cpu and k_pos.is_cpu):
-        return None
-    dtype = q.dtype
-    wide = torch.float64 if dtype == torch.float64 else torch.float32
-    fits = q.numel() + k.numel() <= FEW and waves.turns_all and q.is_cpu and k.dtype == dtype
-    plain = waves.axis is None and q_pos.ndim == k_pos.ndim == 1 and dtype in ELEMENTS
-    if not fits or not plain or q_pos.dtype not in NUMBERS or k_pos.dtype not in NUMBERS:
-        return None
-    shapes = ((x.shape[-2:], (len(p), waves.dim)) for x, p in ((q, q_pos), (k, k_pos)))
-    if any(tuple(shape) != wanted for shape, wanted in shapes) or learns(q, k, q_pos, k_pos):
-        return None
-    of_q = widen(*waves.cos_sin(exact(q_pos), wide), pairing)
-    of_k = of_q if k_pos is q_pos else widen(*waves.cos_sin(exact(k_pos), wide), pairing)
-    return turn_few(q, *of_q, pairing), turn_few(k, *of_k, pairing)
 
 
 def _rotate_by_tables(
