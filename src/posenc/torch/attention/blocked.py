@@ -20,8 +20,8 @@ from posenc.torch.attention.toeplitz import affordable, bias_line, toeplitz
 
 PAIRS = 2**13
 """How many pairs of a query and a key a bias is made for at a time: few enough for a cache."""
-HELD_PAIRS = 2**21
-"""How many pairs have what their bias is made from in memory, in a backward pass."""
+HELD_PAIRS = 2**17
+"""How many pairs of a piece have what their bias is made from in memory, in a backward pass."""
 
 
 FEW_PAIRS = 2**20
@@ -84,7 +84,7 @@ def _blocked(call: Call) -> Tensor:
     names = tuple(call.params or ())
     made, most = _scored_piece, 128
     if isinstance(call.encoding, Bias):  # the backward pass holds what a piece's bias is made from
-        made, most = _biased_piece, min(128, max(1, HELD_PAIRS // max(1, call.k.shape[2])))
+        made, most = _biased_piece, min(128, max(32, HELD_PAIRS // max(1, call.k.shape[2])))
     pieces = [made(call, *block, names) for block in _visible_blocks(call, most)]
     extras = tuple((call.params or {}).values())
     return in_pieces(pieces, call.q, call.k, call.v, extras)
