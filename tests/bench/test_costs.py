@@ -57,7 +57,7 @@ def test_what_takes_tensors_only_is_not_timed():
 @pytest.mark.parametrize(("encoding", "spent"), [(pe.RoPE(64), 3.0), (pe.Shaw(64, 16), 1.0)])
 def test_the_ratio_is_to_the_products_and_scores_contain_them(monkeypatch, encoding, spent):
     rows = {"q k^T": {"seconds": 2.0}, "applied": {"seconds": 3.0, "steady": True}}
-    monkeypatch.setattr(costs, "compare_times", lambda *args, **kwargs: rows)
+    monkeypatch.setattr(costs, "summarize", lambda *args, **kwargs: rows)
     cost = costs.measure(encoding)
     assert cost.seconds * cost.tokens == pytest.approx(spent)
     assert cost.ratio == pytest.approx(spent / 2)

@@ -6,7 +6,7 @@ from itertools import chain, repeat
 import pytest
 
 from posenc.bench import timing
-from posenc.bench.timing import compare_times, machine_load, spread, time_interleaved
+from posenc.bench.timing import machine_load, spread, summarize, time_interleaved
 
 
 def test_rounds_are_interleaved_and_every_second_one_runs_backwards():
@@ -69,7 +69,7 @@ def timed(monkeypatch, **seconds):
     clock = Clock(monkeypatch)
     work = {name: clock.work(chain([99.0], each)) for name, each in seconds.items()}  # warm-up
     errors = dict.fromkeys(work, 0.0)
-    return compare_times(work, errors, bound=0.0, rounds=len(ROUNDS))
+    return summarize(time_interleaved(work, rounds=len(ROUNDS)), errors)
 
 
 def test_rows_that_agree_from_round_to_round_are_steady(monkeypatch):

@@ -139,27 +139,3 @@ def summarize(
         }
         for name, each in times.items()
     }
-
-
-def compare_times(
-    work: Mapping[str, Work],
-    errors: Mapping[str, float],
-    *,
-    bound: float,
-    rounds: int,
-    pick: Pick = median,
-) -> dict[str, dict[str, Any]]:
-    """Time each function and `summarize`, unless one is wrong.
-
-    errors  the error of each result; all but the first must keep to `bound`
-
-    >>> slow = {"theirs": lambda: 1, "ours": lambda: 1}
-    >>> compare_times(slow, {"theirs": 0.5, "ours": 0.1}, bound=0.01, rounds=1)
-    Traceback (most recent call last):
-    ArithmeticError: ours: error 0.1 is above 0.01; not timed
-    """
-    _, *others = work
-    for name in others:
-        if not errors[name] <= bound:
-            raise ArithmeticError(f"{name}: error {errors[name]:.2g} is above {bound:g}; not timed")
-    return summarize(time_interleaved(work, rounds=rounds), errors, pick=pick)
