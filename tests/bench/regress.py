@@ -14,7 +14,7 @@ from typing import Any
 
 from posenc.bench.case import Case, Request
 from posenc.bench.cases import choose
-from posenc.bench.machine import describe_machine, name_class
+from posenc.bench.machine import describe_machine
 from posenc.bench.run import run_case
 
 RATIOS = Path(__file__).parent / "ratios.json"
@@ -25,6 +25,20 @@ CALLS_MARGIN = 0.05
 QUICK = Request(quick=True)
 
 Numbers = dict[str, float]
+
+
+def name_class(machine: dict[str, Any]) -> str:
+    """Machines whose ratios can be compared: by the processor, threads, PyTorch, and our kernels.
+
+    >>> machine = {"cpu": "AMD EPYC", "simd": "AVX512", "threads": 2, "torch": "2.13.0+cpu"}
+    >>> name_class(machine | {"kernels": "active, avx512"})
+    'AMD EPYC (AVX512), 2 threads, torch 2.13, kernels active, avx512'
+    """
+    torch_version = ".".join(machine["torch"].split(".")[:2])
+    return (
+        f"{machine['cpu']} ({machine['simd']}), {machine['threads']} threads, "
+        f"torch {torch_version}, kernels {machine['kernels']}"
+    )
 
 
 def count_calls(run: Callable[[], Any]) -> int:

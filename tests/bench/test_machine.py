@@ -6,7 +6,8 @@ import time
 import pytest
 
 from posenc.bench import machine
-from posenc.bench.machine import Watch, describe_machine, is_busy, name_class
+from posenc.bench.machine import Watch, describe_machine, is_busy
+from tests.bench.regress import name_class
 from tests.bench.test_timing import set_machine
 
 

@@ -27,20 +27,6 @@ def describe_machine() -> dict[str, Any]:
     }
 
 
-def name_class(machine: dict[str, Any]) -> str:
-    """Machines whose ratios can be compared: by the processor, threads, PyTorch, and our kernels.
-
-    >>> machine = {"cpu": "AMD EPYC", "simd": "AVX512", "threads": 2, "torch": "2.13.0+cpu"}
-    >>> name_class(machine | {"kernels": "active, avx512"})
-    'AMD EPYC (AVX512), 2 threads, torch 2.13, kernels active, avx512'
-    """
-    torch_version = ".".join(machine["torch"].split(".")[:2])
-    return (
-        f"{machine['cpu']} ({machine['simd']}), {machine['threads']} threads, "
-        f"torch {torch_version}, kernels {machine['kernels']}"
-    )
-
-
 def _processor() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
