@@ -79,7 +79,7 @@ class Claim:
         return measured >= self.limit if self.kind == "speed" else measured <= self.limit
 
 
-def _rotations() -> Iterable[Claim]:
+def _claims() -> Iterable[Claim]:
     for dtype, most, least in (("float32", 1.1, 3.5), ("bfloat16", 1.4, 4.0)):
         words = phrase("rotating queries and keys, {dtype}: time relative to `clone`", dtype=dtype)
         yield Claim(words, f"prefill-{dtype}-*", "time", most, "clone")
@@ -105,9 +105,6 @@ def _rotations() -> Iterable[Claim]:
     yield Claim(words, "train-*", "speed", 3.5, "HF apply")
     words = phrase("rotating at position 10,000,000: time relative to position 0")
     yield Claim(words, "far-*", "time", 1.2, "posenc, from 0")
-
-
-def _additive() -> Iterable[Claim]:
     for size, cases, most in (
         ("8 x 512 x 512", "add-[0-9]*", 1.3),
         ("1 x 1 x 512", "add-token", 4),
@@ -117,9 +114,6 @@ def _additive() -> Iterable[Claim]:
     sine = "sin(position * frequency)"
     words = phrase("65,536 x 512 table: time relative to `sin(position * frequency)` in PyTorch")
     yield Claim(words, "table-*", "time", 1 / 3, sine)
-
-
-def _attentions() -> Iterable[Claim]:
     words = phrase("`attend` on 8 x 8 x 512 x 64: time relative to attention without encoding")
     yield Claim(words, "attend-batch", "time", 1.1, PLAIN)
     words = phrase("`attend` with ALiBi, 4,096 tokens: time relative to attention without encoding")
@@ -128,16 +122,10 @@ def _attentions() -> Iterable[Claim]:
     yield Claim(words, "attend-4096", "speed", 1.5, "T5, a mask, building it", ("posenc, T5",))
     words = phrase("`attend` for one query on 1,000 keys: time beyond attention without encoding")
     yield Claim(words, "attend-overhead", "beyond", 50e-6, PLAIN)
-
-
-def _decoding() -> Iterable[Claim]:
     words = phrase(
         "`attend` with 4,096 keys in a cache: time relative to attention without encoding"
     )
     yield Claim(words, "cache-4096", "time", 1.15, PLAIN)
-
-
-def _models() -> Iterable[Claim]:
     kinds = ((("RoPE", "ALiBi", "NoPE"), 1.05, 1.15), (("T5", "FIRE"), 1.3, 1.3))
     for names, step, token in (*kinds, (("Transformer-XL",), 1.6, 2.0)):
         said = ", ".join(names)
@@ -152,23 +140,13 @@ def _models() -> Iterable[Claim]:
         ours = tuple(f"posenc, {name}" for name in names)
         yield Claim(training, "gpt-train", "time", step, HAND, ours)
         yield Claim(writing, "gpt-token", "time", token, HAND, ours)
-
-
-def _start() -> Iterable[Claim]:
     words = phrase("`import posenc.torch` after `import torch`")
     yield Claim(words, "import", "seconds", 50e-3, entries=(IMPORT,))
     words = phrase("making an encoding, the slowest of all")
     yield Claim(words, "import", "seconds", 5e-3, entries=(SLOWEST,))
 
 
-CLAIMS = (
-    *_rotations(),
-    *_additive(),
-    *_attentions(),
-    *_decoding(),
-    *_models(),
-    *_start(),
-)
+CLAIMS = tuple(_claims())
 
 
 def judge(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
