@@ -17,11 +17,10 @@ FORMS = {
 
 
 def enter(made, dtype, first=0, length=600):
-    q, k = rotations.draw(length, dtype)
-    positions = torch.arange(first, first + length)
-    entries, missing = rotations.enter_others(made, q, k, positions, rotations.largest_of(q, k))
-    assert missing == {}
-    return entries
+    task = rotations.Task(torch.arange(first, first + length), dtype)
+    setup = task.enter_others(made)
+    assert setup.missing == {}
+    return setup.entries
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -52,8 +51,8 @@ def test_a_form_with_the_other_pairing_or_a_position_off_is_rejected(name):
 
 def test_without_transformers_its_operations_are_the_same():
     pytest.importorskip("transformers")
-    q, k = rotations.draw(40, torch.bfloat16)
     positions = torch.arange(5000, 5040)
+    q, k = rotations.Task(positions, torch.bfloat16).given
     made = [others.hf_with_table(q, positions, direct=direct) for direct in (True, False)]
     assert made[0].source.startswith("transformers 5")
     assert made[1].source == "its operations in plain PyTorch"
@@ -67,6 +66,6 @@ def test_a_library_that_is_not_installed_is_named(monkeypatch):
         raise ModuleNotFoundError(f"{package or module} must be installed")
 
     monkeypatch.setattr(others, "import_library", absent)
-    setup = rotations.decode(torch.float32, Request(quick=True, peers=True))
+    setup = rotations.rotate(torch.tensor([2047]), torch.float32, Request(quick=True, peers=True))
     assert setup.missing["x-transformers"] == "x-transformers must be installed"
     assert set(setup.missing) == set(others.PEERS)

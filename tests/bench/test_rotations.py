@@ -12,10 +12,10 @@ QUICK = Request(quick=True)
 OURS = ["posenc, interleaved", "posenc, halves"]
 
 SETUPS = {
-    "prefill": lambda dtype: rotations.prefill(70, dtype, QUICK),
-    "in place": lambda dtype: rotations.prefill_in_place(70, dtype, QUICK),
-    "decode": lambda dtype: rotations.decode(dtype, QUICK),
-    "train": lambda dtype: rotations.train(70, dtype, QUICK),
+    "prefill": lambda dtype: rotations.rotate(torch.arange(70), dtype, QUICK),
+    "in place": lambda dtype: rotations.rotate_in_place(torch.arange(70), dtype, QUICK),
+    "decode": lambda dtype: rotations.rotate(torch.tensor([2047]), dtype, QUICK),
+    "train": lambda dtype: rotations.train(torch.arange(70), dtype, QUICK),
 }
 
 
@@ -59,10 +59,10 @@ def test_many_positions_are_sampled_to_the_end(monkeypatch):
         q[:, :, -1] += 1
         return q, k
 
-    entries = rotations.prefill(5000, torch.float32, QUICK).entries
+    entries = rotations.rotate(torch.arange(5000), torch.float32, QUICK).entries
     assert entries["posenc, halves"].error().is_within
     monkeypatch.setattr(RotateQK, "forward", wrong)
-    entries = rotations.prefill(5000, torch.float32, QUICK).entries
+    entries = rotations.rotate(torch.arange(5000), torch.float32, QUICK).entries
     assert not entries["posenc, halves"].error().is_within
 
 

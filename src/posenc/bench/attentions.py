@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from posenc.bench import truth
-from posenc.bench.case import Bound, Case, Entry, Request, Setup
+from posenc.bench.case import Bound, Case, Entry, Request, Setup, cases_by_size
 from posenc.encodings.alibi import ALiBi
 from posenc.encodings.nope import NoPE
 from posenc.encodings.rope import RoPE
@@ -65,9 +65,19 @@ class Task:
             truth.attend(q, k, self.v, self.bias(name, q_pos), q_pos, self.k_pos),
         )
 
-    def enter(self, name: str, run: Callable[[], Tensor], *, ours: bool = False) -> Entry:
-        """An entry that is checked against the truth of the encoding called `name`."""
-        return Entry(run, partial(self.check, name, run), EXACT, ours=ours)
+    def enter(
+        self,
+        name: str,
+        run: Callable[[], Tensor],
+        first: Callable[[], Tensor] | None = None,
+        *,
+        ours: bool = False,
+    ) -> Entry:
+        """An entry that is checked against the truth of the encoding called `name`.
+
+        first   what is checked, where a run goes on from the last one
+        """
+        return Entry(run, partial(self.check, name, first or run), EXACT, ours=ours)
 
     def enter_plain(self) -> dict[str, Entry]:
         """PyTorch's attention without an encoding; one query sees every key."""
@@ -102,55 +112,50 @@ class Task:
         return {f"{name}, {what}": self.enter(name, run)}
 
 
-def long_text(length: int, _request: Request) -> Setup:
-    """A whole text with a bias."""
-    task = Task(1, length, length)
-    entries = task.enter_plain()
-    for name in ("ALiBi", "T5", "RoPE"):
-        entries |= task.enter_attend(name)
-    entries |= task.enter_dense("ALiBi", ready=True)
-    return Setup(entries | task.enter_dense("ALiBi") | task.enter_dense("T5"))
+def attend_to(
+    keys: int,
+    _request: Request,
+    *,
+    names: Iterable[str],
+    batch: int = 1,
+    queries: int | None = None,
+    dense: bool = False,
+) -> Setup:
+    """All queries, or the last ones, on so many keys: without an encoding and with each of these.
 
-
-def short_batch(_request: Request) -> Setup:
-    """Short texts, where what is done once for a call counts."""
-    task = Task(8, 512, 512)
+    dense   also with the bias of all pairs as a mask
+    """
+    task = Task(batch, queries or keys, keys)
     entries = task.enter_plain()
-    for name in ("RoPE", "ALiBi", "T5"):
+    for name in names:
         entries |= task.enter_attend(name)
+    if dense:
+        entries |= task.enter_dense("ALiBi", ready=True)
+        entries |= task.enter_dense("ALiBi") | task.enter_dense("T5")
     return Setup(entries)
 
 
-def one_query(_request: Request) -> Setup:
-    """One query on 1,000 keys without an encoding: what a call itself costs."""
-    task = Task(1, 1, 1000)
-    return Setup(task.enter_plain() | task.enter_attend("NoPE"))
-
-
-def _cases() -> Iterable[Case]:
-    for length in (1024, 4096):
-        yield Case(
-            f"attend-{length}",
-            "attention",
-            f"causal, 1 x {HEADS} x {length:,} x {DIM}, float32",
-            partial(long_text, length),
-            size=length,
-            quick=length == 1024,
-        )
-    yield Case(
+CASES = (
+    *cases_by_size(
+        "attend",
+        "attention",
+        f"causal, 1 x {HEADS} x {{size}} x {DIM}, float32",
+        partial(attend_to, names=("ALiBi", "T5", "RoPE"), dense=True),
+        (1024, 4096),
+        quick=1024,
+    ),
+    Case(
         "attend-batch",
         "attention",
         f"short texts, causal, 8 x {HEADS} x 512 x {DIM}, float32",
-        short_batch,
+        partial(attend_to, 512, names=("RoPE", "ALiBi", "T5"), batch=8),
         quick=True,
-    )
-    yield Case(
+    ),
+    Case(
         "attend-overhead",
         "attention",
         f"one query on 1,000 keys, {HEADS} heads of {DIM}, float32",
-        one_query,
+        partial(attend_to, 1000, names=("NoPE",), queries=1),
         quick=True,
-    )
-
-
-CASES = tuple(_cases())
+    ),
+)

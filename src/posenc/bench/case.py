@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from torch import Tensor
@@ -115,3 +116,21 @@ class Case:
     def family(self) -> str:
         """What cases that differ in their size alone have in common."""
         return self.name.removesuffix(f"-{self.size}") if self.size else self.name
+
+
+def cases_by_size(
+    family: str,
+    group: str,
+    what: str,
+    build: Callable[[int, Request], Setup],
+    sizes: Iterable[int],
+    *,
+    quick: int,
+) -> Iterable[Case]:
+    """A case for each size, of which --quick includes one.
+
+    what    with {size} in its place
+    """
+    for size in sizes:
+        said, made = what.format(size=f"{size:,}"), partial(build, size)
+        yield Case(f"{family}-{size}", group, said, made, size=size, quick=size == quick)

@@ -1,6 +1,6 @@
 """A token at a time with `attend` and a cache, against PyTorch's attention to the same keys."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from posenc.bench.attentions import DIM, HEADS, PLAIN, Task
-from posenc.bench.case import Case, Entry, Request, Setup
+from posenc.bench.case import Entry, Request, Setup, cases_by_size
 from posenc.torch import KVCache, attend
 
 STEPS = 512
@@ -37,10 +37,8 @@ def decode(length: int, _request: Request) -> Setup:
     entries = {PLAIN: _enter_plain(task)}
     for name in ("RoPE", "ALiBi", "T5"):
         cache = KVCache(task.encodings[name]).append(*before)
-        first = task.enter(name, go_on(cache, *token, steps=1), ours=True)
-        entries[f"posenc, {name}"] = Entry(
-            go_on(cache, *token), first.compare, first.bound, ours=True
-        )
+        run, first = go_on(cache, *token), go_on(cache, *token, steps=1)
+        entries[f"posenc, {name}"] = task.enter(name, run, first, ours=True)
     return Setup(entries)
 
 
@@ -57,19 +55,16 @@ def _enter_plain(task: Task) -> Entry:
         return scaled_dot_product_attention(task.q, k[:, :, :end], v[:, :, :end])
 
     first = partial(scaled_dot_product_attention, task.q, task.k, task.v)
-    return Entry(step, partial(task.check, "NoPE", first), task.enter("NoPE", first).bound)
+    return task.enter("NoPE", step, first)
 
 
-def _cases() -> Iterable[Case]:
-    for length in (1024, 4096, 16_384):
-        yield Case(
-            f"cache-{length}",
-            "decoding with a cache",
-            f"one query, {length:,} keys, {HEADS} heads of {DIM}, float32",
-            partial(decode, length),
-            size=length,
-            quick=length == 4096,
-        )
-
-
-CASES = tuple(_cases())
+CASES = tuple(
+    cases_by_size(
+        "cache",
+        "decoding with a cache",
+        f"one query, {{size}} keys, {HEADS} heads of {DIM}, float32",
+        decode,
+        (1024, 4096, 16_384),
+        quick=4096,
+    )
+)

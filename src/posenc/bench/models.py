@@ -1,7 +1,7 @@
 """A small GPT with each kind of encoding, against one with hand-written RoPE and attention."""
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -133,10 +133,8 @@ def generate(_request: Request) -> Setup:
     return enter(make_models(), start)
 
 
-def _cases() -> Iterable[Case]:
-    what = f"{LAYERS} layers of {DIM}, {HEADS} heads"
-    yield Case("gpt-train", "a GPT", f"a training step, {what}, {BATCH} x {LENGTH} tokens", train)
-    yield Case("gpt-token", "a GPT", f"a token after {LENGTH} others, {what}", generate)
-
-
-CASES = tuple(_cases())
+WHAT = f"{LAYERS} layers of {DIM}, {HEADS} heads"
+CASES = (
+    Case("gpt-train", "a GPT", f"a training step, {WHAT}, {BATCH} x {LENGTH} tokens", train),
+    Case("gpt-token", "a GPT", f"a token after {LENGTH} others, {WHAT}", generate),
+)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from typing import Any, Literal
 
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from posenc.bench.case import Bound
+from posenc.bench.handwritten import rotate_half
 from posenc.core.rotation import Pairing
 from posenc.peers.adapters import import_library
 
@@ -82,20 +83,21 @@ def hugging_face(dim: int, *, direct: bool) -> tuple[Any, Any, str]:
 
     def apply(q: Tensor, k: Tensor, cos: Tensor, sin: Tensor) -> QK:
         cos, sin = cos.unsqueeze(1), sin.unsqueeze(1)
-        return q * cos + _turn_halves(q) * sin, k * cos + _turn_halves(k) * sin
+        return q * cos + rotate_half(q) * sin, k * cos + rotate_half(k) * sin
 
     return table, apply, "its operations in plain PyTorch"
 
 
-def _turn_halves(x: Tensor) -> Tensor:
-    first, second = x.chunk(2, dim=-1)
-    return torch.cat((-second, first), dim=-1)
+def hf_apply(
+    x: Tensor, positions: Tensor, *, direct: bool = False, compiled: bool = False
+) -> Rotation:
+    """Hugging Face's apply, its table ready: what every layer but the first does.
 
-
-def hf_apply(x: Tensor, positions: Tensor, *, direct: bool = False) -> Rotation:
-    """Hugging Face's apply, its table ready: what every layer but the first does."""
+    compiled   by torch.compile, for this shape
+    """
     table, apply, source = hugging_face(x.shape[-1], direct=direct)
     cos, sin = table(x, positions[None])
+    apply: Any = torch.compile(apply, dynamic=False) if compiled else apply
     return Rotation(lambda q, k: apply(q, k, cos, sin), "halves", "dtype", source)
 
 
@@ -103,14 +105,6 @@ def hf_with_table(x: Tensor, positions: Tensor, *, direct: bool = False) -> Rota
     """Hugging Face's table and apply: what the first layer does."""
     table, apply, source = hugging_face(x.shape[-1], direct=direct)
     return Rotation(lambda q, k: apply(q, k, *table(q, positions[None])), "halves", "dtype", source)
-
-
-def hf_compiled(x: Tensor, positions: Tensor, *, direct: bool = False) -> Rotation:
-    """Hugging Face's apply, its table ready, by torch.compile for this shape."""
-    table, apply, source = hugging_face(x.shape[-1], direct=direct)
-    cos, sin = table(x, positions[None])
-    compiled: Any = torch.compile(apply, dynamic=False)
-    return Rotation(lambda q, k: compiled(q, k, cos, sin), "halves", "dtype", source)
 
 
 def complex_form(x: Tensor, positions: Tensor) -> Rotation:
@@ -150,26 +144,15 @@ def _frequencies(dim: int) -> Tensor:
 def rotary_embedding_torch(x: Tensor, positions: Tensor) -> Rotation:
     """The module of rotary-embedding-torch, which keeps its angles."""
     module = import_library("rotary_embedding_torch").RotaryEmbedding(x.shape[-1])
-    first, turn = int(positions[0]), module.rotate_queries_or_keys
-    return Rotation(
-        lambda q, k: (turn(q, offset=first), turn(k, offset=first)),
-        "interleaved",
-        "float32",
-        f"rotary-embedding-torch {version('rotary-embedding-torch')}",
-    )
+    turn = partial(module.rotate_queries_or_keys, offset=int(positions[0]))
+    return _of_library("rotary-embedding-torch", turn)
 
 
 def x_transformers(x: Tensor, positions: Tensor) -> Rotation:
     """The function of x-transformers, its angles ready, as its layers share them."""
     theirs = import_library("x_transformers.x_transformers", "x-transformers")
     angles, _ = theirs.RotaryEmbedding(x.shape[-1])(positions)
-    turn = theirs.apply_rotary_pos_emb
-    return Rotation(
-        lambda q, k: (turn(q, angles), turn(k, angles)),
-        "interleaved",
-        "float32",
-        f"x-transformers {version('x-transformers')}",
-    )
+    return _of_library("x-transformers", lambda x: theirs.apply_rotary_pos_emb(x, angles))
 
 
 def torchtune(x: Tensor, positions: Tensor) -> Rotation:
@@ -177,19 +160,21 @@ def torchtune(x: Tensor, positions: Tensor) -> Rotation:
     theirs = import_library("torchtune.modules", "torchtune")
     module = theirs.RotaryPositionalEmbeddings(x.shape[-1], int(positions.max()) + 1)
     where = positions[None]
-
-    def turn(x: Tensor) -> Tensor:
-        return module(x.transpose(1, 2), input_pos=where).transpose(1, 2)
-
-    return Rotation(
-        lambda q, k: (turn(q), turn(k)),
-        "interleaved",
-        "float32",
-        f"torchtune {version('torchtune')}",
+    return _of_library(
+        "torchtune", lambda x: module(x.transpose(1, 2), input_pos=where).transpose(1, 2)
     )
 
 
-PEERS: dict[str, Callable[[Tensor, Tensor], Rotation]] = {
+def _of_library(name: str, turn: Callable[[Tensor], Tensor]) -> Rotation:
+    """A library that turns neighbours in float32, queries and keys alike."""
+    source = f"{name} {version(name)}"
+    return Rotation(lambda q, k: (turn(q), turn(k)), "interleaved", "float32", source)
+
+
+Make = Callable[[Tensor, Tensor], Rotation]
+"""Prepares an implementation for queries like this one, at these positions."""
+
+PEERS: dict[str, Make] = {
     "rotary-embedding-torch": rotary_embedding_torch,
     "x-transformers": x_transformers,
     "torchtune": torchtune,

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from posenc.bench import truth
-from posenc.bench.case import Bound, Case, Entry, Request, Setup
+from posenc.bench.case import Bound, Case, Entry, Request, Setup, cases_by_size
 from posenc.encodings.sinusoidal import Sinusoidal
 from posenc.torch import AddPositions
 
@@ -83,32 +83,28 @@ def add_positions(batch: int, length: int, _request: Request) -> Setup:
     )
 
 
-def _cases() -> Iterable[Case]:
-    for length in (16_384, 65_536):
-        yield Case(
-            f"table-{length}",
-            "table",
-            f"sinusoidal table {length:,} x {DIM}, float32",
-            partial(build_table, length),
-            size=length,
-            quick=length == 16_384,
-        )
-    for length in (512, 2048):
-        yield Case(
-            f"add-{length}",
-            "AddPositions",
-            f"8 x {length:,} x {DIM}, float32",
-            partial(add_positions, 8, length),
-            size=length,
-            quick=length == 512,
-        )
-    yield Case(
+CASES = (
+    *cases_by_size(
+        "table",
+        "table",
+        f"sinusoidal table {{size}} x {DIM}, float32",
+        build_table,
+        (16_384, 65_536),
+        quick=16_384,
+    ),
+    *cases_by_size(
+        "add",
+        "AddPositions",
+        f"8 x {{size}} x {DIM}, float32",
+        partial(add_positions, 8),
+        (512, 2048),
+        quick=512,
+    ),
+    Case(
         "add-token",
         "AddPositions",
         f"one token, 1 x 1 x {DIM}, float32",
         partial(add_positions, 1, 1),
         quick=True,
-    )
-
-
-CASES = tuple(_cases())
+    ),
+)
