@@ -54,12 +54,3 @@ def test_each_language_gets_its_own_han_characters():
     }
     assert fonts.families("en", JAPANESE)[1] == "Noto Sans CJK JP"
     assert fonts.families("en", CHINESE)[1] == "Noto Sans CJK SC"
-
-
-@pytest.mark.parametrize("columns", range(4, 30))
-def test_no_line_begins_with_a_comma_or_ends_with_a_bracket(columns):
-    text = "色の目盛り、共通：（値は）大きい。並べ替えて、「元に」戻す；AI、了"
-    lines = fonts.wrap(text, columns).split("\n")
-    assert "".join(lines) == text
-    assert not any(line[0] in "、：）。」；" for line in lines)
-    assert not any(line[-1] in "（「" for line in lines)

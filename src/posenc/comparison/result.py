@@ -11,7 +11,7 @@ from posenc.i18n import Language, translator
 from posenc.i18n.terminal import table, width, wrap
 
 WIDE = 100
-"""Columns of the terminal that the text keeps to, a full stop beyond its line included."""
+"""Columns of the terminal that the text keeps to."""
 ABREAST = 6
 """Encodings beside each other; more go below."""
 
@@ -58,7 +58,7 @@ class Comparison:
         for entry in self.entries:
             lines += [*self._block(entry), ""]
         for note in notes(self.entries, self.lang):
-            lines += wrap(note, WIDE - 2)
+            lines += wrap(note, WIDE)
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -91,7 +91,7 @@ class Comparison:
         lines = wrap(f"{entry.name}: {told['encoding']}", WIDE)
         rows = [[named[key], told[key]] for key in KNOWN if told[key]]
         first = max((width(heading) for heading, _ in rows), default=0)
-        return lines + [f"  {line}" for line in table(rows, (first, WIDE - first - 6))]
+        return lines + [f"  {line}" for line in table(rows, (first, WIDE - first - 4))]
 
 
 def _markdown_row(row: list[str]) -> str:

@@ -1,7 +1,7 @@
 """Text in columns of a terminal, where a Han character is as wide as two Latin ones."""
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 
 def width(text: str) -> int:
@@ -22,25 +22,33 @@ def pad(text: str, columns: int) -> str:
     return text + " " * max(0, columns - width(text))
 
 
-def wrap(text: str, columns: int) -> list[str]:
-    """Break text into lines of so many columns: at spaces, hyphens, Han characters, or anywhere.
+NO_BEGINNING = frozenset(" ：。，、；！？）」』】・ー…．")
+NO_END = frozenset("（「『【")
+"""Characters that may not begin, or end, a line."""
+
+
+def wrap(text: str, room: float, measure: Callable[[str], float] = width) -> list[str]:
+    """Break text into lines no wider than `room`: at spaces, hyphens and Han characters.
+
+    measure  the width of a line, by default in columns
+
+    A word that is too long for any line is broken anywhere.
 
     >>> wrap("sees distances only", 10)
     ['sees', 'distances', 'only']
-    >>> wrap("距離だけを見る。", 10)
-    ['距離だけを', '見る。']
+    >>> wrap("打乱后再还原：相差", 12)
+    ['打乱后再还', '原：相差']
     """
-    lines, line = [], ""
-    for piece in _pieces(text, columns):
-        if line and width((line + piece).rstrip()) > columns and piece not in CLOSING:
-            lines.append(line.rstrip())
-            line = ""
-        line += piece if line else piece.lstrip()
-    return [*lines, line.rstrip()] if line.strip() or not lines else lines
-
-
-CLOSING = tuple("、。，；：）」．！？")
-"""What no line starts with: it may stand out of its column instead."""
+    lines = [""]
+    for piece in _pieces(text):
+        if lines[-1] and measure((lines[-1] + piece).rstrip()) > room:
+            lines.append("")
+        lines[-1] += piece
+        while measure(lines[-1].rstrip()) > room and len(lines[-1]) > 1:
+            line = lines.pop()
+            end = next((n for n in range(len(line) - 1, 1, -1) if measure(line[:n]) <= room), 1)
+            lines += [line[:end], line[end:]]
+    return [line.rstrip() for line in lines]
 
 
 def table(rows: Sequence[Sequence[str]], most: Sequence[int], *, gap: int = 2) -> list[str]:
@@ -70,17 +78,20 @@ def _columns(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def _pieces(text: str, columns: int) -> Iterator[str]:
-    """What a line may end with: spaces, hyphens, wide characters, parts of words too long."""
-    word = ""
+def _pieces(text: str) -> list[str]:
+    """Split into words with the space after them, and wide characters with their punctuation.
+
+    >>> _pieces("one 位置、（二） Transformer-XL 1e-5")
+    ['one ', '位', '置、', '（二） ', 'Transformer-', 'XL ', '1e-5']
+    """
+    pieces: list[str] = []
     for character in text:
-        if _columns(character) == 2 or (word and width(word) >= columns):
-            if word:
-                yield word
-            word = ""
-        word += character
-        if character in " -" or _columns(character) == 2:
-            yield word
-            word = ""
-    if word:
-        yield word
+        last = pieces[-1][-1] if pieces else " "
+        hyphenated = last == "-" and character.isalpha()
+        # a line may break after a space, within a compound, and next to anything wide
+        apart = last == " " or hyphenated or width(last + character) > 2
+        if pieces and (last in NO_END or character in NO_BEGINNING or not apart):
+            pieces[-1] += character
+        else:
+            pieces.append(character)
+    return pieces

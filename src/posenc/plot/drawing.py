@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 
 from posenc.core import rules
 from posenc.i18n import Language, translator
+from posenc.i18n.terminal import wrap
 from posenc.plot import fonts
 from posenc.plot.images import draw_cells, draw_colour_bar, place_image
 from posenc.plot.labels import Labels, Ruler, Title
@@ -184,7 +185,7 @@ def _is_titled_by_page(view: View) -> bool:
 def _write_frame(page: Page, width: float) -> None:
     """Write the title and the notes."""
     view, letters = page.view, page.letters
-    page.suptitle(letters.text(fonts.wrap(view.title, int(11 * width))), x=0.01, ha="left")
+    page.suptitle(letters.text("\n".join(wrap(view.title, int(11 * width)))), x=0.01, ha="left")
     if view.notes:
-        notes = "\n".join(fonts.wrap(note, int(15 * width)) for note in view.notes)
+        notes = "\n".join(line for note in view.notes for line in wrap(note, int(15 * width)))
         page.supxlabel(letters.text(notes), fontsize="small", x=0.01, ha="left")

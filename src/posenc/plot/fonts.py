@@ -5,14 +5,12 @@ reader's language decides the font.
 """
 
 import re
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 from matplotlib import font_manager
 
 from posenc.i18n import Translate
-from posenc.i18n.terminal import width
 from posenc.text import HAN, JOINER
 
 HAN_FONTS = re.compile(
@@ -24,10 +22,6 @@ REGIONS = {
     "zh-Hans": r"\bSC\b|WenQuanYi|PingFang|Heiti|YaHei|SimHei",
     "zh-Hant": r"\bTC\b|JhengHei",
 }
-NO_BEGINNING = frozenset(" ：。，、；！？）」』】・ー…")
-NO_END = frozenset("（「『【")
-"""Characters that may not begin, or end, a line."""
-
 KANA = re.compile(r"[\u3041-\u30ff]")
 
 
@@ -122,38 +116,3 @@ class Lettering:
                 t("For Chinese and Japanese install Noto Sans CJK (package fonts-noto-cjk).")
             )
         return notes
-
-
-def wrap(text: str, room: float, measure: Callable[[str], float] = width) -> str:
-    """Wrap a text to lines of width `room`; lines may end after any Han character.
-
-    >>> wrap("one two three", 8)
-    'one two\\nthree'
-    >>> wrap("打乱后再还原：相差", 12)
-    '打乱后再还\\n原：相差'
-    """
-    lines = [""]
-    for word in _split(text):
-        if lines[-1] and measure((lines[-1] + word).rstrip()) > room:
-            lines[-1] = lines[-1].rstrip()
-            lines.append("")
-        lines[-1] += word
-    return "\n".join(lines).rstrip()
-
-
-def _split(text: str) -> list[str]:
-    """Split into words with the space after them, and wide characters with their punctuation.
-
-    >>> _split("one 位置、（二）")
-    ['one ', '位', '置、', '（二）']
-    """
-    pieces: list[str] = []
-    for character in text:
-        last = pieces[-1][-1] if pieces else " "
-        # a line may break after a space, and next to anything wide
-        apart = last == " " or width(last + character) > 2
-        if pieces and (last in NO_END or character in NO_BEGINNING or not apart):
-            pieces[-1] += character
-        else:
-            pieces.append(character)
-    return pieces

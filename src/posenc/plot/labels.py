@@ -7,7 +7,8 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
 
-from posenc.plot.fonts import Lettering, wrap
+from posenc.i18n.terminal import wrap
+from posenc.plot.fonts import Lettering
 from posenc.plot.page import Page
 from posenc.views import Axis
 
@@ -128,7 +129,8 @@ class Title:
         if final:
             return False
         room = self._axes.get_window_extent().width if room is None else room
-        text = wrap(self._text, max(room, 6 * ruler.line), lambda s: ruler.width(s, "title"))
+        lines = wrap(self._text, max(room, 6 * ruler.line), lambda s: ruler.width(s, "title"))
+        text = "\n".join(lines)
         changed = text != self._axes.get_title(loc="left")
         if changed:
             self._axes.set_title(text, loc="left", pad=self._pad)
