@@ -1,6 +1,6 @@
 """Rotation of PyTorch tensors that allocates its output and nothing else of that size.
 
-The specification is `_turned` in rotation.py; this does the same in place of its temporaries. Only
+The specification is `_turn` in rotation.py; this does the same in place of its temporaries. Only
 tensors with memory of their own come here: under torch.compile the specification is fused instead.
 """
 
