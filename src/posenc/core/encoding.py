@@ -48,6 +48,8 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
     """Numbers in a position, the size of the last axis of positions; None: a plain number."""
     feature_dim: int | None = UNSTATED
     """Channels of the features, if it `needs` them; None: any."""
+    temperature: object | None = UNSTATED
+    """What multiplies the logits of each query, given its position; None: nothing."""
     needs: frozenset[str] = frozenset()
     """What it takes of the tokens: "features", hidden states; "mask", which keys are visible."""
     unit_positions: bool = False

@@ -124,7 +124,7 @@ def _difference(name: str, one: object, other: object, where: str) -> dict[str, 
 def _describe_encoding(encoding: Encoding, trained: int | None) -> dict[str, Any]:
     under = unwrap(encoding)
     data: dict[str, Any] = {"encoding": _format_encoding(encoding), "name": type(under).__name__}
-    if isinstance(encoding, Tempered):
+    if encoding.temperature is not None:
         data["temperature"] = repr(encoding.temperature)
     if isinstance(under, RoPE | AxialRoPE):
         data |= _describe_rotary(under, trained)
