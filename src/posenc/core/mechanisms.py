@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 class Additive(Encoding):
     """Added to the token embeddings before the first layer: x + e(p)."""
 
+    mechanism = "additive"
     dim: int
     layout: str = "interleaved"
     _is_waves: ClassVar[bool] = False
@@ -144,6 +145,7 @@ class Rotary(Encoding):
     with fewer angles than pairs only the `rotated` channels are rotated.
     """
 
+    mechanism = "rotary"
     pairing: Pairing = "interleaved"
     rotated: Rotated = "leading"
     rotary_dim: int | None = UNSTATED
@@ -350,6 +352,8 @@ def _fuse_rotation(encoding: Rotary) -> "FusedRotation | None":
 class Bias(Encoding):
     """Added to the attention logits: logits + b(p_q, p_k)."""
 
+    mechanism = "bias"
+
     @abstractmethod
     def bias(
         self, q_pos: Positions[ArrayT], k_pos: Positions[ArrayT], params: Params[ArrayT] = None
@@ -417,6 +421,8 @@ class Scores(Encoding):
     `mask`, (…, q, k) of bool, True where the query sees the key. Both broadcast over the heads of q
     and k: those of a batch are (batch, 1, seq, feature_dim) and (batch, heads or 1, q, k).
     """
+
+    mechanism = "scores"
 
     @abstractmethod
     def scores(
