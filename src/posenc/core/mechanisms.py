@@ -424,6 +424,15 @@ class Scores(Encoding):
 
     mechanism = "scores"
 
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        own_query_terms = cls.query_terms is not Scores.query_terms
+        if own_query_terms and cls.key_terms is Scores.key_terms:
+            raise TypeError(
+                f"{cls.__name__} must define key_terms, as it defines query_terms: the logits "
+                "need both factors of their product"
+            )
+
     @abstractmethod
     def scores(
         self, q: ArrayT, k: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
@@ -467,10 +476,12 @@ class Scores(Encoding):
     def key_terms(self, k_pos: ArrayT, *, dtype: Dtype) -> ArrayT:
         """The other factor of what `query_terms` returns, the same for all heads: (…, k, term).
 
+        A class defines both or neither; by default there are no terms.
+
         k_pos   positions of keys, (k,) or (batch, k)
         dtype   floating dtype of the result
         """
-        raise NotImplementedError(f"{type(self).__name__} has query_terms, but no key_terms")
+        return cast(k_pos[..., None][..., :0], dtype)
 
     def mixed(
         self, weights: Array, v: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
