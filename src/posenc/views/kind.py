@@ -140,20 +140,12 @@ class Kind:
         `columns` has a list for 1 to `most` encodings of text, and one for encodings of grids.
         """
         counts = range(1, most + 1)
-        return {
-            "name": self.name,
+        names = ("name", "channels", "head", "causal", "max_tokens", "pairwise", "angles")
+        stated = {name: getattr(self, name) for name in (*names, "derived", "along", "compact")}
+        return stated | {
             "title": t(self.title),
             "summary": t(self.summary),
-            "channels": self.channels,
-            "head": self.head,
-            "causal": self.causal,
-            "max_tokens": self.max_tokens,
-            "pairwise": self.pairwise,
-            "angles": self.angles,
-            "derived": self.derived,
             "worked": self.working is not None,
-            "along": self.along,
-            "compact": self.compact,
             "columns": {
                 "text": [self.columns(count, 0) for count in counts],
                 "grid": [self.columns(0, count) for count in counts],
