@@ -1,13 +1,13 @@
 """Limits of the explorer, each checked before memory or time is spent."""
 
 from collections.abc import Iterable, Mapping
-from functools import reduce
+from functools import partial
 from math import inf, prod
 from typing import Any
 
 from posenc.core.encoding import Encoding, unwrap
 from posenc.core.mechanisms import Scores
-from posenc.i18n import N_, phrase, translatable
+from posenc.i18n import N_, join_phrases, translatable
 from posenc.views import cost
 from posenc.views.kind import has_rows, is_plain
 from posenc.views.kinds import KINDS
@@ -35,6 +35,9 @@ SIZES = (
 """Largest value of each size, by the name of its field; of a tuple, its largest entry."""
 WIDTH = 2**16
 """Channels of all heads together."""
+
+join_times = partial(join_phrases, N_("{one} x {other}"))
+join_plus = partial(join_phrases, N_("{one} + {other}"))
 
 
 def check_arguments(kind: str, arguments: dict[str, Any]) -> None:
@@ -141,13 +144,3 @@ def count_numbers(kind: str, encodings: Iterable[Encoding], length: int) -> int:
 
 GRID = 2**8
 """Positions in a picture of an encoding with several axes."""
-
-
-def join_times(parts: Iterable[Any]) -> Any:
-    """The product of these as a phrase: a x b x c."""
-    return reduce(lambda one, other: phrase("{one} x {other}", one=one, other=other), parts)
-
-
-def join_plus(parts: Iterable[Any]) -> Any:
-    """The sum of these as a phrase: a + b + c."""
-    return reduce(lambda one, other: phrase("{one} + {other}", one=one, other=other), parts)

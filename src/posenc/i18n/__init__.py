@@ -121,6 +121,11 @@ def translate(what: object, lang: str) -> Any:
     return what.translate(lang) if isinstance(what, Phrase) else what
 
 
+def join_phrases(template: str, parts: Iterable[Any]) -> Any:
+    """Parts one after the other, by a template of {one} and {other}; a part alone is itself."""
+    return reduce(lambda one, other: Phrase(template, {"one": one, "other": other}), parts)
+
+
 def either(choices: Iterable[str]) -> Any:
     """Words to choose from: one or other.
 
@@ -128,8 +133,7 @@ def either(choices: Iterable[str]) -> Any:
     >>> str(both), translate(both, "zh-Hans")
     ('halves or interleaved', 'halves 或 interleaved')
     """
-    words: Iterable[Any] = choices
-    return reduce(lambda one, other: phrase("{one} or {other}", one=one, other=other), words)
+    return join_phrases(N_("{one} or {other}"), choices)
 
 
 def choice_error(name: str, value: object, choices: tuple[str, ...]) -> Exception:
