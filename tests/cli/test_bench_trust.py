@@ -29,7 +29,7 @@ def run_bench(monkeypatch, load, steady, *arguments):
 def test_the_cost_of_an_encoding_says_when_it_cannot_be_trusted(monkeypatch, load, steady, trusted):
     row = {"seconds": 0.1, "ratio": 1.0, "error": 0.0, "spread": 0.01, "steady": steady}
     rows = {"q k^T": row, "applied": row}
-    monkeypatch.setattr(costs, "compare_times", lambda *args, **kwargs: rows)
+    monkeypatch.setattr(costs, "summarize", lambda *args, **kwargs: rows)
     set_machine(monkeypatch, load)
     told = json.loads(CliRunner().invoke(bench, ["nope", "--json"]).output)
     assert told["trusted"] is trusted
