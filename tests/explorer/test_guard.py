@@ -138,7 +138,7 @@ def test_every_answer_carries_the_headers(client, monkeypatch, tmp_path):
     (tmp_path / "index.html").write_text("<!doctype html>")
     monkeypatch.setattr(app, "STATIC", tmp_path)
     mine = Client()
-    monkeypatch.setattr("posenc.explorer.answers.messages", lambda lang: 1 / 0)
+    monkeypatch.setattr("posenc.explorer.answers.catalogue", lambda lang: 1 / 0)
     answers = {
         200: mine.get("/api/v1/colours"),
         201: mine.get("/"),

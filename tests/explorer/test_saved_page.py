@@ -47,7 +47,7 @@ def built(tmp_path, no_verdicts, monkeypatch):
     (tmp_path / "index.html").write_text(parts)
     monkeypatch.setattr(saved_page, "STATIC", tmp_path)
     # half a megabyte, the same in every page
-    monkeypatch.setattr(answers, "messages", lambda lang: {"lang": lang})
+    monkeypatch.setattr(answers, "messages", lambda request: {"lang": request.lang})
 
 
 def data_of(answer):

@@ -74,7 +74,7 @@ def test_what_fails_is_answered_too(monkeypatch, caplog):
     status, _, body = answer("view/heatmap?e=mine", None, {"mine": Failing()})
     assert status == 400
     assert "mine, which you loaded, failed: OSError" in json.loads(body)["error"]["message"]
-    monkeypatch.setattr("posenc.explorer.answers.messages", lambda _: 1 / 0)
+    monkeypatch.setattr("posenc.explorer.answers.catalogue", lambda _: 1 / 0)
     status, kind, body = answer("messages?lang=ja", None, {})
     assert (status, kind) == (500, "application/json")
     assert json.loads(body)["error"]["message"] == catalogue("ja")[FAILED]
@@ -82,8 +82,8 @@ def test_what_fails_is_answered_too(monkeypatch, caplog):
 
 
 def test_what_json_does_not_have_is_null_and_long_messages_are_cut(monkeypatch):
-    monkeypatch.setattr("posenc.explorer.answers.messages", lambda _: {"value": float("nan")})
-    assert json.loads(answer("messages", None, {})[2]) == {"value": None}
+    monkeypatch.setattr("posenc.explorer.answers.catalogue", lambda _: {"value": float("nan")})
+    assert json.loads(answer("messages", None, {})[2])["messages"] == {"value": None}
     _, _, body = answer(f"spell?e={'x' * 1_999}", None, {})
     assert len(json.loads(body)["error"]["message"]) <= LONGEST + 1
 

@@ -12,7 +12,7 @@ from posenc.explorer import limits
 from posenc.explorer.cache import SharedCache
 from posenc.explorer.parameters import RequestError, check_most
 from posenc.explorer.replies import ARRAY, Reply, to_npy
-from posenc.explorer.requests import ViewRequest, check_size, refuse_errors
+from posenc.explorer.requests import Request, ViewRequest, check_size, refuse_errors
 from posenc.i18n import N_, catalogue
 from posenc.views import Dials, Image, Lines, Panel, View, colours, view
 from posenc.views.kinds import KINDS, kinds_for
@@ -215,13 +215,13 @@ def panel_values(panel: Panel) -> np.ndarray:
     return panel.hands if isinstance(panel, Dials) else panel.values
 
 
-def messages(lang: str) -> dict[str, Any]:
+def messages(request: Request) -> dict[str, Any]:
     """The page's messages in a language."""
-    return {"lang": lang, "messages": catalogue(lang)}
+    return {"lang": request.lang, "messages": catalogue(request.lang)}
 
 
-def colour_maps(theme: str) -> dict[str, Any]:
-    """The colour maps, 256 colours each, and the colours of lines and tokens."""
-    dark = theme == "dark"
+def colour_maps(request: Request) -> dict[str, Any]:
+    """Colour maps, and the colours of lines and tokens."""
+    dark = request.values["theme"] == "dark"
     maps = {name: colours.table(name, dark=dark) for name in colours.MAPS}
     return maps | {"lines": colours.lines(dark=dark), "tokens": colours.tokens(dark=dark)}

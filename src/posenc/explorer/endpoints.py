@@ -135,16 +135,6 @@ def _kind(request: ViewRequest) -> str:
     return request.kind
 
 
-def messages(request: Request) -> dict[str, Any]:
-    """The page's messages in a language."""
-    return answers.messages(request.lang)
-
-
-def colours(request: Request) -> dict[str, Any]:
-    """Colour maps, and the colours of lines and tokens."""
-    return answers.colour_maps(request.values["theme"])
-
-
 ENDPOINTS = (
     Endpoint("encodings", (p.LANG,), encodings.list_encodings, "Catalogue"),
     Endpoint("tokens", COMMON, answers.tokens, "Tokens"),
@@ -171,8 +161,8 @@ ENDPOINTS = (
         kind=lambda _: "explain",
     ),
     Endpoint("check", COMMON, verdicts.check_encoding, "Report", crew="checks"),
-    Endpoint("messages", (p.LANG,), messages, "Messages"),
-    Endpoint("colours", (p.THEME, p.LANG), colours, "Colours"),
+    Endpoint("messages", (p.LANG,), answers.messages, "Messages"),
+    Endpoint("colours", (p.THEME, p.LANG), answers.colour_maps, "Colours"),
     # pictures are drawn one at a time, a second each
     Endpoint("export/png", EXPORTED, exports.png, media="image/png", crew="large"),
     Endpoint("export/svg", EXPORTED, exports.svg, media="image/svg+xml", crew="large"),

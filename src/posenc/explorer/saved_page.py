@@ -17,7 +17,7 @@ from posenc.explorer import answers, encodings, limits, verdicts
 from posenc.explorer.calculations import explain_cell, prepare
 from posenc.explorer.parameters import RequestError
 from posenc.explorer.replies import MISSING, STATIC, Reply, to_npy
-from posenc.explorer.requests import ViewRequest
+from posenc.explorer.requests import Request, ViewRequest
 from posenc.i18n import LANGUAGES
 from posenc.views import Image
 from posenc.views.kinds import KINDS, kinds_for
@@ -70,8 +70,10 @@ def responses(request: ViewRequest) -> dict[str, Any]:
             saved[_answer_name("check", one)] = verdicts.check_encoding(one, seconds=left)
         saved[_answer_name("spell", one)] = encodings.describe_encoding(name, request.loaded)
         saved |= _cells(one, CELLS // len(request.names))
-    saved |= {f"messages?lang={lang}": answers.messages(lang) for lang in LANGUAGES}
-    saved |= {f"colours?theme={theme}": answers.colour_maps(theme) for theme in ("light", "dark")}
+    for lang in LANGUAGES:
+        saved[f"messages?lang={lang}"] = answers.messages(Request(values={"lang": lang}))
+    for theme in ("light", "dark"):
+        saved[f"colours?theme={theme}"] = answers.colour_maps(Request(values={"theme": theme}))
     cells, first = 0, request.kind
     for kind in (first, *(kind for kind in kinds_for(*request.encodings) if kind != first)):
         try:
