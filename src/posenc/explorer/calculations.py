@@ -39,30 +39,16 @@ def prepare(request: ViewRequest) -> Prepared:
         return Prepared(encoding, DualPrecisionParams(params))
 
 
-def explain_number(request: ViewRequest) -> dict[str, Any]:
-    """The worked calculation of one number."""
-    place, other, beside, view = (request.values[name] for name in ("p", "d", "k", "view"))
-    return explain_cell(request, place, other, beside, view)
+def explain_number(request: ViewRequest, prepared: Prepared | None = None) -> dict[str, Any]:
+    """The worked calculation of one number.
 
+    It is of the first encoding: at position `p` and dimension or key `d`, in a picture at row `p`
+    and column `k`, as `view` shows it. A view with numbers of its own, such as similarity, has its
+    row in `p` and its column in `d`, and some show the angle of a rotation, not its cosine.
 
-def explain_cell(
-    request: ViewRequest,
-    place: int,
-    other: int,
-    beside: int = 0,
-    view: str | None = None,
-    prepared: Prepared | None = None,
-) -> dict[str, Any]:
-    """The worked calculation of one number of the first encoding.
-
-    place     a position; in a picture, a row
-    other     a dimension or a key
-    beside    in a picture, the column
-    view      the kind of view that shows the number; one with numbers of its own, such as
-              similarity, has its row in `place` and its column in `other`, and some show the
-              angle of a rotation, not its cosine
-    prepared  what `prepare` returns, for callers that ask for many cells
+    prepared  what `prepare` returns, for callers that ask for many numbers
     """
+    place, other, beside, view = (request.values[name] for name in ("p", "d", "k", "view"))
     encoding, params = prepared or prepare(request)
     kind = None if view is None else KINDS[view]
     with refuse_errors("p"):

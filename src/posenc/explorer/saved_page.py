@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import numpy as np
 
 from posenc.explorer import answers, encodings, limits, verdicts
-from posenc.explorer.calculations import explain_cell, prepare
+from posenc.explorer.calculations import explain_number, prepare
 from posenc.explorer.parameters import RequestError
 from posenc.explorer.replies import MISSING, STATIC, Reply, to_npy
 from posenc.explorer.requests import Request, ViewRequest
@@ -102,7 +102,7 @@ def _answer_name(path: str, request: ViewRequest, **more: int | str) -> str:
 
 
 class Cell(NamedTuple):
-    """A cell as the page asks for it; `posenc.explorer.calculations.explain_cell` explains."""
+    """A cell as the page asks for it; `posenc.explorer.calculations.explain_number` explains."""
 
     p: int
     d: int
@@ -124,12 +124,12 @@ def _cells(request: ViewRequest, most: int) -> dict[str, Any]:
         cells = islice(_map_cells(request, facts), most)
     else:
         cells = chain(islice(_view_cells(request), most), _text_cells(request, facts, most))
-    return {
-        _answer_name("cell", request, **cell.query()): explain_cell(
-            replace(request, head=cell.head), cell.p, cell.d, cell.k or 0, cell.view, prepared
-        )
-        for cell in cells
-    }
+    found = dict[str, Any]()
+    for cell in cells:
+        values = request.values | cell._asdict() | {"k": cell.k or 0}
+        one = replace(request, values=values, head=cell.head)
+        found[_answer_name("cell", request, **cell.query())] = explain_number(one, prepared)
+    return found
 
 
 def _text_cells(request: ViewRequest, facts: dict[str, Any], most: int) -> Iterator[Cell]:
