@@ -224,10 +224,17 @@ class View(Plain):
     columns: int = field(default=1, kw_only=True)
 
     def to_csv(self) -> str:
-        """Return the view as one long table; `posenc.views.tables` describes its columns."""
-        from posenc.views.tables import csv_text
+        """Return the view as one long table; `posenc.views.tables` describes its columns.
 
-        return csv_text(self)
+        >>> from posenc.views import view
+        >>> print(view("sinusoidal", "heatmap", dim=2, length=1).to_csv())
+        panel,title,row,row_label,column,column_label,value,length
+        0,Sinusoidal(2),0,,0,,0.0,
+        0,Sinusoidal(2),0,,1,,1.0,
+        """
+        from posenc.views.tables import csv_pieces
+
+        return "".join(csv_pieces(self))
 
 
 def assign_colours(panels: Sequence[Panel]) -> tuple[Panel, ...]:

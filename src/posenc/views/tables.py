@@ -26,18 +26,6 @@ LINES = 4_096
 """Lines of a piece of a table: a few hundred kilobytes."""
 
 
-def csv_text(view: View) -> str:
-    """Return the table of a view as CSV.
-
-    >>> from posenc.views import view
-    >>> print(csv_text(view("sinusoidal", "heatmap", dim=2, length=1)))
-    panel,title,row,row_label,column,column_label,value,length
-    0,Sinusoidal(2),0,,0,,0.0,
-    0,Sinusoidal(2),0,,1,,1.0,
-    """
-    return "".join(csv_pieces(view))
-
-
 def csv_pieces(view: View, *, text: Callable[[str], str] = str) -> Iterator[str]:
     """Yield the table of a view in pieces: whole, it takes fifty times the memory of its values.
 

@@ -31,10 +31,10 @@ def build(scene: Scene) -> View:
     if scene.tokens is not None:
         count = len(scene.tokens)
         marks = (Mark(t("length: {length}", length=f"{count:,}"), x=float(count)),)
-    equal, bounds = (
-        tuple(Line(s.name, curve(s, distances), i) for i, s in enumerate(scene.subjects))
-        for curve in (mean_product, bound)
-    )
+    named = [(s, s.name, i) for i, s in enumerate(scene.subjects)]
+    here = np.zeros(1)
+    equal = tuple(Line(name, s.mean_product(distances, here)[:, 0], i) for s, name, i in named)
+    bounds = tuple(Line(name, bound(s, distances), i) for s, name, i in named)
     widest = max(subject.dim for subject in scene.subjects)
     some = spread_evenly(distances, max(16, min(DISTANCES, DRAWN // widest)))
     drawn = [line for i in range(len(scene.subjects)) for line in _random_lines(scene, i, some)]
@@ -51,11 +51,6 @@ def build(scene: Scene) -> View:
         shown, count = f"{len(some):,}", f"{len(distances):,}"
         notes.append(t("random q and k at {shown} of {count} distances", shown=shown, count=count))
     return KIND.compose(scene, title, panels, *notes)
-
-
-def mean_product(subject: Subject, distances: np.ndarray) -> np.ndarray:
-    """Return the mean product of a query and a key of ones, for each distance."""
-    return subject.mean_product(distances, np.zeros(1))[:, 0]
 
 
 def bound(subject: Subject, distances: np.ndarray) -> np.ndarray:

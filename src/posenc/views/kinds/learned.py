@@ -12,11 +12,6 @@ from posenc.views.scene import Scene
 from posenc.views.subject import Subject
 
 
-def is_learned(encoding: Encoding) -> bool:
-    """Return whether it is additive and has parameters."""
-    return isinstance(encoding, Additive) and bool(encoding.parameters())
-
-
 def build(scene: Scene) -> View:
     """Show values and similarities of a learned table, and of the sinusoidal encoding.
 
@@ -50,7 +45,7 @@ KIND = Kind(
     title=N_("learned"),
     summary=N_("A learned table beside the sinusoidal one."),
     build=build,
-    suits=lambda e: is_learned(e) and is_plain(e),
+    suits=lambda e: isinstance(e, Additive) and bool(e.parameters()) and is_plain(e),
     columns=lambda _, __: 2,
     sizes=_sizes,
 )
