@@ -85,7 +85,7 @@ def check_head(request: ViewRequest) -> None:
         return
     template = N_("h must be 1 .. {most}, the heads of {name}; got {head}")
     for encoding in map(unwrap, request.encodings):
-        heads, name = limits.count_heads(encoding), type(encoding).__name__
+        heads, name = encoding.heads or 1, type(encoding).__name__
         if 1 < heads <= request.head:
             raise RequestError(template, "h", most=heads, name=name, head=request.head + 1)
 

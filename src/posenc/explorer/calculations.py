@@ -14,6 +14,7 @@ from posenc.explorer.parameters import check_most
 from posenc.explorer.requests import ViewRequest, check_size, refuse_errors
 from posenc.i18n import N_, Translate
 from posenc.names.expressions import to_source
+from posenc.views import cost
 from posenc.views.kind import Kind, is_plain
 from posenc.views.kinds import KINDS
 from posenc.views.kinds.bias import reach
@@ -70,7 +71,7 @@ def explain_number(request: ViewRequest, prepared: Prepared | None = None) -> di
 def _head(request: ViewRequest) -> int:
     """The head that the number belongs to; 0 where there is only one."""
     check_head(request)
-    heads = limits.count_heads(request.encodings[0])
+    heads = unwrap(request.encodings[0]).heads or 1
     return 0 if request.head is None or heads == 1 else request.head
 
 
@@ -125,7 +126,7 @@ def explain_encoding(request: ViewRequest) -> dict[str, Any]:
     tokens = list(request.labels[:shown]) if request.labels else None
     if not isinstance(encoding, Rotary):  # which shows no matrices
         too_wide = N_("dim of a worked calculation must be at most {most}; got {count}")
-        check_most(too_wide, "e", limits.width(encoding), limits.EXPLAINED)
+        check_most(too_wide, "e", cost.width(unwrap(encoding)), limits.EXPLAINED)
     check_size("explain", (encoding,), shown)
     with refuse_errors("p"):
         explained = explain(

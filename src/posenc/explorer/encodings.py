@@ -143,7 +143,7 @@ def _facts(value: Encoding) -> dict[str, Any]:
         "columns": columns or None,
         "first": passed if trailing else 0,  # channel of the first column
         "stride": 2 if neighbours else 1,  # distance to the channel of the next column
-        "heads": limits.count_heads(acting),
+        "heads": acting.heads or 1,
         "side": _side(acting),
         "costly": limits.is_costly(value),
         "causal_only": value.causal_only,

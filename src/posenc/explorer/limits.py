@@ -79,16 +79,6 @@ def check_parameters(encoding: Encoding) -> None:
             )
 
 
-def count_heads(encoding: Encoding) -> int:
-    """The heads of an encoding; one if it treats all heads alike."""
-    return unwrap(encoding).heads or 1
-
-
-def width(encoding: Encoding) -> int:
-    """Channels of a query or an embedding."""
-    return cost.width(unwrap(encoding))
-
-
 CHECKED = 2**21
 """Numbers at 4,096 positions up to which a page checks an encoding unasked: 512 channels."""
 
@@ -137,7 +127,7 @@ def count_numbers(kind: str, encodings: Iterable[Encoding], length: int) -> int:
 
     def count(encoding: Encoding) -> int:
         sizes = view_sizes(kind, encoding, length)
-        return prod(sizes.values()) if sizes else width(encoding) * GRID
+        return prod(sizes.values()) if sizes else cost.width(unwrap(encoding)) * GRID
 
     return sum(map(count, encodings))
 

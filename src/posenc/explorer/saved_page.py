@@ -13,13 +13,14 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from posenc.explorer import answers, encodings, limits, verdicts
+from posenc.core.encoding import unwrap
+from posenc.explorer import answers, encodings, verdicts
 from posenc.explorer.calculations import explain_number, prepare
 from posenc.explorer.parameters import RequestError
 from posenc.explorer.replies import MISSING, STATIC, Reply, to_npy
 from posenc.explorer.requests import Request, ViewRequest
 from posenc.i18n import LANGUAGES
-from posenc.views import Image
+from posenc.views import Image, cost
 from posenc.views.kinds import KINDS, kinds_for
 
 CELLS = 2_048
@@ -152,7 +153,7 @@ def _view_cells(request: ViewRequest) -> Iterator[Cell]:
     """Cells of the views with numbers of their own, for short sentences."""
     for kind in map(KINDS.__getitem__, kinds_for(*request.encodings)):
         if kind.working is not None and request.length <= FEW:
-            columns = request.length if kind.pairwise else limits.width(request.encodings[0])
+            columns = request.length if kind.pairwise else cost.width(unwrap(request.encodings[0]))
             for row, column in product(range(request.length), range(columns)):
                 yield Cell(row, column, view=kind.name, head=request.head if kind.head else None)
 
