@@ -13,7 +13,15 @@ SOURCE = Path(pe.__file__).parent
 KNOWING = ("bench", "encodings", "explanation/of", "interop", "names/resolve.py", "peers")
 """Folders that may name a class: encodings, conventions of models, registered names, timed rows."""
 
-KINDS = {kind.__name__: kind for kind in pe.catalogue().values()}
+BASES = (pe.Encoding, pe.Scaling, pe.Temperature, pe.AxisLayout)
+PUBLIC = [getattr(pe, name) for name in pe.__all__]
+KINDS = {
+    kind.__name__: kind
+    for kind in PUBLIC
+    if isinstance(kind, type) and issubclass(kind, BASES) and dataclasses.is_dataclass(kind)
+}
+"""Encodings, wrappers such as Tempered included, and the values that they are made with."""
+
 FACTS = {
     *(field.name for kind in KINDS.values() for field in dataclasses.fields(kind)),
     *(name for name in vars(pe.Encoding) if not name.startswith("_")),
@@ -31,10 +39,13 @@ def tools():
             yield pytest.param(path, id=place)
 
 
-def imported_kinds(tree):
+def named_kinds(tree):
+    """Classes that are imported, or that are read from a module: `posenc.RoPE`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("posenc"):
             yield from (alias.name for alias in node.names if alias.name in KINDS)
+        elif isinstance(node, ast.Attribute) and node.attr in KINDS:
+            yield node.attr
 
 
 def text_of(tree):
@@ -60,7 +71,7 @@ def guesses(tree):
 @pytest.mark.parametrize("path", [*tools()])
 def test_a_tool_names_no_encoding(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    assert sorted(imported_kinds(tree)) == []
+    assert sorted(named_kinds(tree)) == []
     assert sorted(KINDS.keys() & set(text_of(tree))) == []
 
 

@@ -384,6 +384,16 @@ class Proportional(Scaling):
         return f.proportional(dim, base=base, share=self.share) / self.factor
 
 
+def common_scalings(factor: float, original_length: int) -> tuple[Scaling, ...]:
+    """The scalings that most models choose from, for texts `factor` times as long as in training.
+
+    >>> common_scalings(4.0, 4096)
+    (Interpolation(4.0), NTK(4.0), YaRN(4.0, 4096), Llama3(4.0, 4096))
+    """
+    by_factor = Interpolation(factor), NTK(factor)
+    return *by_factor, YaRN(factor, original_length), Llama3(factor, original_length)
+
+
 def _mscale(factor: float, mscale: float) -> float:
     return 0.1 * mscale * math.log(factor) + 1.0 if factor > 1 else 1.0
 

@@ -121,3 +121,15 @@ def test_params_that_an_encoding_does_not_have_are_refused(encoding):
             TypeError, match=r"^params must be None, for nothing is learned; got 3$"
         ):
             next(calls(encoding, p, np.asarray, 3))()
+
+
+def test_query_terms_without_key_terms_are_refused_where_the_class_is_defined():
+    def terms(self, *args, **options):
+        return None
+
+    with pytest.raises(TypeError, match="Half must define key_terms, as it defines query_terms"):
+        type("Half", (pe.Scores,), {"query_terms": terms})
+    type("Both", (pe.Scores,), {"query_terms": terms, "key_terms": terms})
+    type("Inherited", (pe.TransformerXL,), {"query_terms": terms})
+    neither = pe.Tempered(pe.RoPE(8), pe.LogN(4))
+    assert neither.key_terms(np.arange(3), dtype=np.float32).shape == (3, 0)

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 class Additive(Encoding):
     """Added to the token embeddings before the first layer: x + e(p)."""
 
+    mechanism = "additive"
     dim: int
     layout: str = "interleaved"
     _is_waves: ClassVar[bool] = False
@@ -144,6 +145,7 @@ class Rotary(Encoding):
     with fewer angles than pairs only the `rotated` channels are rotated.
     """
 
+    mechanism = "rotary"
     pairing: Pairing = "interleaved"
     rotated: Rotated = "leading"
     rotary_dim: int | None = UNSTATED
@@ -350,6 +352,8 @@ def _fuse_rotation(encoding: Rotary) -> "FusedRotation | None":
 class Bias(Encoding):
     """Added to the attention logits: logits + b(p_q, p_k)."""
 
+    mechanism = "bias"
+
     @abstractmethod
     def bias(
         self, q_pos: Positions[ArrayT], k_pos: Positions[ArrayT], params: Params[ArrayT] = None
@@ -418,6 +422,17 @@ class Scores(Encoding):
     and k: those of a batch are (batch, 1, seq, feature_dim) and (batch, heads or 1, q, k).
     """
 
+    mechanism = "scores"
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        own_query_terms = cls.query_terms is not Scores.query_terms
+        if own_query_terms and cls.key_terms is Scores.key_terms:
+            raise TypeError(
+                f"{cls.__name__} must define key_terms, as it defines query_terms: the logits "
+                "need both factors of their product"
+            )
+
     @abstractmethod
     def scores(
         self, q: ArrayT, k: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
@@ -461,10 +476,12 @@ class Scores(Encoding):
     def key_terms(self, k_pos: ArrayT, *, dtype: Dtype) -> ArrayT:
         """The other factor of what `query_terms` returns, the same for all heads: (…, k, term).
 
+        A class defines both or neither; by default there are no terms.
+
         k_pos   positions of keys, (k,) or (batch, k)
         dtype   floating dtype of the result
         """
-        raise NotImplementedError(f"{type(self).__name__} has query_terms, but no key_terms")
+        return cast(k_pos[..., None][..., :0], dtype)
 
     def mix(
         self, weights: Array, v: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None

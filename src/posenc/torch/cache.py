@@ -162,7 +162,8 @@ class KVCache:
         return True
 
     def __repr__(self) -> str:
-        value = getattr(self._plan.given, "encoding", self._plan.given)
+        given = self._plan.given
+        value = given.encoding if isinstance(given, EncodingModule) else given
         return f"KVCache({value}, {self._length} tokens)"
 
     def __setattr__(self, name: str, value: object) -> None:
