@@ -80,7 +80,7 @@ stub: venv  ## src/posenc/__init__.pyi, the public names for type checkers
 	$(BIN)/python -m tests.stub
 
 triton: venv .triton/installed  ## the rotation in Triton's interpreter, or on the GPU if there is one
-	PYTHONPATH=.triton $(BIN)/python -m pytest -m triton tests/kernels/test_triton.py
+	PYTHONPATH=.triton $(BIN)/python -m pytest -m triton tests/kernels
 
 peers: .venv-peers/installed  ## the doctor on other libraries, in .venv-peers; writes docs/peers.md
 	$(PEERS)/python -m pytest -W ignore -m peers tests/peers

@@ -114,6 +114,34 @@ def test_every_file_stands_in_the_drawing_of_the_house():
             assert re.search(rf"\b{re.escape(path.name)}\b", drawing), path.name
 
 
+def mirror(path):
+    """The test of a source file, by its name; None of what runs or lists others.
+
+    >>> mirror(SOURCE / "core" / "rules.py").relative_to(ROOT).as_posix()
+    'tests/core/test_rules.py'
+    >>> mirror(SOURCE / "kernels" / "csrc" / "job.h").name  # compiled into one library
+    'test_csrc.py'
+    """
+    if path.name in ("__init__.py", "__main__.py"):
+        return None
+    unit = path if path.suffix == ".py" else path.parent
+    return ROOT / "tests" / unit.relative_to(SOURCE).parent / f"test_{unit.stem}.py"
+
+
+def test_every_file_has_a_test_of_its_name():
+    written = [path for ending in ("py", "cpp", "h") for path in SOURCE.rglob(f"*.{ending}")]
+    missing = {
+        f"{path.relative_to(ROOT)} wants {test.relative_to(ROOT)}"
+        for path in written
+        if (test := mirror(path)) is not None and "def test_" not in _text(test)
+    }
+    assert not missing, "\n".join(sorted(missing))
+
+
+def _text(path):
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
 def test_type_checkers_know_the_public_names():
     from tests.stub import STUB, build_stub
 

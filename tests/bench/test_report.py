@@ -1,7 +1,5 @@
 """A run in words and as a picture."""
 
-import pytest
-
 from posenc.bench import report
 from posenc.bench.case import Bound, Case, Entry, Request, Setup
 from posenc.bench.run import run_cases
@@ -39,22 +37,3 @@ def test_growth_is_told():
     lines = list(report.format_run(run_cases([of(10), of(40)], Request(), rounds=2)))
     told = "work, from 10 to 40, time grows as the size to the power of: copy 1.00"
     assert told in lines
-
-
-def test_the_picture_has_every_row(data, tmp_path):
-    pytest.importorskip("matplotlib")
-    from posenc.bench.picture import draw_run
-
-    draw_run(data, tmp_path / "bench.svg")
-    drawn = (tmp_path / "bench.svg").read_text()
-    for words in ("decode: one token", "posenc, halves", "HF apply"):
-        assert f"<!-- {words} -->" in drawn
-    assert drawn.count("#b2182b") == 1  # the bar of 4 times clone
-
-
-def test_a_run_without_ratios_has_no_picture(data, tmp_path):
-    pytest.importorskip("matplotlib")
-    from posenc.bench.picture import draw_run
-
-    with pytest.raises(ValueError, match="there is no ratio to draw"):
-        draw_run(data | {"benchmarks": []}, tmp_path / "bench.svg")

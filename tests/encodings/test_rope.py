@@ -12,86 +12,10 @@ import posenc as pe
 from tests import bounds
 from tests.libraries import far_positions, numpy_of
 from tests.oracles import rotary as oracle
+from tests.scaled import BASE, DIM, SCALINGS
 from tests.slow import seldom
 
 FAR = 2**24
-SHORT, LONG = tuple(1.0 + 0.1 * i for i in range(12)), tuple(1.0 + i for i in range(12))
-DIM, BASE = 24, 10_000.0
-
-# name: (scaling of ours, frequencies of the oracle, factor on cosines and sines)
-SCALINGS = {
-    "plain": (None, oracle.plain(DIM, BASE), 1),
-    "interpolation": (pe.Interpolation(4.0), oracle.interpolation(DIM, BASE, 4.0), 1),
-    "ntk": (pe.NTK(4.0), oracle.ntk(DIM, BASE, 4.0), 1),
-    "dynamic ntk": (
-        pe.DynamicNTK(2.0, 4096).at(9000),
-        oracle.dynamic_ntk(DIM, BASE, 2.0, 4096, 9000),
-        1,
-    ),
-    "dynamic ntk, short": (
-        pe.DynamicNTK(2.0, 4096).at(4096),
-        oracle.dynamic_ntk(DIM, BASE, 2.0, 4096, 4096),
-        1,
-    ),
-    "yarn": (
-        pe.YaRN(16.0, 4096),
-        oracle.yarn(DIM, BASE, 16.0, 4096),
-        oracle.yarn_attention_factor(16.0),
-    ),
-    "yarn, not truncated": (
-        pe.YaRN(32.0, 4096, truncate=False),
-        oracle.yarn(DIM, BASE, 32.0, 4096, truncate=False),
-        oracle.yarn_attention_factor(32.0),
-    ),
-    "yarn over rotations": (
-        pe.YaRN(16.0, 4096, 24.0, 2.0, ramp="rotations"),
-        oracle.yarn(DIM, BASE, 16.0, 4096, 24.0, 2.0, ramp="rotations"),
-        oracle.yarn_attention_factor(16.0),
-    ),
-    "yarn of deepseek": (
-        pe.YaRN(40.0, 4096, mscale=0.707, mscale_all_dim=1.0),
-        oracle.yarn(DIM, BASE, 40.0, 4096),
-        oracle.yarn_attention_factor(40.0, 0.707, 1.0),
-    ),
-    "llama3": (pe.Llama3(8.0, 8192), oracle.llama3(DIM, BASE, 8.0, 1.0, 4.0, 8192), 1),
-    "longrope, short": (
-        pe.LongRoPE(SHORT, LONG, 4096, factor=32.0).at(4096),
-        oracle.longrope(DIM, BASE, SHORT, LONG, 4096, 4096),
-        oracle.longrope_attention_factor(32.0, 4096),
-    ),
-    "longrope, long": (
-        pe.LongRoPE(SHORT, LONG, 4096, factor=32.0).at(4097),
-        oracle.longrope(DIM, BASE, SHORT, LONG, 4096, 4097),
-        oracle.longrope_attention_factor(32.0, 4096),
-    ),
-    "proportional": (pe.Proportional(0.25), oracle.proportional(DIM, BASE, 0.25), 1),
-    "proportional, no whole number of pairs, and slower": (
-        pe.Proportional(0.3, 4.0),
-        oracle.proportional(DIM, BASE, 0.3, 4.0),
-        1,
-    ),
-    "yarn whose mscale is 0": (
-        pe.YaRN(40.0, 4096, mscale=0.0, mscale_all_dim=1.0),
-        oracle.yarn(DIM, BASE, 40.0, 4096),
-        oracle.yarn_attention_factor(40.0, 0.0, 1.0),
-    ),
-    "yarn with one end for both": (
-        pe.YaRN(8.0, 64, 1.0, 1.0, truncate=False),
-        oracle.yarn(DIM, BASE, 8.0, 64, 1.0, 1.0, truncate=False),
-        oracle.yarn_attention_factor(8.0),
-    ),
-    "yarn past the last pair": (
-        pe.YaRN(8.0, 10**6),
-        oracle.yarn(DIM, BASE, 8.0, 10**6),
-        oracle.yarn_attention_factor(8.0),
-    ),
-    "longrope of a factor below 1": (
-        pe.LongRoPE(SHORT, LONG, 4096, factor=0.5).at(10),
-        oracle.longrope(DIM, BASE, SHORT, LONG, 4096, 10),
-        1,
-    ),
-}
-CASES = pytest.mark.parametrize(("scaling", "w", "factor"), SCALINGS.values(), ids=list(SCALINGS))
 
 
 def turned(x, positions, w, **options):
@@ -102,13 +26,6 @@ def turned(x, positions, w, **options):
             for row, p in zip(x, positions, strict=True)
         ]
     )
-
-
-@CASES
-def test_frequencies_equal_the_oracle(scaling, w, factor):
-    rope = pe.RoPE(DIM, scaling=scaling)
-    assert np.allclose(rope.frequencies(), [float(x) for x in w], rtol=4e-16 * 8, atol=0)
-    assert rope.attention_factor == pytest.approx(float(factor), rel=1e-15)
 
 
 @cache  # every library is held to the same
@@ -228,80 +145,6 @@ def test_decoding_equals_prefill(rng, length):
     whole = rope.rotate(x, np.arange(length))
     steps = np.concat([rope.rotate(x[p : p + 1], [p]) for p in range(length)])
     assert np.array_equal(steps, whole)
-
-
-@pytest.mark.parametrize(
-    "scaling",
-    [None, pe.YaRN(4.0, 64), pe.DynamicNTK(4.0, 64), pe.LongRoPE((1.0,) * 4, (2.0,) * 4, 64)],
-)
-@pytest.mark.parametrize("base", [0, -1, 0.5, float("nan"), float("inf"), "x", True])
-def test_a_base_that_cannot_be_is_refused_with_any_scaling(scaling, base):
-    with pytest.raises((ValueError, TypeError), match="base must be a finite number of at least 1"):
-        pe.RoPE(8, base=base, scaling=scaling)
-
-
-def test_a_scaling_that_depends_on_the_length_must_suit_when_it_is_made():
-    with pytest.raises(ValueError, match="NTK needs two pairs"):
-        pe.RoPE(2, scaling=pe.DynamicNTK(4.0, 64))
-    with pytest.raises(ValueError, match="one factor for each of the 8 pairs; got 4"):
-        pe.RoPE(16, scaling=pe.LongRoPE((1.0,) * 4, (2.0,) * 4, 64))
-
-
-UNSETTLED = [pe.DynamicNTK(2.0, 16), pe.LongRoPE((1.0,) * 4, (1.0, 2.0, 3.0, 4.0), 16, factor=4.0)]
-
-
-@pytest.mark.parametrize("scaling", UNSETTLED)
-def test_a_scaling_that_depends_on_the_length_refuses_to_rotate_for_a_cache(scaling, rng):
-    rope = pe.RoPE(8, scaling=scaling)
-    sentence = (
-        f"^scaling {type(scaling).__name__} depends on how long the text is, so rotated keys must "
-        r"not be cached: keep keys unrotated and rotate with encoding.at\(length\)$"
-    )
-    for work in (
-        lambda: rope.rotate(np.ones((1, 8)), [0]),
-        lambda: rope.rotate_keys(np.ones((1, 8)), [0]),
-        rope.frequencies,
-        rope.wavelengths,
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            work()
-
-
-@pytest.mark.parametrize("scaling", UNSETTLED)
-def test_unrotated_keys_are_the_way_that_works(scaling, rng):
-    """Prefill of 40 tokens equals decoding the last one over a cache of unrotated keys."""
-    rope = pe.RoPE(8, scaling=scaling)
-    q, k = rng.normal(size=(2, 40, 8))
-    whole = pe.logits(rope, q, k, np.arange(40), np.arange(40))
-    last = pe.logits(rope, q[39:], k, [39], np.arange(40))
-    assert np.allclose(last, whole[39:])
-    settled = rope.at(40)
-    assert np.allclose(
-        settled.rotate(q, range(40)) @ settled.rotate(k, range(40)).T / 8**0.5, whole
-    )
-    rotated_too_early = np.concat([rope.at(n + 1).rotate(k[n : n + 1], [n]) for n in range(40)])
-    stale = settled.rotate(q[39:], [39]) @ rotated_too_early.T / 8**0.5
-    assert abs(stale - last).max() > 0.01  # the fault that the refusal prevents
-
-
-def test_reductions():
-    def same(a, b, **kw):
-        assert np.allclose(a, b, rtol=1e-14, atol=1e-15, **kw)
-
-    base = pe.RoPE(16)
-    same(pe.RoPE(16, scaling=pe.Proportional(1.0)).frequencies(), base.frequencies())
-    assert not pe.RoPE(16, scaling=pe.Proportional(0.0)).frequencies().any()
-    same(pe.RoPE(16, scaling=pe.Interpolation(1.0)).frequencies(), base.frequencies())
-    same(pe.RoPE(16, scaling=pe.NTK(1.0)).frequencies(), base.frequencies())
-    same(pe.RoPE(16, scaling=pe.YaRN(1.0, 64)).frequencies(), base.frequencies())
-    x, p = np.random.default_rng(0).normal(size=(5, 16)), np.arange(5) * 7.0
-    same(pe.RoPE(16, scaling=pe.Interpolation(4.0)).rotate(x, p), base.rotate(x, p / 4))
-    llama = pe.RoPE(16, scaling=pe.Llama3(8.0, 64)).frequencies()
-    parts = pe.RoPE(16, scaling=pe.YaRN(8.0, 64, 4.0, 1.0, ramp="rotations")).frequencies()
-    same(llama, parts)
-    ntk = pe.RoPE(16, scaling=pe.NTK(4.0)).frequencies()
-    assert ntk[0] == 1
-    assert ntk[-1] == pytest.approx(base.frequencies()[-1] / 4, rel=1e-14)
 
 
 def test_golden_numbers_of_the_catalogue():
@@ -449,13 +292,6 @@ def test_tables_are_kept_by_every_frequency():
         rope = pe.RoPE(16, base=base)
         jitted = jax.jit(lambda p, rope=rope: rope.cos_sin(p)[0])(jnp.arange(3000, 3005))
         assert np.allclose(jitted, rope.cos_sin(np.arange(3000, 3005))[0], atol=1e-7)
-
-
-def test_a_changed_scaling_works_its_factor_out_anew():
-    assert dataclasses.replace(pe.YaRN(4.0, 4096), factor=16.0) == pe.YaRN(16.0, 4096)
-    assert dataclasses.replace(pe.YaRN(4.0, 4096), factor=16.0).scale == pe.YaRN(16.0, 4096).scale
-    kept = dataclasses.replace(pe.YaRN(4.0, 4096, attention_factor=1.5), factor=16.0)
-    assert kept.scale == 1.5
 
 
 def test_a_rotation_that_does_not_turn_does_not_claim_to_tell_positions_apart():

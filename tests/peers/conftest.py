@@ -6,6 +6,6 @@ import pytest
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    findings = config.getoption("markexpr") == "peers"
-    collected = ("peers", "test_findings.py" if findings else "test_peers.py")
-    return None if collection_path.name in collected else True
+    asked = config.getoption("markexpr") == "peers"
+    is_findings = collection_path.name == "test_findings.py"
+    return None if collection_path.is_dir() or is_findings == asked else True

@@ -321,7 +321,7 @@ def digest():
 
 
 def test_every_level_computes_the_same_bits():
-    code = "from tests.kernels.test_operators import digest; print(digest())"
+    code = "from tests.kernels.test_csrc import digest; print(digest())"
     found = {}
     for level in kernels.LEVELS:
         done = subprocess.run(

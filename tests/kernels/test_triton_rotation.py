@@ -4,11 +4,9 @@
 """
 
 import importlib
-import json
 import os
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,9 +14,8 @@ import torch
 from hypothesis import given, settings
 
 from posenc import kernels
-from posenc.kernels import cuda
 from tests.kernels import truth
-from tests.kernels.test_operators import DTYPES, LAYOUTS, calls, draw, frequencies
+from tests.kernels.test_csrc import DTYPES, LAYOUTS, calls, draw, frequencies
 
 GPU = torch.cuda.is_available()
 DEVICE = "cuda" if GPU else "cpu"
@@ -310,7 +307,7 @@ def run(code, **variables):
 
 @needs_triton
 def test_operators_without_cpp():
-    code = "from tests.kernels.test_triton import check_operators; check_operators()"
+    code = "from tests.kernels.test_triton_rotation import check_operators; check_operators()"
     run(code, POSENC_KERNELS="0", TRITON_INTERPRET="0" if GPU else "1")
 
 
@@ -355,99 +352,3 @@ def test_schemas_are_those_of_cpp():
         schema = torch._C.parse_schema(f"posenc::{written}")
         packet = getattr(torch.ops.posenc, schema.name.removeprefix("posenc::"))
         assert getattr(packet, schema.overload_name or "default")._schema == schema
-
-
-@needs_triton
-@pytest.mark.parametrize("capability", [75, 80, 90])
-def test_it_compiles_to_operations_that_round_correctly(capability, tmp_path):
-    """For GPUs that need not be here; what they compute is then what the interpreter does."""
-    code = f"from tests.kernels.test_triton import instructions; print(instructions({capability}))"
-    found = json.loads(run(code, TRITON_INTERPRET="0", TRITON_CACHE_DIR=str(tmp_path)))
-    assert {"mul.rn.f64", "mul.rn.f32", "sub.rn.f32"} <= {*found}
-    exact = ("abs", "cvt", "ld", "max", "min", "mov", "neg", "selp", "setp", "st")
-    for name in found:
-        assert name.split(".")[0] in exact or ".rn." in name, name
-        assert not {"fma", "approx", "full", "ftz"} & {*name.split(".")}, name
-
-
-def instructions(capability):
-    """The floating-point instructions of the kernel, compiled for every dtype and both pairings."""
-    import re
-
-    import triton
-    from triton.backends.compiler import GPUTarget
-    from triton.compiler import ASTSource
-
-    rotation = importlib.import_module("posenc.kernels.triton_rotation")
-    kernel = rotation.triton_kernel.rotate_block
-    found = set()
-    for element in ("fp64", "fp32", "bf16", "fp16"):
-        for number, many in (("i64", False), ("i32", True), ("fp64", True), ("fp32", False)):
-            types = {"x": f"*{element}", "out": f"*{element}", "positions": f"*{number}"}
-            types |= {"frequencies": "*fp64", "axis": "*i64" if many else "constexpr"}
-            for parameter in kernel.params:
-                kind = "constexpr" if parameter.is_constexpr else parameter.annotation_type or "i32"
-                types.setdefault(parameter.name, kind)
-            fixed = {"wide": element == "fp64", "halves": many, "back": many}
-            fixed |= {"block": 8, "most_pairs": 64, "most_heads": 8} | (
-                {} if many else {"axis": None}
-            )
-            ordered = {parameter.name: types[parameter.name] for parameter in kernel.params}
-            made = triton.compile(
-                ASTSource(kernel, ordered, fixed),
-                target=GPUTarget("cuda", capability, 32),
-                options=rotation.OPTIONS,
-            )
-            assert made.asm["cubin"]
-            found |= {
-                *re.findall(r"\b[a-z]+\.[a-z0-9.]*f(?:16|32|64)\b[a-z0-9.]*", made.asm["ptx"])
-            }
-    return json.dumps(sorted(found))
-
-
-@pytest.fixture
-def gpu(monkeypatch):
-    """A machine that claims to have CUDA and Triton; what is measured on it can be set."""
-    found = SimpleNamespace(measure_error=lambda device, halves: 1e-8, MOST_ERROR=1.5e-7)
-    monkeypatch.delenv("POSENC_KERNELS", raising=False)
-    monkeypatch.setattr(torch.version, "cuda", "13.0")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a GPU")
-    monkeypatch.setattr(kernels, "triton_rotation", found, raising=False)
-    monkeypatch.setitem(sys.modules, "posenc.kernels.triton_rotation", found)
-    return found
-
-
-def test_it_is_not_chosen_without_cuda(monkeypatch):
-    off = kernels.Status(False, "POSENC_KERNELS is 0")
-    with monkeypatch.context() as patch:
-        patch.setenv("POSENC_KERNELS", "0")
-        patch.setattr(kernels, "load", lambda: off)
-        assert cuda._load() is off
-    monkeypatch.delenv("POSENC_KERNELS", raising=False)
-    monkeypatch.setattr(torch.version, "cuda", None)  # as of ROCm, too
-    assert cuda._load().why == "PyTorch has no CUDA device"
-
-
-def test_it_is_not_chosen_where_triton_is_missing_or_fails_or_is_wrong(gpu, monkeypatch):
-    gpu.measure_error = lambda device, halves: 1e-8 if halves else float("nan")
-    assert cuda._load().why == "Triton on a GPU is off by [nan, 1e-08]"
-    gpu.measure_error = lambda device, halves: 2e-7 if halves else 1e-8
-    assert cuda._load().why == "Triton on a GPU is off by [1e-08, 2e-07]"
-    gpu.measure_error = lambda device, halves: 1 / 0
-    assert cuda._load().why == "Triton on a GPU fails: division by zero"
-    monkeypatch.delattr(kernels, "triton_rotation")
-    monkeypatch.setitem(sys.modules, "posenc.kernels.triton_rotation", None)
-    assert "Triton cannot be imported" in cuda._load().why
-
-
-@pytest.mark.parametrize("compiled", [False, True])
-def test_it_defines_the_operators_where_cpp_does_not(gpu, monkeypatch, compiled):
-    done = []
-    gpu.define, gpu.implement = lambda: done.append("define"), lambda: done.append("implement")
-    monkeypatch.setattr("posenc.kernels.register.register", lambda: done.append("register"))
-    monkeypatch.setattr(kernels, "load", lambda: kernels.Status(compiled, "as the test has it"))
-    monkeypatch.setattr(cuda, "_status", None)
-    assert str(cuda.load()) == "active, Triton on a GPU"
-    assert cuda.load() is cuda.load()
-    assert done == ([] if compiled else ["define", "register"]) + ["implement"]

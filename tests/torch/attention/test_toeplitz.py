@@ -1,0 +1,63 @@
+"""A bias of the distance as one line of values, whose windows are its rows."""
+
+import pytest
+import torch
+
+import posenc as pe
+from posenc.torch.attention import toeplitz
+from posenc.torch.attention.call import prepare
+from posenc.torch.attention.dense import dense
+
+
+def call_of(queries=70, keys=90, dtype=torch.float64, **options):
+    generator = torch.Generator().manual_seed(0)
+    q, k, v = (
+        torch.randn(2, heads, length, 8, generator=generator, dtype=dtype)
+        for heads, length in ((4, queries), (2, keys), (2, keys))
+    )
+    return prepare(q, k, v, encoding=pe.ALiBi(4), causal=True, **options)
+
+
+def test_windows_of_the_line_are_the_rows_of_the_bias():
+    call = call_of(5, 7)
+    values = toeplitz.line(call, 2)
+    assert values.shape == (4, 5 + 7 - 1)
+    bias = pe.ALiBi(4).bias(call.q_pos, call.k_pos).double()
+    seen = call.visibility.visible(slice(None), slice(None))[0]
+    bias = bias.masked_fill(~seen, -torch.inf)
+    for i in range(5):
+        assert torch.equal(values[:, 4 - i : 4 - i + 7], bias[:, i])
+
+
+def test_a_window_takes_no_memory_and_its_gradient_sums_diagonals():
+    values = torch.arange(12.0).reshape(1, 12).double().requires_grad_()
+    made = toeplitz._Window.apply(values, 2, 3, 4)
+    assert made.data_ptr() == values.data_ptr() + 2 * 8
+    assert made[0, 0].tolist() == [[2, 3, 4, 5], [3, 4, 5, 6], [4, 5, 6, 7]]
+    made.sum().backward()
+    assert values.grad[0].tolist() == [0, 0, 1, 2, 3, 3, 2, 1, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("window", [None, 9])
+def test_it_is_the_specification(window):
+    call = call_of(window=window)
+    assert (toeplitz.toeplitz(call, 20) - dense(call)).abs().max() < 1e-12
+
+
+def test_keys_too_far_to_matter_are_left_out_and_nothing_else():
+    """Heads 1 and 2, with slopes of 1/4 and 1/16, see fewer keys than 3 and 4."""
+    call = call_of(2000, 2000, torch.float32)
+    runs = toeplitz._runs(call, toeplitz.line(call, 0), 0)
+    assert [heads for heads, *_ in runs] == [slice(0, 2), slice(2, 4)]
+    reach = [farthest for *_, farthest in runs]
+    assert reach[0] < reach[1]
+    assert (toeplitz.toeplitz(call, 0) - dense(call)).abs().max() < 1e-5
+
+
+def test_pieces_shrink_where_their_pairs_would_take_too_much(monkeypatch):
+    call = call_of()
+    assert toeplitz.affordable(call) == toeplitz.ROWS
+    monkeypatch.setattr(toeplitz, "BYTES", 4 * 2 * 4 * 90 * 10)
+    assert toeplitz.affordable(call) == 10
+    monkeypatch.setattr(toeplitz, "BYTES", 1)
+    assert toeplitz.affordable(call) == 1

@@ -1,0 +1,82 @@
+"""Which keys each query sees."""
+
+import pytest
+import torch
+
+from posenc.torch.attention.visibility import (
+    Visibility,
+    find_offset,
+    order_tokens,
+    read_documents,
+    read_mask,
+)
+
+EVERY = slice(None)
+
+
+def seen(q, k, *, causal=False, window=None, documents=None, mask=None):
+    made = Visibility(torch.tensor(q), torch.tensor(k), causal, window, documents, mask, None)
+    return made.visible(EVERY, EVERY)
+
+
+def test_order_and_window():
+    behind = torch.arange(5)[:, None] - torch.arange(5)
+    assert torch.equal(seen(range(5), range(5), causal=True)[0, 0], behind >= 0)
+    assert torch.equal(seen(range(5), range(5), window=2)[0, 0], behind.abs() < 2)
+    both = seen(range(5), range(5), causal=True, window=2)[0, 0]
+    assert torch.equal(both, (behind >= 0) & (behind < 2))
+
+
+def test_documents_and_mask_hide_more():
+    documents = (torch.tensor([0, 0, 1]), torch.tensor([0, 1, 1]))
+    made = seen(range(3), range(3), causal=True, documents=documents)[0, 0]
+    assert made.tolist() == [[True, False, False], [True, False, False], [False, True, True]]
+    mask = torch.tensor([[True, False, True], [False, True, True]])[:, None, None, :]
+    padded = seen(range(3), range(3), mask=mask)
+    assert padded.shape == (2, 1, 3, 3)
+    assert torch.equal(padded[1, 0, 0], mask[1, 0, 0])
+
+
+def test_what_is_said_of_all_pairs():
+    plain = Visibility(torch.arange(2), torch.arange(2), False, None, None, None, 0)
+    assert plain.everything
+    assert plain.by_distance
+    masked = Visibility(torch.arange(2), torch.arange(2), False, None, None, torch.ones(1), 0)
+    assert not masked.by_distance
+
+
+@pytest.mark.parametrize(
+    ("q", "k", "offset"),
+    [
+        ([3, 4], [0, 1, 2, 3, 4], 3),
+        ([5], [7, 8], -2),
+        ([0, 2], [0, 1], None),
+        ([0.0, 1.0], [0.0, 1.0], None),
+        ([[0, 1], [4, 5]], [[0, 1], [4, 5]], 0),
+        ([[0, 1], [4, 5]], [[0, 1], [0, 1]], None),
+    ],
+)
+def test_the_offset_is_found_where_both_go_up_one_by_one(q, k, offset):
+    assert find_offset(torch.tensor(q), torch.tensor(k)) == offset
+
+
+def test_on_a_grid_the_last_query_is_beside_the_last_key():
+    q_order, k_order = order_tokens(torch.zeros(1, 1, 2, 4), torch.zeros(1, 1, 5, 4))
+    assert (q_order.tolist(), k_order.tolist()) == ([3, 4], [0, 1, 2, 3, 4])
+
+
+def test_one_row_of_documents_is_that_of_the_keys():
+    q, k = torch.zeros(2, 1, 2, 4), torch.zeros(2, 1, 4, 4)
+    of_q, of_k = read_documents(torch.tensor([0, 0, 1, 2]), q, k)
+    assert (of_q.tolist(), of_k.tolist()) == ([1, 2], [0, 0, 1, 2])
+    with pytest.raises(ValueError, match=r"documents of k must be .* with seq = 4"):
+        read_documents((torch.tensor([0, 1]), torch.tensor([0, 0, 1])), q, k)
+
+
+def test_a_mask_of_two_axes_is_padding_unless_it_could_be_either():
+    q, k = torch.zeros(2, 3, 4, 8), torch.zeros(2, 3, 5, 8)
+    assert read_mask(torch.ones(2, 5, dtype=torch.bool), q, k).shape == (2, 1, 1, 5)
+    with pytest.raises(ValueError, match="where both would fit"):
+        read_mask(torch.ones(4, 5, dtype=torch.bool), q[:1].expand(4, 3, 4, 8), k)
+    with pytest.raises(TypeError, match="mask must be of bool"):
+        read_mask(torch.zeros(2, 5), q, k)
