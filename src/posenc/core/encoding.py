@@ -166,6 +166,26 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
         rules.whole("length", length, least=1, most=2**40)
         return self
 
+    def _repr_html_(self) -> str:
+        """What it states about itself, for a notebook."""
+        acts = self.mechanism
+        sizes = {name: getattr(self, name) for name in ("dim", "heads", "axes", "feature_dim")}
+        learned = (
+            f"{name} {each.shape}{'' if each.trained else ', not trained'}"
+            for name, each in self.parameters().items()
+        )
+        facts = {
+            "mechanism": "" if acts is None else f"{acts}: {MECHANISMS[acts]}",
+            "sizes": ", ".join(
+                f"{name}={size}" for name, size in sizes.items() if size is not None
+            ),
+            "positions": "" if self.limit is None else f"below {self.limit:,}",
+            "needs": ", ".join(sorted(self.needs)),
+            "parameters": "; ".join(learned) or "none",
+            "claims": ", ".join(self.traits.claims()).replace("_", " ") or "none",
+        }
+        return self.about.to_html(repr(self), facts)
+
     @classmethod
     def example(cls, **sizes: object) -> Self:
         """A useful instance, for lists, checks and figures that are given only a name.
