@@ -221,7 +221,7 @@ def unwrap(encoding: Encoding) -> Encoding:
     return encoding
 
 
-def params_like(drawn: Mapping[str, Any], like: Array | None) -> dict[str, Array]:
+def params_like(drawn: Mapping[str, object], like: Array | None) -> dict[str, Array]:
     """Drawn parameters in float32, as arrays of the library and on the device of `like`."""
     arrays = {name: np.asarray(values, dtype=np.float32) for name, values in drawn.items()}
     return arrays if like is None else {name: send(x, like) for name, x in arrays.items()}

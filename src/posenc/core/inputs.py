@@ -87,7 +87,7 @@ def read_needs(
     return needed
 
 
-def check_needs(encoding: Encoding, **given: object) -> dict[str, Any]:
+def check_needs(encoding: Encoding, **given: object) -> dict[str, object]:
     """The given `features` and `mask` by name; raise an error unless they match `encoding.needs`.
 
     >>> from posenc import RoPE

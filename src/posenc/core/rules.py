@@ -85,7 +85,7 @@ def _not_whole(
     return translatable(kind, template, name=_named(name), value=value, least=least, most=most)
 
 
-def _named(name: str) -> Any:
+def _named(name: str) -> object:
     """The name of an argument, or a translatable phrase for "each of" its entries."""
     of = name.removeprefix("each of ")
     return name if of == name else phrase("each of {name}", name=of)

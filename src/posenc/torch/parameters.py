@@ -57,7 +57,7 @@ class EncodingModule(nn.Module):
         return self.get_buffer(name) if name in self._fixed else self.params[name]
 
     @torch.no_grad()
-    def _fill(self, drawn: Mapping[str, Any]) -> None:
+    def _fill(self, drawn: Mapping[str, object]) -> None:
         for name, values in drawn.items():
             tensor = self._tensor(name)
             if not tensor.is_meta:
