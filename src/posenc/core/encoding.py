@@ -240,10 +240,9 @@ def read_params(params: object, shapes: Mapping[str, tuple[int, ...]]) -> dict[s
     return {name: _read_param(params, name, shape) for name, shape in shapes.items()}
 
 
-def _read_param(params: Any, name: str, shape: tuple[int, ...]) -> Array:
-    keyed = hasattr(params, "keys")  # a Mapping, or PyTorch's ParameterDict
-    if params is None or not keyed or name not in params:
-        got = f"the names {sorted(params.keys())}" if keyed and params is not None else repr(params)
+def _read_param(params: object, name: str, shape: tuple[int, ...]) -> Array:
+    if not rules.has_names(params) or name not in params:
+        got = f"the names {sorted(params.keys())}" if rules.has_names(params) else repr(params)
         raise ValueError(f"params must hold {name!r}, as init(rng) makes it; got {got}")
     value = params[name]
     if not is_array(value):

@@ -113,8 +113,8 @@ def rng() -> np.random.Generator:
 
 
 def _given(params: Mapping[str, Any], drawn: Mapping[str, np.ndarray]) -> Mapping[str, Any]:
-    if not hasattr(params, "keys") or set(params.keys()) != set(drawn):
-        got = sorted(params.keys()) if hasattr(params, "keys") else repr(params)
+    if not rules.has_names(params) or set(params.keys()) != set(drawn):
+        got = sorted(params.keys()) if rules.has_names(params) else repr(params)
         raise ValueError(f"params must hold the names {sorted(drawn)}; got {got}")
     for name, values in drawn.items():
         shape = tuple(np.shape(params[name]))
