@@ -74,7 +74,7 @@ class AdaptedRotary(Adapted, Rotary):
     def cos_sin(
         self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
     ) -> tuple[ArrayT, ArrayT]:
-        raise TypeError(f"fn must be asked for rotations, not for angles; {self.name} has no table")
+        raise TypeError(f"cos_sin is unavailable: {self.name} rotates, but has no table of angles")
 
     def _rotate(
         self,

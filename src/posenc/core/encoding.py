@@ -232,7 +232,7 @@ def read_params(params: object, shapes: Mapping[str, tuple[int, ...]]) -> dict[s
 
     >>> read_params({"slope": 1.0}, {})
     Traceback (most recent call last):
-    ValueError: params must be None, for nothing is learned; got the names ['slope']
+    ValueError: params must be None, since nothing is learned; got the names ['slope']
     """
     if not shapes and params is None:
         return {}

@@ -157,7 +157,7 @@ def shared_rows(q_pos: Array, k_pos: Array, *, axes: int | None = None) -> tuple
         a != b and 1 not in (a, b) for a, b in zip(rows, others, strict=False)
     ):
         raise ValueError(
-            "q_pos and k_pos must have one batch; "
+            "q_pos and k_pos must have the same batch size; "
             f"got shapes {tuple(q_pos.shape)} and {tuple(k_pos.shape)}"
         )
     return tuple(b if a == 1 else a for a, b in zip(rows, others, strict=True))

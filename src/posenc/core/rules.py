@@ -223,22 +223,22 @@ def known_params(params: Any, *names: str) -> None:
 
     >>> known_params({"slope": 1.0})
     Traceback (most recent call last):
-    ValueError: params must be None, for nothing is learned; got the names ['slope']
+    ValueError: params must be None, since nothing is learned; got the names ['slope']
     >>> known_params({"table": 1.0, "slope": 1.0}, "table")
     Traceback (most recent call last):
-    ValueError: params must hold no names but ['table']; got ['slope'] too
+    ValueError: params must hold only the names ['table']; got ['slope'] too
     """
     if params is None:
         return
     if not has_names(params):
         if names:
             return  # reading the first of them raises the error
-        raise TypeError(f"params must be None, for nothing is learned; got {params!r}")
+        raise TypeError(f"params must be None, since nothing is learned; got {params!r}")
     unknown = sorted(str(name) for name in params.keys() if name not in names)  # noqa: SIM118
     if unknown and not names:
-        raise ValueError(f"params must be None, for nothing is learned; got the names {unknown}")
+        raise ValueError(f"params must be None, since nothing is learned; got the names {unknown}")
     if unknown and all(name in params for name in names):  # otherwise the missing ones are reported
-        raise ValueError(f"params must hold no names but {sorted(names)}; got {unknown} too")
+        raise ValueError(f"params must hold only the names {sorted(names)}; got {unknown} too")
 
 
 def one_of(name: str, value: object, choices: tuple[str, ...]) -> None:

@@ -215,9 +215,7 @@ def _load(config: object) -> Mapping[str, object]:
             text = path.read_text(encoding="utf-8")
         values = json.loads(text)
     except OSError as error:
-        raise ValueError(
-            f"config must be a file that can be read; {source}: {error.strerror}"
-        ) from error
+        raise ValueError(f"config must be a readable file; {source}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise ValueError(f"config must be JSON; {source}: {error}") from error
     if not isinstance(values, dict):

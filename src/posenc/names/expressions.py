@@ -115,7 +115,7 @@ def evaluate(expression: str, *, check: Check | None = None) -> Any:
         with _refuse_deep():
             return _evaluate(_parse(expression), check)
     except TypeError as error:
-        template = N_("expression must be one that can be made; got {error}")
+        template = N_("expression must be valid; got {error}")
         raise translatable(ValueError, template, error=error) from error
 
 
@@ -297,12 +297,9 @@ def _bind(node: ast.Call, call: Call) -> Call:
         if unknown and not hints:
             known = signature.parameters
             raise unknown_argument(call.maker, unknown[0], known, kind=ValueError) from error
-        template = N_("expression must be one that can be made; got {maker}: {error}")
+        template = N_("expression must be valid; got {maker}: {error}")
         if hints:
-            template = N_(
-                "expression must be one that can be made; got {maker}: {error}; "
-                "did you mean {hint}?"
-            )
+            template = N_("expression must be valid; got {maker}: {error}; did you mean {hint}?")
         given = {"maker": call.maker, "error": error, "hint": (*hints, None)[0]}
         raise translatable(ValueError, template, **given) from error
     return call.with_arguments(**bound.arguments)
@@ -316,7 +313,7 @@ def _read_keywords(node: ast.Call, maker: str) -> dict[str, object]:
             template, part = N_("expression must name each argument; got {part!r}"), word.value
             raise translatable(ValueError, template, part=f"**{ast.unparse(part)}")
         if word.arg in named:
-            template = N_("expression must be one that can be made; got {maker}: {error}")
+            template = N_("expression must be valid; got {maker}: {error}")
             error = phrase("multiple values for argument {name}", name=repr(word.arg))
             raise translatable(ValueError, template, maker=maker, error=error)
         named[word.arg] = _read(word.value)

@@ -96,9 +96,7 @@ def from_file(path: str | PathLike[str]) -> FileTokeniser:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
-        raise ValueError(
-            f"tokenizer must be a file that can be read; {path}: {error.strerror}"
-        ) from error
+        raise ValueError(f"tokenizer must be a readable file; {path}: {error.strerror}") from error
     except ValueError as error:
         raise ValueError(f"tokenizer must be JSON; {path}: {error}") from error
     return from_json(text, str(path))

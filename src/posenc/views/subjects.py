@@ -67,7 +67,8 @@ def _resolve(item: object, length: int, sizes: dict[str, int]) -> list[Subject]:
     if isinstance(item, Encoding):
         if sizes:
             raise ValueError(
-                f"{', '.join(sizes)} must be left out for what has its own size; got {item!r}"
+                f"{', '.join(sizes)} must be left out for an encoding with its own size; "
+                f"got {item!r}"
             )
         return [Subject(item)]
     if not isinstance(item, str | PathLike):
