@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from posenc.i18n import N_, phrase, translatable, unlisted
+from posenc.i18n import N_, choice_error, phrase, translatable
 
 
 def plain_fields(value: Any) -> None:
@@ -99,10 +99,12 @@ def _outside(
 ) -> Exception:
     """The error for a value that is no such number or not within the bounds."""
     template = templates[0 if least is None else 1 if most is None else 2]
-    return translatable(kind, template, name=_named(name), value=value, least=least, most=most)
+    return translatable(
+        kind, template, name=_name_in_words(name), value=value, least=least, most=most
+    )
 
 
-def _named(name: str) -> object:
+def _name_in_words(name: str) -> object:
     """The name of an argument, or a translatable phrase for "each of" its entries."""
     of = name.removeprefix("each of ")
     return name if of == name else phrase("each of {name}", name=of)
@@ -122,7 +124,7 @@ def dim(name: str, value: object) -> int:
     return whole(name, value, least=1, most=MOST_CHANNELS)
 
 
-def odd(name: str, value: int) -> Exception:
+def odd_error(name: str, value: int) -> Exception:
     """The error for a number that is not even."""
     template = N_("{name} must be an even number; got {name}={value}")
     return translatable(ValueError, template, name=name, value=value)
@@ -149,10 +151,10 @@ def real(
     return number
 
 
-def ordered(low: float, high: float, *, names: tuple[str, str]) -> None:
+def check_order(low: float, high: float, *, names: tuple[str, str]) -> None:
     """Raise an error unless both are above 0 and low <= high.
 
-    >>> ordered(4.0, 1.0, names=("low", "high"))
+    >>> check_order(4.0, 1.0, names=("low", "high"))
     Traceback (most recent call last):
     ValueError: low must not be above high; got 4.0 and 1.0
     """
@@ -199,7 +201,7 @@ def one_each(name: str, factors: tuple[float, ...], dim: int) -> None:
         )
 
 
-def unsettled(scaling: object) -> Exception:
+def unsettled_error(scaling: object) -> Exception:
     """The error for a scaling whose frequencies depend on a length that was not given."""
     return translatable(
         ValueError,
@@ -249,7 +251,7 @@ def one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
     ValueError: layout must be 'interleaved' or 'concat'; got layout='zigzag'
     """
     if not isinstance(value, str) or value not in choices:
-        raise unlisted(name, value, choices)
+        raise choice_error(name, value, choices)
 
 
 def generator(name: str, value: object) -> None:

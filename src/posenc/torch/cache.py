@@ -284,7 +284,7 @@ def make_plan(given: object, params: Mapping[str, object] | None) -> Plan:
     if any(type(wrapper).row_factors is Encoding.row_factors for wrapper in around):
         rotary = None  # a wrapper that does more than multiply
     owned = given.parameters() if isinstance(given, EncodingModule) else (tensors or {}).values()
-    waves = None if rotary is None else rotary.fused()
+    waves = None if rotary is None else rotary.fuse()
     by_kernels = waves is not None and waves.why_unavailable() is None
     return Plan(
         given, encoding, encoding.axes, rotary, around, tensors, tuple(owned), waves, by_kernels

@@ -33,7 +33,7 @@ def build(scene: Scene) -> View:
     subjects = scene.subjects
     if len(subjects) == 1 and _scaling(subjects[0]) is None:
         subjects = _with_common_scalings(subjects[0])
-    before = [(_unscaled(x).name, find_wavelengths(scene, _unscaled(x))[0][1]) for x in subjects]
+    before = [(_unscale(x).name, find_wavelengths(scene, _unscale(x))[0][1]) for x in subjects]
     after = [(_scaling_name(x), find_wavelengths(scene, x)[0][1]) for x in subjects]
     ratios = [
         (name, np.where(np.isfinite(new), old / new, 0.0))
@@ -64,7 +64,7 @@ def _with_scaling(subject: Subject, scaling: Scaling | None) -> Encoding:
     return replace(cast(Any, subject.unwrapped), scaling=scaling)
 
 
-def _unscaled(subject: Subject) -> Subject:
+def _unscale(subject: Subject) -> Subject:
     return replace(subject, encoding=_with_scaling(subject, None))
 
 
