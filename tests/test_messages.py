@@ -225,32 +225,32 @@ CASES = [
     (
         lambda: S.add(X, torch.arange(3)),
         TypeError,
-        "x and positions must come from one array library; got x of numpy, positions of torch; "
-        "position builders take like=x",
+        "x and positions must come from the same array library; got x of numpy, positions of "
+        "torch; position builders take like=x",
     ),
     (
         lambda: L.encode(np.arange(2), {"table": torch.zeros(4, 8)}),
         TypeError,
-        "positions and params must come from one array library; got positions of numpy, params of "
-        "torch; convert the params, or give the positions as a list",
+        "positions and params must come from the same array library; got positions of numpy, "
+        "params of torch; convert the params, or give the positions as a list",
     ),
     (
         lambda: pe.T5Bias(2).bias(torch.arange(3), torch.arange(3), {"table": np.zeros((32, 2))}),
         TypeError,
-        "positions and params must come from one array library; got positions of torch, params of "
-        "numpy; convert the params, or give the positions as a list",
+        "positions and params must come from the same array library; got positions of torch, "
+        "params of numpy; convert the params, or give the positions as a list",
     ),
     (
         lambda: pe.FIRE(2).bias(torch.arange(3), torch.arange(3), pe.FIRE(2).init(RNG)),
         TypeError,
-        "positions and params must come from one array library; got positions of torch, params of "
-        "numpy; convert the params, or give the positions as a list",
+        "positions and params must come from the same array library; got positions of torch, "
+        "params of numpy; convert the params, or give the positions as a list",
     ),
     *(
         (
             lambda e=e: pe.logits(e, *HEADS, torch.arange(3), torch.arange(3), e.init(RNG)),
             TypeError,
-            "q and params must come from one array library; got q of torch, params of numpy; "
+            "q and params must come from the same array library; got q of torch, params of numpy; "
             "convert the params",
         )
         for e in (pe.Shaw(8, 2), pe.TransformerXL(2, 8))
@@ -459,7 +459,7 @@ CASES = [
     (
         lambda: S.locate("abc"),
         TypeError,
-        "vector must be numbers that the host reads; got 'abc'",
+        "vector must be numbers that the host can read; got 'abc'",
     ),
     (
         lambda: pe.distances(np.array([0]), np.array(["a"])),
@@ -469,7 +469,7 @@ CASES = [
     (
         lambda: pe.distances(np.zeros((2, 3)), np.zeros((4, 3))),
         ValueError,
-        "q_pos and k_pos must have one batch; got shapes (2, 3) and (4, 3)",
+        "q_pos and k_pos must have the same batch size; got shapes (2, 3) and (4, 3)",
     ),
     (
         lambda: pe.logits(S, X, X.astype("f"), range(3), range(3)),

@@ -49,7 +49,7 @@ class Adapted:
     @property
     def module(self) -> Any:
         """The module, if fn is one."""
-        return self.fn if hasattr(self.fn, "parameters") else None
+        return self.fn if _is_module(self.fn) else None
 
     def cast_module(self, dtype: object) -> Any:
         """A copy of this encoding whose module is cast to `dtype`; None if trained or no module."""
@@ -74,7 +74,7 @@ class AdaptedRotary(Adapted, Rotary):
     def cos_sin(
         self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
     ) -> tuple[ArrayT, ArrayT]:
-        raise TypeError(f"fn must be asked for rotations, not for angles; {self.name} has no table")
+        raise TypeError(f"cos_sin is unavailable: {self.name} rotates, but has no table of angles")
 
     def _rotate(
         self,
@@ -204,5 +204,10 @@ def _check_fields(
     return {
         "name": name or getattr(fn, "__qualname__", type(fn).__name__),
         "claims": claims,
-        "library": library or ("torch" if hasattr(fn, "parameters") else "numpy"),
+        "library": library or ("torch" if _is_module(fn) else "numpy"),
     }
+
+
+def _is_module(fn: object) -> bool:
+    """Whether it has parameters, as PyTorch's modules and those of other libraries have."""
+    return hasattr(fn, "parameters")

@@ -114,7 +114,7 @@ class Sections(AxisLayout):
         if scaling is not None and not (isinstance(scaling, Scaling) and scaling.fits_any_length):
             raise translatable(
                 ValueError,
-                "scaling must be a Scaling that does not depend on the length, or be settled with "
+                "scaling must be a Scaling that does not depend on the length, or be fixed with "
                 "scaling.at(length); got scaling={scaling!r}",
                 scaling=scaling,
             )
@@ -260,7 +260,7 @@ def _check_sections(
     if (counts := tuple(shares.tolist())) != sections:
         raise translatable(
             ValueError,
-            "sections must fit when they take turns; {sections} would become {shares}",
+            "sections must fit when interleaved; {sections} would become {shares}",
             sections=sections,
             shares=counts,
         )

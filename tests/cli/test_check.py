@@ -49,7 +49,9 @@ def test_a_file_that_calls_exit_is_an_error(run, tmp_path):
     (tmp_path / "leaves.py").write_text("import sys\nsys.exit(0)\n")
     result = run("check", "--load", "leaves.py")
     assert result.exit_code == 2
-    assert "file must run; got leaves.py, which ends with SystemExit: 0" in result.stderr
+    assert (
+        "file must run without an error; got leaves.py, which raised SystemExit: 0" in result.stderr
+    )
 
 
 def test_what_an_encoding_prints_goes_to_stderr(run, tmp_path):

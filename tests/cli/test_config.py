@@ -95,7 +95,7 @@ def test_two_models_are_compared(files):
     ("arguments", "message"),
     [
         ((), "Missing argument 'PATH [PATH2]'"),
-        (("no.json",), "config must be a file that can be read; no.json: No such file"),
+        (("no.json",), "config must be a readable file; no.json: No such file"),
         (("a", "b", "c"), "one path, or two to compare; got 3"),
     ],
 )

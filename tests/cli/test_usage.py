@@ -39,9 +39,12 @@ from tests.cli.page import PAGE
         ),
         (("show", "a", "--csv", "--dark"), "--dark cannot be combined with --json or --csv"),
         (("show", "a", "--csv", "--dpi", "150"), "--dpi cannot be combined with --json or --csv"),
-        (("show", "rope", "--heads", "4"), "heads must be left out: there is none in RoPE; got"),
-        (("show", "alibi", "--dim", "4"), "dim must be left out: there is none in ALiBi"),
-        (("show", "RoPE(8)", "--dim", "4"), "dim must be left out for what has its own size"),
+        (("show", "rope", "--heads", "4"), "heads must be left out: not a size of RoPE; got"),
+        (("show", "alibi", "--dim", "4"), "dim must be left out: not a size of ALiBi"),
+        (
+            ("show", "RoPE(8)", "--dim", "4"),
+            "dim must be left out for an encoding with its own size",
+        ),
         (("show", "rope", "--kind", "wavelengths", "--channels", "1"), "channels must be left out"),
         (("show", "rope", "--head", "1"), "head must be left out"),
         (("show", "rope", "--causal"), "causal must be left out"),
@@ -61,7 +64,7 @@ from tests.cli.page import PAGE
             "--position has no effect here",
         ),
         (("explain", "rope", "--seed", "1"), "--seed has no effect here"),
-        (("explain", "rope", "--heads", "1"), "heads must be left out: there is none in RoPE"),
+        (("explain", "rope", "--heads", "1"), "heads must be left out: not a size of RoPE"),
         (("explain", "rope", "--json", "--digits", "3"), "--digits does not apply to JSON"),
         (
             ("explain", "rope", "--json", "--format", "html"),
@@ -82,7 +85,7 @@ from tests.cli.page import PAGE
             ("compare", "nope", "--json", "--format", "text"),
             "--json cannot be combined with --format text",
         ),
-        (("compare", "rope", "--heads", "3"), "heads must be left out: there is none in RoPE"),
+        (("compare", "rope", "--heads", "3"), "heads must be left out: not a size of RoPE"),
         (("compare", "RoPE(8)", "--dim", "3"), "sizes must be left out: they are for names"),
         (
             ("config", "bert.json", "--pairing", "halves"),

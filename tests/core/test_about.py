@@ -1,10 +1,14 @@
 """Where each encoding comes from."""
 
 import re
+from dataclasses import dataclass
+from html import escape
 
+import numpy as np
 import pytest
 
 import posenc as pe
+from posenc.core.encoding import MECHANISMS
 from posenc.encodings.registry import load_builtins
 from posenc.names.resolve import VARIANTS, resolve
 
@@ -35,3 +39,47 @@ def test_a_scaling_speaks_for_the_whole():
     assert yarn == pe.RoPE(64, scaling=pe.YaRN(4.0, 8192))
     for name in VARIANTS:
         assert resolve(name)[name].about.year
+
+
+@pytest.mark.parametrize("kind", [*load_builtins().values()])
+def test_an_encoding_in_a_notebook_states_what_the_contract_knows(kind):
+    encoding = kind.example()
+    shown = encoding._repr_html_()
+    assert shown.startswith(f"<p><code>{escape(repr(encoding))}</code>: {kind.about.title}</p>")
+    assert f"<td>{encoding.mechanism}: {MECHANISMS[encoding.mechanism]}</td>" in shown
+    assert escape(kind.about.paper) in shown
+    for name, parameter in encoding.parameters().items():
+        assert f"{name} {parameter.shape}" in shown
+    for claim in encoding.traits.claims():
+        assert claim.replace("_", " ") in shown
+    assert encoding.dim is None or f"dim={encoding.dim}" in shown
+    assert "None" not in shown
+
+
+def test_an_encoding_of_ones_own_in_a_notebook_is_escaped():
+    @dataclass(frozen=True)
+    class Own(pe.Bias):
+        label: str
+
+        def bias(self, q_pos, k_pos, params=None):
+            return 0.0 * pe.distances(q_pos, k_pos)[None]
+
+        def init(self, rng, *, like=None):
+            return {"<script>": np.zeros(2, np.float32)}
+
+    shown = Own("<b>")._repr_html_()
+    assert "<b>" not in shown
+    assert "<script>" not in shown
+    assert "label=&#x27;&lt;b&gt;&#x27;)</code></p><table>" in shown
+    assert "<td>parameters</td><td>&lt;script&gt; (2,)</td>" in shown
+
+
+def test_a_scaling_in_a_notebook():
+    shown = pe.DynamicNTK(2.0, 4096)._repr_html_()
+    assert shown.startswith("<p><code>DynamicNTK(2.0, 4096)</code>: ")
+    assert "<td>4,096</td>" in shown
+    assert "depend on the length of the text" in shown
+    yarn = pe.YaRN(4.0, 4096)
+    assert f"<td>{yarn.scale:.6g}</td>" in yarn._repr_html_()
+    assert "arXiv:2309.00071" in yarn._repr_html_()
+    assert "depend on" not in yarn._repr_html_()

@@ -187,10 +187,10 @@ def test_what_is_needed_or_not_is_said(encoding, given, message):
 def test_parameters_that_there_are_not_are_refused(encoding):
     x, p = np.ones((2, 3, 8)), np.arange(3)
     p = p if encoding.axes is None else p[:, None]
-    with pytest.raises(ValueError, match="params must be None, for nothing is learned"):
+    with pytest.raises(ValueError, match="params must be None, since nothing is learned"):
         pe.logits(encoding, x, x, p, p, {"nonsense": np.ones(3)})
     if isinstance(encoding, pe.Rotary):
-        with pytest.raises(ValueError, match="params must be None, for nothing is learned"):
+        with pytest.raises(ValueError, match="params must be None, since nothing is learned"):
             encoding.rotate(x, p, {"nonsense": np.ones(3)})
 
 

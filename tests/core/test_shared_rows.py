@@ -100,5 +100,5 @@ def test_distances_of_one_row_and_many():
     apart = pe.distances(np.zeros((1, 2), int), np.arange(6).reshape(3, 2))
     assert apart.shape == (3, 2, 2)
     assert apart[2].tolist() == [[-4, -5], [-4, -5]]
-    with pytest.raises(ValueError, match="q_pos and k_pos must have one batch"):
+    with pytest.raises(ValueError, match="q_pos and k_pos must have the same batch size"):
         pe.distances(np.zeros((2, 2), int), np.zeros((3, 2), int))

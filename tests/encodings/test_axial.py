@@ -107,11 +107,11 @@ def test_every_axis_is_encoded_and_relative(axes, pairs):
     [
         (
             lambda: pe.AxialRoPE(8, pe.PairTable((0, 0, 1, 3), (1.0,) * 4)),
-            "every axis from 0 on a pair that turns",
+            "every axis, from 0 on, a pair that turns",
         ),
         (
             lambda: pe.AxialRoPE(4, pe.PairTable((0, 1), (1.0, 0.0))),
-            "every axis from 0 on a pair that turns",
+            "every axis, from 0 on, a pair that turns",
         ),
         (lambda: pe.PairTable((0,), (1.0, 1.0)), "axis for each of the 2 frequencies"),
         (
@@ -129,7 +129,7 @@ def test_every_axis_is_encoded_and_relative(axes, pairs):
         (lambda: pe.AxialRoPE.split(8, axes=2, order=(0,)), "order must be a tuple of 2"),
         (
             lambda: pe.AxialRoPE.mrope(8, sections=(2, 1, 1), scaling=pe.DynamicNTK(2.0, 16)),
-            "scaling must be a Scaling that does not depend on the length, or be settled with",
+            "scaling must be a Scaling that does not depend on the length, or be fixed with",
         ),
         (lambda: pe.AxialRoPE.mrope(8, sections=(2.0, 1, 1)), "must be a tuple of whole numbers"),
         (lambda: pe.AxialRoPE.mrope(8, sections=(4, 0)), "must be a tuple of whole numbers"),
@@ -140,7 +140,7 @@ def test_every_axis_is_encoded_and_relative(axes, pairs):
         ),
         (
             lambda: pe.AxialRoPE.mrope(128, sections=(16, 24, 24), interleaved=True),
-            "sections must fit when they take turns; (16, 24, 24) would become (22, 21, 21)",
+            "sections must fit when interleaved; (16, 24, 24) would become (22, 21, 21)",
         ),
         (
             lambda: pe.AxialRoPE.split(8).rotate(np.ones((3, 8)), range(3)),

@@ -73,11 +73,11 @@ def test_what_is_written_reads_well(name):
         ({"encoding": pe.RoPE(8), "dim": 8}, "dim and heads are for names of encodings"),
         (
             {"encoding": "alibi", "dim": 8},
-            "dim must be left out: .* in ALiBi; got dim=8",
+            "dim must be left out: not a size of ALiBi; got dim=8",
         ),
         (
             {"encoding": "rope", "heads": 8},
-            "heads must be left out: .* in RoPE; got heads=8",
+            "heads must be left out: not a size of RoPE; got heads=8",
         ),
         ({"encoding": "rope", "seed": -1}, "seed must be a whole number of at least 0"),
     ],
@@ -104,7 +104,7 @@ def test_a_config_with_several_encodings_is_not_one(tmp_path):
     )
     assert len(resolve(str(path))) == 2
     with pytest.raises(
-        ValueError, match=r"encoding must be one; got .* which has RoPE\(16.* and NoPE\(\)"
+        ValueError, match=r"encoding must be a single one; got .* which has RoPE\(16.* and NoPE\(\)"
     ):
         pe.explain(str(path))
 

@@ -97,10 +97,8 @@ def test_an_error_keeps_its_kind_and_its_english():
 
 def test_an_error_within_an_error_is_told_too():
     inner = translatable(TypeError, "multiple values for argument {name}", name="'dim'")
-    outer = translatable(
-        ValueError, "expression must be one that can be made; got {error}", error=inner
-    )
-    assert str(outer).endswith("can be made; got multiple values for argument 'dim'")
+    outer = translatable(ValueError, "expression must be valid; got {error}", error=inner)
+    assert str(outer).endswith("must be valid; got multiple values for argument 'dim'")
     assert translate(outer, "zh-Hans") == "无法按这个表达式生成：参数 'dim' 给了多个值"
 
 

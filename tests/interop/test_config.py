@@ -198,7 +198,7 @@ def test_errors_of_from_config():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "config must be a file that can be read; "),
+        (None, "config must be a readable file; "),
         ("{", "config must be JSON; "),
         ("[" * 100_000, "config must be JSON; "),
         ("\udcff", "config must be JSON; "),
@@ -223,8 +223,8 @@ def test_the_text_of_a_config_is_read_as_it_is():
     ("text", "message"),
     [
         ('{"model_type": ' + "x" * 5000, "config must be JSON; {"),
-        ("[1, " + "2, " * 5000 + "3]", "config must be a file that can be read; [1, 2"),
-        ("model_type: llama\n" * 500, "config must be a file that can be read; model_type: llama "),
+        ("[1, " + "2, " * 5000 + "3]", "config must be a readable file; [1, 2"),
+        ("model_type: llama\n" * 500, "config must be a readable file; model_type: llama "),
         ("a\0b", "config must be JSON; a"),
     ],
 )

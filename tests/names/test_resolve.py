@@ -61,7 +61,7 @@ def test_sizes_go_to_the_fields_that_are_required():
         ("print(8)", r"made of encodings, scalings and plain values; got 'print\(8\)'"),
         ("RoPE(__import__('os').getpid())", "plain values; got"),
         ("RoPE.__init__(8)", "plain values; got"),
-        ("RoPE(8, scaling=YaRN(4))", "expression must be one that can be made"),
+        ("RoPE(8, scaling=YaRN(4))", "expression must be valid"),
         (
             "AxialRoPE(64)",
             r"got AxialRoPE: missing a required argument: 'layout'; "
@@ -180,7 +180,7 @@ def test_a_file_that_is_not_there_has_its_neighbour_named(tmp_path):
 
 
 def test_a_size_for_what_has_its_own_is_refused():
-    with pytest.raises(ValueError, match="dim must be left out for what has its own size"):
+    with pytest.raises(ValueError, match="dim must be left out for an encoding with its own size"):
         resolve("RoPE(8)", dim=16)
 
 

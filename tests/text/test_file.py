@@ -133,7 +133,7 @@ def test_a_file(tmp_path):
         (b"[" * 100_000, "tokenizer must be JSON; .*: maximum recursion depth exceeded"),
         (b"[]", "tokenizer must be a Hugging Face tokenizer.json; .*: invalid type: sequence"),
         (b'{"model": 3}', "tokenizer must be a Hugging Face tokenizer.json; .*: data did not"),
-        (None, "tokenizer must be a file that can be read; .*json: No such file or directory"),
+        (None, "tokenizer must be a readable file; .*json: No such file or directory"),
     ],
 )
 def test_a_broken_file_is_a_sentence(tmp_path, data, sentence):

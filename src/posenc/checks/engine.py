@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from posenc.checks.report import Report, Row, Verdict
 from posenc.checks.subject import Subject
 from posenc.core import rules
 from posenc.core.encoding import Encoding
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def run(
         made, trouble, spent = None, wrong or no_subject, seconds
         if trouble is None and silent >= 2:
             trouble, spent = NoAnswerError("not run after two checks without an answer"), 0.0
-        elif trouble is None:
+        elif trouble is None and subject is not None:
             rng = np.random.default_rng([seed, zlib.crc32(check.name.encode())])
             work = partial(check.measure, subject, rng)
             made, trouble, spent = _run_within(limit, work)
@@ -115,16 +117,19 @@ def _make_row(
     return Row(check.name, check.what, check.why, verdict, measured, bound, detail, seconds)
 
 
-def _run_within(limit: float, work: Callable[[], Any]) -> tuple[Any, BaseException | None, float]:
+def _run_within(
+    limit: float, work: Callable[[], T]
+) -> tuple[T | None, BaseException | None, float]:
     """What `work` makes, or what went wrong; a thread that hangs is left behind."""
-    found: dict[str, Any] = {}
+    made: list[T] = []
+    trouble: list[BaseException] = []
 
     def run_it() -> None:
         try:
             with np.errstate(all="ignore"):
-                found["made"] = work()
+                made.append(work())
         except BaseException as error:  # foreign code may even call sys.exit
-            found["trouble"] = error
+            trouble.append(error)
 
     start = time.perf_counter()
     thread = threading.Thread(target=run_it, daemon=True)
@@ -133,4 +138,4 @@ def _run_within(limit: float, work: Callable[[], Any]) -> tuple[Any, BaseExcepti
     spent = time.perf_counter() - start
     if thread.is_alive():
         return None, NoAnswerError(f"no answer within {limit:g} s"), spent
-    return found.get("made"), found.get("trouble"), spent
+    return next(iter(made), None), next(iter(trouble), None), spent

@@ -8,16 +8,19 @@ def test_my_encoding(encoding, check):
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from posenc.checks.engine import Check, run
 from posenc.checks.properties import ALL
 from posenc.core.encoding import Encoding
 
+if TYPE_CHECKING:
+    import pytest
+
 
 def parametrize_with_checks(
     encodings: Iterable[Encoding], *, seed: int = 0, limit: float = 20.0
-) -> Any:
+) -> "pytest.MarkDecorator":
     """A mark that runs a test for each encoding and each check: `check(encoding)` asserts it."""
     import pytest
 

@@ -333,5 +333,5 @@ def to_numpy(made: Any) -> np.ndarray:
         made = made.double() if made.is_floating_point() else made
     values = np.asarray(made)
     if values.dtype.kind not in "fiub":
-        raise WrongShapeError(f"numbers must come out; got {values.dtype}")
+        raise WrongShapeError(f"the result must be numbers; got {values.dtype}")
     return values.astype(np.float64)

@@ -38,7 +38,7 @@ def _check_picture(_ctx: click.Context, _param: click.Parameter, path: str | Non
 @click.command()
 @options.encodings
 @options.load
-@click.option("--quick", is_flag=True, help="Only the most telling benchmarks, in a minute.")
+@click.option("--quick", is_flag=True, help="Run only the main benchmarks, in a minute.")
 @click.option("--peers", is_flag=True, help="Time other libraries too, where installed.")
 @click.option(
     "--only",
@@ -49,7 +49,7 @@ def _check_picture(_ctx: click.Context, _param: click.Parameter, path: str | Non
 @click.option(
     "--rounds",
     type=int,
-    help="Interleaved rounds, of which medians are reported.  [default: 9 for an ENCODING; else "
+    help="Number of interleaved rounds; medians are reported.  [default: 9 for an ENCODING; else "
     "as many as fit into a few seconds]",
 )
 @click.option(
@@ -72,10 +72,11 @@ def bench(
 ) -> None:
     """Time posenc against copies, plain attention and other implementations.
 
-    Each implementation is first compared with float64. One of posenc that is off is named and not
-    timed, and the exit code is 1; so is another's that is off by more than its own way of
-    rounding, without failing the run. Each row is a ratio to the first of its group, in the same
-    run, with the bars that posenc sets itself: met or missed. The full run takes ten minutes.
+    Each implementation is first checked against float64. If one of posenc's is off, it is reported
+    instead of timed, and the exit code is 1. If another library's is off by more than its own
+    rounding explains, it is left out as well, but the run does not fail. Each row is a ratio to
+    the first row of its group, measured in the same run; posenc's own targets are marked as met or
+    missed. The full run takes ten minutes.
 
     With an ENCODING, time that encoding relative to plain query-key products. ENCODING is a name
     (see `posenc list`), an expression such as "RoPE(64, base=5e5)", a model's config.json,

@@ -31,7 +31,7 @@ def check(
 ) -> None:
     """Measure whether encodings have the properties they claim.
 
-    Exits with 1 if a claim fails or a check has no answer within --limit. ENCODING is a name (see
+    Exits with 1 if a claim fails or a check does not finish within --limit. ENCODING is a name (see
     `posenc list`), an expression such as "RoPE(64, base=5e5)", a model's config.json,
     package.module:name, or a name defined in a --load file.
 

@@ -28,7 +28,7 @@ format_option = click.option(
     "--format",
     "form",
     type=click.Choice(FORMATS),
-    help="Output format. [default: by the ending of --out, else text]",
+    help="Output format. [default: from the extension of --out, else text]",
 )
 text_file_option = options.out(".txt, .md, .tex, .html or .json.")
 
@@ -36,8 +36,12 @@ text_file_option = options.out(".txt, .md, .tex, .html or .json.")
 @click.command()
 @click.argument("encoding", shell_complete=options.complete_name)
 @click.option("--load", "file", metavar="FILE", help="Python file that defines the encoding.")
-@click.option("--dim", type=int, help="Number of channels of an encoding by name. [default: 8]")
-@click.option("--heads", type=int, help="Number of attention heads of a bias by name. [default: 4]")
+@click.option(
+    "--dim", type=int, help="Number of channels of an encoding given by name. [default: 8]"
+)
+@click.option(
+    "--heads", type=int, help="Number of attention heads of a bias given by name. [default: 4]"
+)
 @options.text
 @click.option("--length", type=int, help="Number of positions without --text. [default: 3]")
 @click.option("--position", default=3, show_default=True, help="Position to work through.")

@@ -11,7 +11,7 @@ from posenc.cli.usage import print_data
 @options.as_json
 @click.pass_context
 def show_help(ctx: click.Context, command: str | None, as_json: bool) -> None:
-    """Show the help of a command, or list all commands.
+    """Show the help for a command, or list all commands.
 
     \b
     posenc help

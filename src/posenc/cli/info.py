@@ -53,7 +53,7 @@ def _format_info(data: dict[str, Any]) -> Iterator[str]:
     yield f"fonts with Han characters: {', '.join(fonts[:3]) or 'none; ' + install}{more}"
 
 
-def collect_info() -> dict[str, Any]:
+def collect_info() -> dict[str, object]:
     """Collect what the command shows, importing no library, so that it answers at once."""
     from posenc.encodings import BUILTIN
 
@@ -75,7 +75,7 @@ def collect_info() -> dict[str, Any]:
     }
 
 
-def _ask_kernels() -> dict[str, Any]:
+def _ask_kernels() -> dict[str, object]:
     """Whether the kernels for PyTorch are active, and why; asked of a process that loads them."""
     if _find_version("torch") is None:
         return {"active": False, "why": "PyTorch is not installed"}

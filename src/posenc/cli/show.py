@@ -57,7 +57,7 @@ class ViewKind(click.Choice[str]):
     default=None,
     help="Whether attention masks future keys. [default: as the encoding is meant to be used]",
 )
-@click.option("--trained", type=int, help="Training length to mark.")
+@click.option("--trained", type=int, help="Training length to mark in the figure.")
 @options.lang
 @click.option("--dark", is_flag=True, help="Use a dark background.")
 @click.option("--size", metavar="WxH", help="Figure size in inches, such as 8x4.5.")

@@ -3,7 +3,6 @@
 from __future__ import annotations  # names of posenc are not looked up before a command runs
 
 import os
-from typing import Any
 
 import click
 
@@ -16,7 +15,7 @@ def use_one_thread() -> None:
         os.environ.setdefault(name, "1")
 
 
-def warn_if_busy(before: dict[str, Any], *, err: bool = False) -> None:
+def warn_if_busy(before: dict[str, object], *, err: bool = False) -> None:
     """Warn that timings are unreliable if the machine was busy `before` they were taken."""
     if before["busy"]:
         click.echo(

@@ -1,7 +1,6 @@
 """Encodings side by side: measured properties, the cost of applying them, and their sources."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from posenc.comparison.entry import Entry, measure_entry
 from posenc.comparison.result import Comparison
@@ -24,7 +23,7 @@ def compare(
     lang: Language = "en",
     seed: int = 0,
     limit: float = 20.0,
-    progress: Callable[[str], Any] | None = None,
+    progress: Callable[[str], object] | None = None,
 ) -> Comparison:
     """A table of encodings: where each acts, its parameters, properties, cost, users and paper.
 

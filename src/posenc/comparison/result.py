@@ -1,13 +1,14 @@
 """What `compare` gives: the entries, and the table as text, Markdown, HTML or plain data."""
 
-import html
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 from posenc.comparison.cells import KNOWN, MEASURED, cells, headings, notes
 from posenc.comparison.entry import Entry
 from posenc.comparison.opinions import strengths, weaknesses
 from posenc.i18n import Language, translator
+from posenc.i18n.html import html_table
 from posenc.i18n.terminal import table, width, wrap
 
 WIDE = 100
@@ -62,11 +63,9 @@ class Comparison:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        head, *rows = ([html.escape(cell) for cell in row] for row in self._rows())
-        top = "".join(f"<th>{cell}</th>" for cell in head)
-        body = "".join("<tr>" + "".join(f"<td>{c}</td>" for c in row) + "</tr>" for row in rows)
-        below = "<br>".join(html.escape(note) for note in notes(self.entries, self.lang))
-        return f"<table><tr>{top}</tr>{body}</table><p>{below}</p>"
+        head, *rows = self._rows()
+        below = "<br>".join(escape(note) for note in notes(self.entries, self.lang))
+        return f"{html_table(rows, head=head)}<p>{below}</p>"
 
     def _rows(self) -> list[list[str]]:
         """The headings, then a row for each encoding."""

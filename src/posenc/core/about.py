@@ -1,6 +1,10 @@
 """What an encoding claims of itself, and what is known of it that no measurement can tell."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from html import escape
+
+from posenc.i18n.html import html_table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +33,17 @@ class About:
     weaknesses: tuple[str, ...] = ()
     axial: str = ""
     """The name of the encoding that does the same for points on several axes, if there is one."""
+
+    def to_html(self, name: str, facts: Mapping[str, str]) -> str:
+        """What is known of the value called `name`, for a notebook; facts that are "" are left out.
+
+        >>> About(title="linear biases").to_html("ALiBi(8)", {"sizes": "heads=8", "needs": ""})
+        '<p><code>ALiBi(8)</code>: linear biases</p><table><tr><td>sizes</td><td>heads=8</td>...'
+        """
+        title = f": {escape(self.title)}" if self.title else ""
+        source = {"paper": self.paper, "models": ", ".join(self.models)}
+        rows = [(what, text) for what, text in {**facts, **source}.items() if text]
+        return f"<p><code>{escape(name)}</code>{title}</p>" + (html_table(rows) if rows else "")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -93,7 +93,7 @@ def namespace(**arrays: Array) -> ModuleType:
             hint = "; convert the params"
             hint += ", or give the positions as a list" if "positions" in arrays else ""
         raise TypeError(
-            f"{' and '.join(arrays)} must come from one array library; got {listed}{hint}"
+            f"{' and '.join(arrays)} must come from the same array library; got {listed}{hint}"
         )
     assert first is not None
     return first
@@ -277,7 +277,9 @@ def float_dtype(name: str, dtype: Dtype, like: Array) -> Dtype:
     if not right:
         raise TypeError(f"{name} must be a floating dtype of {library(like)}; got {name}={dtype!r}")
     if resolved == xp.float64 and not has_float64(like):
-        raise TypeError(f"{name} must be one that {library(like)} has here; got {name}={dtype!r}")
+        raise TypeError(
+            f"{name} must be a dtype that {library(like)} supports here; got {name}={dtype!r}"
+        )
     return resolved
 
 

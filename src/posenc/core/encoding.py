@@ -166,6 +166,26 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
         rules.whole("length", length, least=1, most=2**40)
         return self
 
+    def _repr_html_(self) -> str:
+        """What it states about itself, for a notebook."""
+        acts = self.mechanism
+        sizes = {name: getattr(self, name) for name in ("dim", "heads", "axes", "feature_dim")}
+        learned = (
+            f"{name} {each.shape}{'' if each.trained else ', not trained'}"
+            for name, each in self.parameters().items()
+        )
+        facts = {
+            "mechanism": "" if acts is None else f"{acts}: {MECHANISMS[acts]}",
+            "sizes": ", ".join(
+                f"{name}={size}" for name, size in sizes.items() if size is not None
+            ),
+            "positions": "" if self.limit is None else f"below {self.limit:,}",
+            "needs": ", ".join(sorted(self.needs)),
+            "parameters": "; ".join(learned) or "none",
+            "claims": ", ".join(self.traits.claims()).replace("_", " ") or "none",
+        }
+        return self.about.to_html(repr(self), facts)
+
     @classmethod
     def example(cls, **sizes: object) -> Self:
         """A useful instance, for lists, checks and figures that are given only a name.
@@ -201,7 +221,7 @@ def unwrap(encoding: Encoding) -> Encoding:
     return encoding
 
 
-def params_like(drawn: Mapping[str, Any], like: Array | None) -> dict[str, Array]:
+def params_like(drawn: Mapping[str, object], like: Array | None) -> dict[str, Array]:
     """Drawn parameters in float32, as arrays of the library and on the device of `like`."""
     arrays = {name: np.asarray(values, dtype=np.float32) for name, values in drawn.items()}
     return arrays if like is None else {name: send(x, like) for name, x in arrays.items()}
@@ -212,7 +232,7 @@ def read_params(params: object, shapes: Mapping[str, tuple[int, ...]]) -> dict[s
 
     >>> read_params({"slope": 1.0}, {})
     Traceback (most recent call last):
-    ValueError: params must be None, for nothing is learned; got the names ['slope']
+    ValueError: params must be None, since nothing is learned; got the names ['slope']
     """
     if not shapes and params is None:
         return {}
@@ -220,10 +240,9 @@ def read_params(params: object, shapes: Mapping[str, tuple[int, ...]]) -> dict[s
     return {name: _read_param(params, name, shape) for name, shape in shapes.items()}
 
 
-def _read_param(params: Any, name: str, shape: tuple[int, ...]) -> Array:
-    keyed = hasattr(params, "keys")  # a Mapping, or PyTorch's ParameterDict
-    if params is None or not keyed or name not in params:
-        got = f"the names {sorted(params.keys())}" if keyed and params is not None else repr(params)
+def _read_param(params: object, name: str, shape: tuple[int, ...]) -> Array:
+    if not rules.has_names(params) or name not in params:
+        got = f"the names {sorted(params.keys())}" if rules.has_names(params) else repr(params)
         raise ValueError(f"params must hold {name!r}, as init(rng) makes it; got {got}")
     value = params[name]
     if not is_array(value):

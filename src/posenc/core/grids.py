@@ -1,7 +1,7 @@
 """Positions with several axes: points of a grid, pixels, frames of a video."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -73,7 +73,7 @@ def mrope_positions(
     """
     rules.one_of("following", following, ("largest", "grid"))
     time_step = rules.real("time_step", time_step, least=0, most=LIMIT)
-    if isinstance(parts, str | bytes) or not hasattr(parts, "__iter__"):
+    if isinstance(parts, str | bytes) or not isinstance(parts, Iterable):
         raise TypeError(f"parts must be numbers and (frames, height, width); got {parts!r}")
     start = 0
     rows: list[Any] = [np.zeros((0, 3))]

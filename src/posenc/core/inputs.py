@@ -87,7 +87,7 @@ def read_needs(
     return needed
 
 
-def check_needs(encoding: Encoding, **given: object) -> dict[str, Any]:
+def check_needs(encoding: Encoding, **given: object) -> dict[str, object]:
     """The given `features` and `mask` by name; raise an error unless they match `encoding.needs`.
 
     >>> from posenc import RoPE
@@ -133,7 +133,7 @@ def span(*positions: Array) -> int:
     if any(array is None for array in values):
         raise ValueError(
             "positions must be readable by the host to know how long the text is; "
-            "settle the encoding beforehand with encoding.at(length)"
+            "fix the length first, with encoding.at(length)"
         )
     finite = [array for array in values if array is not None and array.size]
     largest = max((float(array.max()) for array in finite), default=0.0)

@@ -4,7 +4,7 @@ A position is a number (whole, fractional or negative) or, on a grid, one number
 Positions are always an argument; nothing in posenc assumes that a sequence starts at 0.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -58,7 +58,7 @@ def packed(lengths: Sequence[int], *, like: ArrayT | None = None) -> ArrayT:
     >>> packed([3, 1, 2])
     array([0, 1, 2, 0, 0, 1])
     """
-    if isinstance(lengths, str | bytes) or not hasattr(lengths, "__iter__"):
+    if isinstance(lengths, str | bytes) or not isinstance(lengths, Iterable):
         raise TypeError(f"lengths must be whole numbers, one for each document; got {lengths!r}")
     sizes = [rules.whole("each of lengths", length, least=0, most=LIMIT) for length in lengths]
     if sum(sizes) > LIMIT:
@@ -157,7 +157,7 @@ def shared_rows(q_pos: Array, k_pos: Array, *, axes: int | None = None) -> tuple
         a != b and 1 not in (a, b) for a, b in zip(rows, others, strict=False)
     ):
         raise ValueError(
-            "q_pos and k_pos must have one batch; "
+            "q_pos and k_pos must have the same batch size; "
             f"got shapes {tuple(q_pos.shape)} and {tuple(k_pos.shape)}"
         )
     return tuple(b if a == 1 else a for a, b in zip(rows, others, strict=True))

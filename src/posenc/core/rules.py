@@ -3,7 +3,8 @@
 import dataclasses
 import math
 import numbers
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -54,6 +55,25 @@ def plain_value(value: object, field: dataclasses.Field[Any] | None = None) -> A
         return value
 
 
+WHOLE = (
+    N_("{name} must be a whole number; got {name}={value!r}"),
+    N_("{name} must be a whole number of at least {least}; got {name}={value!r}"),
+    N_(
+        "{name} must be a whole number of at least {least} and at most {most:,}; "
+        "got {name}={value!r}"
+    ),
+)
+REAL = (
+    N_("{name} must be a finite number; got {name}={value!r}"),
+    N_("{name} must be a finite number of at least {least:g}; got {name}={value!r}"),
+    N_(
+        "{name} must be a finite number of at least {least:g} and at most {most:g}; "
+        "got {name}={value!r}"
+    ),
+)
+"""What is said of a number without bounds, with a lower one, and with both."""
+
+
 def whole(name: str, value: object, *, least: int | None = None, most: int | None = None) -> int:
     """Return `value` as an int; raise an error unless it is a whole number within the bounds.
 
@@ -62,32 +82,29 @@ def whole(name: str, value: object, *, least: int | None = None, most: int | Non
     TypeError: dim must be a whole number of at least 1; got dim=7.5
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise _not_whole(TypeError, name, value, least, most)
+        raise _outside(TypeError, WHOLE, name, value, least, most)
     number = int(value)
     if (least is not None and number < least) or (most is not None and number > most):
-        raise _not_whole(ValueError, name, value, least, most)
+        raise _outside(ValueError, WHOLE, name, value, least, most)
     return number
 
 
-def _not_whole(
-    kind: type[Exception], name: str, value: object, least: int | None, most: int | None
+def _outside(
+    kind: type[Exception],
+    templates: tuple[str, str, str],
+    name: str,
+    value: object,
+    least: float | None,
+    most: float | None,
 ) -> Exception:
-    """The error for a value that is not a whole number within the bounds."""
-    if least is None:
-        template = N_("{name} must be a whole number; got {name}={value!r}")
-    elif most is None:
-        template = N_("{name} must be a whole number of at least {least}; got {name}={value!r}")
-    else:
-        template = N_(
-            "{name} must be a whole number of at least {least} and at most {most:,}; "
-            "got {name}={value!r}"
-        )
+    """The error for a value that is no such number or not within the bounds."""
+    template = templates[0 if least is None else 1 if most is None else 2]
     return translatable(
         kind, template, name=_name_in_words(name), value=value, least=least, most=most
     )
 
 
-def _name_in_words(name: str) -> Any:
+def _name_in_words(name: str) -> object:
     """The name of an argument, or a translatable phrase for "each of" its entries."""
     of = name.removeprefix("each of ")
     return name if of == name else phrase("each of {name}", name=of)
@@ -123,32 +140,15 @@ def real(
     ValueError: std must be a finite number of at least 0 and at most 1e+06; got std=-1.0
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise _not_real(TypeError, name, value, least, most)
+        raise _outside(TypeError, REAL, name, value, least, most)
     try:
         number = float(value) + 0.0  # -0.0 becomes 0.0
     except OverflowError:
         number = math.inf
     outside = (least is not None and number < least) or (most is not None and number > most)
     if not math.isfinite(number) or outside:
-        raise _not_real(ValueError, name, value, least, most)
+        raise _outside(ValueError, REAL, name, value, least, most)
     return number
-
-
-def _not_real(
-    kind: type[Exception], name: str, value: object, least: float | None, most: float | None
-) -> Exception:
-    if least is None:
-        template = N_("{name} must be a finite number; got {name}={value!r}")
-    elif most is None:
-        template = N_("{name} must be a finite number of at least {least:g}; got {name}={value!r}")
-    else:
-        template = N_(
-            "{name} must be a finite number of at least {least:g} and at most {most:g}; "
-            "got {name}={value!r}"
-        )
-    return translatable(
-        kind, template, name=_name_in_words(name), value=value, least=least, most=most
-    )
 
 
 def check_order(low: float, high: float, *, names: tuple[str, str]) -> None:
@@ -211,27 +211,36 @@ def unsettled_error(scaling: object) -> Exception:
     )
 
 
+def has_names(params: object) -> TypeGuard[Mapping[str, Any]]:
+    """Whether `params` holds values by name: a Mapping, or PyTorch's ParameterDict, which is none.
+
+    >>> has_names({"table": 1.0}), has_names([1.0]), has_names(None)
+    (True, False, False)
+    """
+    return isinstance(params, Mapping) or hasattr(params, "keys")
+
+
 def known_params(params: Any, *names: str) -> None:
     """Raise an error if `params` holds other names than these; None is accepted.
 
     >>> known_params({"slope": 1.0})
     Traceback (most recent call last):
-    ValueError: params must be None, for nothing is learned; got the names ['slope']
+    ValueError: params must be None, since nothing is learned; got the names ['slope']
     >>> known_params({"table": 1.0, "slope": 1.0}, "table")
     Traceback (most recent call last):
-    ValueError: params must hold no names but ['table']; got ['slope'] too
+    ValueError: params must hold only the names ['table']; got ['slope'] too
     """
     if params is None:
         return
-    if not hasattr(params, "keys"):  # a Mapping, or PyTorch's ParameterDict
+    if not has_names(params):
         if names:
             return  # reading the first of them raises the error
-        raise TypeError(f"params must be None, for nothing is learned; got {params!r}")
+        raise TypeError(f"params must be None, since nothing is learned; got {params!r}")
     unknown = sorted(str(name) for name in params.keys() if name not in names)  # noqa: SIM118
     if unknown and not names:
-        raise ValueError(f"params must be None, for nothing is learned; got the names {unknown}")
+        raise ValueError(f"params must be None, since nothing is learned; got the names {unknown}")
     if unknown and all(name in params for name in names):  # otherwise the missing ones are reported
-        raise ValueError(f"params must hold no names but {sorted(names)}; got {unknown} too")
+        raise ValueError(f"params must hold only the names {sorted(names)}; got {unknown} too")
 
 
 def one_of(name: str, value: object, choices: tuple[str, ...]) -> None:

@@ -40,6 +40,16 @@ class Scaling(ABC):
         rules.whole("length", length, least=1, most=2**40)
         return self
 
+    def _repr_html_(self) -> str:
+        """What it states about itself, for a notebook."""
+        length = self.original_length
+        facts = {
+            "length of training": "" if length is None else f"{length:,}",
+            "factor on cosines and sines": f"{self.scale:.6g}",
+            "frequencies": "" if self.fits_any_length else "depend on the length of the text",
+        }
+        return self.about.to_html(repr(self), facts)
+
 
 @value
 class Plain(Scaling):

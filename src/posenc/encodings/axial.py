@@ -210,7 +210,7 @@ def _count_axes(axis: np.ndarray, w: np.ndarray) -> int:
     if {*axis[w != 0].tolist()} != {*range(axes)}:
         raise translatable(
             ValueError,
-            "axis_of_pair must give every axis from 0 on a pair that turns; got "
+            "axis_of_pair must give every axis, from 0 on, a pair that turns; got "
             "axis_of_pair={axis_of_pair!r}",
             axis_of_pair=tuple(axis.tolist()),
         )

@@ -82,11 +82,11 @@ def _load_builtin(source: str) -> type[Encoding]:
     return getattr(import_module(f"posenc.encodings.{module}"), name)
 
 
-def _sources() -> dict[str, Any]:
+def _sources() -> dict[str, object]:
     """Each name with its place in BUILTIN, or with the entry point that loads its class."""
     from importlib.metadata import entry_points
 
-    found: dict[str, Any] = dict(BUILTIN)
+    found: dict[str, object] = dict(BUILTIN)
     for entry in entry_points(group="posenc.encodings"):
         if entry.name in found:
             raise ValueError(

@@ -210,7 +210,7 @@ class Sinusoidal(Additive):
             vectors = np.asarray(seen, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"vector must be numbers that the host reads; got {vector!r}"
+                f"vector must be numbers that the host can read; got {vector!r}"
             ) from error
         if vectors.ndim < 1 or vectors.shape[-1] != self.dim:
             raise ValueError(f"vector must be (…, {self.dim}); got shape {vectors.shape}")

@@ -8,6 +8,7 @@ from html import escape
 from posenc.explanation import maths
 from posenc.explanation.explanation import Entry, Explanation, Step
 from posenc.i18n import translator
+from posenc.i18n.html import html_table
 from posenc.i18n.terminal import width
 
 COLUMNS, ROWS = 18, 40
@@ -90,8 +91,7 @@ def html(explained: Explanation) -> str:
         body.append(f'<li id="{step.name}"><p>{escape(step.words)}</p>')
         body += [f'<math display="block">{formula}</math>' for formula in formulas]
         if columns:
-            lines = [_html_row("th", columns), *(_html_row("td", line) for line in rows)]
-            body.append(f"<table>{''.join(lines)}</table>")
+            body.append(html_table(rows, head=columns))
         body.append(f"<p>{escape(note)}</p></li>" if note else "</li>")
     inside = "\n".join([*body, "</ol>"])
     return (
@@ -142,10 +142,6 @@ def _format_column(entries: tuple[Entry, ...], digits: int) -> list[str]:
     needed = max(decimals.values(), default=0)
     # from the rounded text: no -0.00
     return [f"{float(s):.{needed}f}" if i in decimals else s for i, s in enumerate(texts)]
-
-
-def _html_row(tag: str, cells: list[str]) -> str:
-    return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
 
 def _escape_markdown(words: str) -> str:

@@ -46,7 +46,7 @@ def table(columns: Sequence[str], *rows: Sequence[Any]) -> Table:
     return Table(tuple(columns), tuple(tuple(map(_to_entry, row)) for row in rows))
 
 
-def number_rows(*columns: Iterable[Any], first: int = 0) -> Iterator[tuple[Any, ...]]:
+def number_rows(*columns: Iterable[object], first: int = 0) -> Iterator[tuple[object, ...]]:
     """The rows of a table from its columns, with a number before each."""
     return ((number, *row) for number, row in enumerate(zip(*columns, strict=True), start=first))
 

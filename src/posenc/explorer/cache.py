@@ -5,12 +5,14 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from threading import Lock
 from time import monotonic
-from typing import Any
+from typing import Generic, TypeVar
 
 from posenc.explorer.parameters import refuse_slow
 
+T = TypeVar("T")
 
-class SharedCache:
+
+class SharedCache(Generic[T]):
     """An LRU cache whose concurrent callers share one computation.
 
     entries  how many results are kept at most
@@ -23,23 +25,23 @@ class SharedCache:
         self,
         entries: int,
         *,
-        size: Callable[[Any], int] = lambda _: 0,
+        size: Callable[[T], int] = lambda _: 0,
         room: int = 0,
         seconds: float = 25.0,
     ) -> None:
         self._entries, self._size, self._room, self._lock = entries, size, room, Lock()
         self._seconds = seconds
-        self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
-        self._running: dict[Hashable, tuple[Future[Any], float]] = {}
+        self._kept: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
+        self._running: dict[Hashable, tuple[Future[T], float]] = {}
 
     def get(
         self,
         key: Hashable,
-        compute: Callable[[], Any],
+        compute: Callable[[], T],
         *,
         keep: bool = True,
         seconds: float | None = None,
-    ) -> Any:
+    ) -> T:
         """Return the cached value for `key`, computing it if needed.
 
         Concurrent callers wait for the first one and receive its result or its exception;
@@ -70,7 +72,7 @@ class SharedCache:
         mine.set_result(value)
         return value
 
-    def _wait_for(self, other: Future[Any], since: float, seconds: float | None) -> Any:
+    def _wait_for(self, other: Future[T], since: float, seconds: float | None) -> T:
         left = since + self._seconds - monotonic()
         try:
             return other.result(max(0.0, left if seconds is None else min(left, seconds)))
@@ -79,7 +81,7 @@ class SharedCache:
                 return other.result()
             raise refuse_slow(self._seconds) from error
 
-    def _keep(self, key: Hashable, value: object) -> None:
+    def _keep(self, key: Hashable, value: T) -> None:
         size = self._size(value)
         if size > self._room:
             return

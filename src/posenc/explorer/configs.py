@@ -59,7 +59,7 @@ def describe_config(request: Request) -> dict[str, Any]:
     }
 
 
-def describe_json_error(error: Exception) -> Any:
+def describe_json_error(error: Exception) -> object:
     """Why a text is not JSON and where, for a translated sentence. Python's words are quoted.
 
     >>> from posenc.i18n import translate

@@ -2,13 +2,15 @@
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any
+from typing import TypeVar
 
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive
 
 from posenc.explorer.parameters import RequestError
 from posenc.explorer.workers import BUSY
+
+T = TypeVar("T")
 
 CHUNK = 2**18
 """Bytes that are sent at once; an answer of no more is not counted."""
@@ -65,7 +67,7 @@ class Reservation:
         self.resize(0)
 
 
-async def run_unless_disconnected(receive: Receive, work: Coroutine[Any, Any, Any]) -> Any:
+async def run_unless_disconnected(receive: Receive, work: Coroutine[object, object, T]) -> T:
     """The result of `work`, which is cancelled when the client disconnects."""
 
     async def disconnect() -> None:

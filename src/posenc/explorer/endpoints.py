@@ -175,7 +175,7 @@ ENDPOINTS = (
 )
 
 
-def describe_api() -> dict[str, Any]:
+def describe_api() -> dict[str, object]:
     """The OpenAPI 3.1 document of all endpoints."""
     return {
         "openapi": "3.1.0",

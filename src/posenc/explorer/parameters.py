@@ -41,7 +41,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
     repeated: bool = False
     longest: int = limits.EXPRESSION
-    example: Any = field(default=None, compare=False)
+    example: object = field(default=None, compare=False)
 
     def read(self, given: list[str]) -> Any:
         """Its value, or the default if it is not given."""
@@ -79,9 +79,9 @@ class Parameter:
             raise RequestError(template, self.name, value=number, **bounds)
         return number
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> dict[str, object]:
         """The parameter as OpenAPI describes it."""
-        one: dict[str, Any] = {"type": "string", "maxLength": self.longest}
+        one: dict[str, object] = {"type": "string", "maxLength": self.longest}
         if self.most is not None:
             one = {"type": "integer", "minimum": self.least, "maximum": self.most}
         if self.choices:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -78,11 +78,11 @@ def _dump(data: object) -> str:
     return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def _replace_nonfinite(data: object) -> Any:
+def _replace_nonfinite(data: object) -> object:
     """The data with null for every number that is not finite."""
     if isinstance(data, dict):
-        items = cast(dict[str, Any], data).items()
+        items = cast(dict[str, object], data).items()
         return {key: _replace_nonfinite(value) for key, value in items}
     if isinstance(data, list | tuple):
-        return [_replace_nonfinite(value) for value in cast(list[Any], data)]
+        return [_replace_nonfinite(value) for value in cast(list[object], data)]
     return None if isinstance(data, float) and not math.isfinite(data) else data

@@ -54,13 +54,13 @@ def save_page(request: ViewRequest) -> Reply:
     return Reply(page, "text/html; charset=utf-8", "posenc.html")
 
 
-def responses(request: ViewRequest) -> dict[str, Any]:
+def responses(request: ViewRequest) -> dict[str, object]:
     """Every answer by the name that the page gives it (`savedName` in web/src/api.ts).
 
     It includes the requested view, and others while there is room for their images.
     """
     end = monotonic() + verdicts.CHECK_SECONDS  # for all checks together: the page has 90 seconds
-    saved: dict[str, Any] = {
+    saved: dict[str, object] = {
         "encodings": encodings.list_encodings(replace(request, tokenizer=None)),
         "tokens": answers.tokens(request),
     }
@@ -117,7 +117,7 @@ class Cell(NamedTuple):
         return {name: value for name, value in query.items() if value is not None}
 
 
-def _cells(request: ViewRequest, most: int) -> dict[str, Any]:
+def _cells(request: ViewRequest, most: int) -> dict[str, object]:
     """The cells of one encoding that a reader comes to first, as many as there is room for."""
     prepared, name = prepare(request), request.names[0]
     facts = encodings.describe_encoding(name, {name: request.encodings[0]})
@@ -169,7 +169,7 @@ def _map_cells(request: ViewRequest, facts: dict[str, Any]) -> Iterator[Cell]:
             yield Cell(row, d, column, view, channel if paired else None)
 
 
-def _page(lang: str, state: str, saved: dict[str, Any]) -> Iterator[bytes]:
+def _page(lang: str, state: str, saved: dict[str, object]) -> Iterator[bytes]:
     """The page in pieces, so that it is not held twice; consumes the answers on the way."""
     index = (STATIC / "index.html").read_text(encoding="utf-8")
     script = _asset(r'src="\./(assets/[^"]+\.js)"', index).replace("</script", "<\\/script")

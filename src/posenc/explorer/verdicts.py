@@ -43,7 +43,7 @@ def _translate_row(row: dict[str, Any], t: Translate) -> dict[str, Any]:
     return {"title": title, "what": t(row["what"]), "why": t(row["why"]), "bound": bound}
 
 
-def _check_here(encoding: Encoding, seed: int) -> dict[str, Any]:
+def _check_here(encoding: Encoding, seed: int) -> dict[str, object]:
     from posenc.checks import check
 
     with suppress(ImportError):
@@ -51,7 +51,7 @@ def _check_here(encoding: Encoding, seed: int) -> dict[str, Any]:
     return check(encoding, seed=seed).to_json()
 
 
-def _check_in_process(name: str, seed: int, seconds: float) -> dict[str, Any]:
+def _check_in_process(name: str, seed: int, seconds: float) -> dict[str, object]:
     """The report of a separate process: it takes seconds, imports PyTorch, and can be killed."""
     command = [sys.executable, "-m", "posenc.explorer.check_process", name, str(seed)]
     try:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
-from typing import Any
+from typing import Any, TypeVar
 
 from posenc.explorer.parameters import RequestError, refuse_slow
 from posenc.i18n import N_
@@ -14,12 +14,14 @@ from posenc.i18n import N_
 BUSY = N_("the explorer is busy; ask again in a moment")
 STOPPING = N_("the explorer is stopping")
 
+T = TypeVar("T")
+
 
 @dataclass(eq=False)
 class Job:
     """A function to run in a thread, and the future that its caller awaits in an event loop."""
 
-    work: Callable[[], Any]
+    work: Callable[[], object]
     result: asyncio.Future[Any]
     started: bool = False
     finished: bool = False
@@ -35,7 +37,7 @@ class Job:
         else:
             self.result.set_exception(error)
 
-    def call_in_loop(self, function: Callable[..., Any], *arguments: object) -> None:
+    def call_in_loop(self, function: Callable[..., object], *arguments: object) -> None:
         """Schedule a call in the job's loop from another thread."""
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             self.result.get_loop().call_soon_threadsafe(function, *arguments)
@@ -60,7 +62,7 @@ class Workers:
         self._running = self._abandoned = 0
         self._closed = False
 
-    async def run(self, work: Callable[[], Any]) -> Any:
+    async def run(self, work: Callable[[], T]) -> T:
         """Run `work` in a thread and return its result, or raise what it raised."""
         loop = asyncio.get_running_loop()
         job = Job(work, loop.create_future())
@@ -131,7 +133,7 @@ class Workers:
             job.settle(error=RequestError(BUSY, status=503))
 
 
-def _call(work: Callable[[], Any]) -> tuple[Any, Exception | None]:
+def _call(work: Callable[[], object]) -> tuple[object, Exception | None]:
     """The result of `work`, or its exception as one that a future accepts."""
     try:
         return work(), None

@@ -31,7 +31,7 @@ from posenc.interop.fields import HEADS, Fields
 from posenc.interop.model import ModelPositions, format_ranges, group_layers
 from posenc.interop.rotary import read_rotary
 
-Config = Mapping[str, Any] | str | PathLike[str]
+Config = Mapping[str, object] | str | PathLike[str]
 
 NESTED = ("text_config", "llm_config", "language_config", "thinker_config", "decoder")
 """Fields in which a multimodal model keeps the config of its text model."""
@@ -138,7 +138,7 @@ def _read_layers(
     return layers, length, dims.pop() if len(dims) == 1 else None
 
 
-def _resolve_model_type(values: Mapping[str, Any], pairing: Pairing | None) -> str:
+def _resolve_model_type(values: Mapping[str, object], pairing: Pairing | None) -> str:
     name = values.get("model_type")
     if name is None and pairing is not None:
         return "unknown"
@@ -198,10 +198,10 @@ def _select_text_config(values: Mapping[str, Any]) -> Mapping[str, Any]:
     return values
 
 
-def _load(config: object) -> Mapping[str, Any]:
+def _load(config: object) -> Mapping[str, object]:
     """Load a config: a dict, the text of a JSON object, a file, or the config.json in a folder."""
     if isinstance(config, Mapping):
-        return cast(Mapping[str, Any], config)
+        return cast(Mapping[str, object], config)
     if not isinstance(config, str | PathLike):
         raise TypeError(f"config must be a path, its text or a dict; got {config!r}")
     source = shorten(str(config))
@@ -215,11 +215,9 @@ def _load(config: object) -> Mapping[str, Any]:
             text = path.read_text(encoding="utf-8")
         values = json.loads(text)
     except OSError as error:
-        raise ValueError(
-            f"config must be a file that can be read; {source}: {error.strerror}"
-        ) from error
+        raise ValueError(f"config must be a readable file; {source}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise ValueError(f"config must be JSON; {source}: {error}") from error
     if not isinstance(values, dict):
         raise ValueError(f"config must be a JSON object; {source} has {type(values).__name__}")
-    return cast(Mapping[str, Any], values)
+    return cast(Mapping[str, object], values)

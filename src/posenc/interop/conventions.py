@@ -75,7 +75,7 @@ class RotaryConvention:
     """M-RoPE's default number of pairs for each axis."""
     section_order: Literal["chunked", "interleaved", "ernie"] = "chunked"
     """Order of the axes over the pairs."""
-    only_if: tuple[str, Any] | None = None
+    only_if: tuple[str, object] | None = None
     """A field and the value with which the model rotates, which is not the default."""
     parameters: Mapping[str, Any] | None = None
     """Default rope_parameters of the config class."""

@@ -109,8 +109,8 @@ def compare(one: dict[str, Any], other: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _compare_fields(
-    one: dict[str, Any], other: dict[str, Any], names: Iterable[str], where: str
-) -> list[dict[str, Any]]:
+    one: dict[str, object], other: dict[str, object], names: Iterable[str], where: str
+) -> list[dict[str, object]]:
     return [
         _difference(name, one.get(name), other.get(name), where)
         for name in names
@@ -118,13 +118,13 @@ def _compare_fields(
     ]
 
 
-def _difference(name: str, one: object, other: object, where: str) -> dict[str, Any]:
+def _difference(name: str, one: object, other: object, where: str) -> dict[str, object]:
     return {"what": name, "where": where, "first": one, "second": other, "means": MEANS[name]}
 
 
-def _describe_encoding(encoding: Encoding, trained: int | None) -> dict[str, Any]:
+def _describe_encoding(encoding: Encoding, trained: int | None) -> dict[str, object]:
     under = unwrap(encoding)
-    data: dict[str, Any] = {"encoding": _format_encoding(encoding), "name": type(under).__name__}
+    data: dict[str, object] = {"encoding": _format_encoding(encoding), "name": type(under).__name__}
     if encoding.temperature is not None:
         data["temperature"] = repr(encoding.temperature)
     if isinstance(under, RoPE | AxialRoPE):
@@ -153,13 +153,13 @@ def _format_scaling(scaling: scalings.Scaling) -> str:
     return repr(scaling)
 
 
-def _describe_rotary(encoding: RoPE | AxialRoPE, trained: int | None) -> dict[str, Any]:
+def _describe_rotary(encoding: RoPE | AxialRoPE, trained: int | None) -> dict[str, object]:
     settled = encoding if encoding.fits_any_length else encoding.at(trained or 1)
     w = np.abs(settled.frequencies())
     waves = 2 * np.pi / w[w > 0]
     if isinstance(encoding, AxialRoPE):
         pairs = np.bincount(encoding.axis_of_pair).tolist()
-        data: dict[str, Any] = {"axes": encoding.axes, "pairs_per_axis": pairs}
+        data: dict[str, object] = {"axes": encoding.axes, "pairs_per_axis": pairs}
     else:
         data = {"base": encoding.base}
     if (scaling := _scaling(encoding)) is not None:
@@ -183,7 +183,7 @@ def _scaling(encoding: Encoding) -> scalings.Scaling | None:
     return encoding.scaling if isinstance(encoding, RoPE) else None
 
 
-def _describe_beyond(encoding: Encoding, description: dict[str, Any]) -> str:
+def _describe_beyond(encoding: Encoding, description: dict[str, object]) -> str:
     """Say what happens beyond the trained length."""
     if not encoding.fits_any_length:
         return (

@@ -170,13 +170,13 @@ class Fields:
         return list(value)[:layers]
 
 
-def require_agreement(one: tuple[str, Any], other: tuple[str, Any]) -> None:
+def require_agreement(one: tuple[str, object], other: tuple[str, object]) -> None:
     """Raise an error if two fields, each with its value, differ."""
     if one[1] != other[1]:
         raise disagreement(one, other)
 
 
-def disagreement(one: tuple[str, Any], other: tuple[str, Any]) -> Exception:
+def disagreement(one: tuple[str, object], other: tuple[str, object]) -> Exception:
     """The error for two fields, each with its value, that contradict each other."""
     template = N_("{name} and {other} must agree; got {name}={value!r}, {other}={other_value!r}")
     named = {"name": one[0], "value": one[1], "other": other[0], "other_value": other[1]}

@@ -44,7 +44,7 @@ def read_rotary(fields: Fields, convention: RotaryConvention) -> tuple[Encoding,
         rotating = [
             rotates and bool(theta) for rotates, theta in zip(rotating, thetas, strict=True)
         ]
-    built: dict[tuple[Any, ...], Encoding] = {}
+    built: dict[tuple[object, ...], Encoding] = {}
     keys = list(zip(types, rotating, thetas or [None] * len(types), strict=True))
     for kind, rotates, theta in dict.fromkeys(keys):
         layer = LayerReader(fields, convention, kind)
@@ -146,7 +146,7 @@ class LayerReader:
         own = values[label]
         return None if own is None else Parameters(own, self.fields, f"{name}.{label}")
 
-    def _read_base(self, parameters: Parameters) -> Any:
+    def _read_base(self, parameters: Parameters) -> object:
         fields, convention = self.fields, self.convention
         names = LOCAL_BASES if self.local else BASES
         if fields.model_type == "deepseek_v4":  # its rope_theta is for the local layers

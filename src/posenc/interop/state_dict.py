@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Any
 
 from posenc.core.arrays import Array, is_array
 from posenc.core.encoding import Encoding
@@ -93,7 +92,7 @@ def _name_parameters(encoding: Encoding, module: str) -> Names:
             return {}
 
 
-def _take(state_dict: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> Array:
+def _take(state_dict: Mapping[str, object], name: str, shape: tuple[int, ...]) -> Array:
     """The one array whose name ends in `name`, if it has this shape."""
     keys = [key for key in state_dict if fnmatchcase(f".{key}", f"*.{name}")]
     if len(keys) != 1:

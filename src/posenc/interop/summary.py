@@ -43,7 +43,7 @@ def summarise(description: dict[str, Any]) -> Iterator[str]:
         yield f"note: {note}"
 
 
-def _format_size(description: dict[str, Any]) -> str:
+def _format_size(description: dict[str, object]) -> str:
     length = description["trained_length"]
     trained = "unknown" if length is None else f"{length:,}"
     return f"{description['layers']} layers, trained length {trained}"

@@ -16,7 +16,7 @@ from posenc.core.hints import fold, nearest, unknown_argument
 from posenc.encodings.registry import catalogue
 from posenc.i18n import N_, phrase, translatable
 
-Check = Callable[[str, dict[str, Any]], None]
+Check = Callable[[str, dict[str, object]], None]
 """Raises if the arguments (by name) of something that an expression makes are not accepted."""
 
 PARSING = Lock()
@@ -115,7 +115,7 @@ def evaluate(expression: str, *, check: Check | None = None) -> Any:
         with _refuse_deep():
             return _evaluate(_parse(expression), check)
     except TypeError as error:
-        template = N_("expression must be one that can be made; got {error}")
+        template = N_("expression must be valid; got {error}")
         raise translatable(ValueError, template, error=error) from error
 
 
@@ -215,7 +215,7 @@ def _is_defined_in(kind: Any, module: Any) -> bool:
     return dataclasses.is_dataclass(kind) and getattr(kind, "__module__", "") == module.__name__
 
 
-def _parse(expression: str) -> Any:
+def _parse(expression: str) -> object:
     if "\0" in expression:  # which Python says in its own words, not always the same
         raise translatable(ValueError, "expression must not have null characters in it")
     try:
@@ -258,7 +258,7 @@ def _parse_callee(function: ast.expr) -> Call | None:
     return Call(kind, path[1] if len(path) == 2 else None, {})
 
 
-def _read(node: ast.AST) -> Any:
+def _read(node: ast.AST) -> object:
     match node:
         case ast.Call(func=function) if (call := _parse_callee(function)) is not None:
             return _bind(node, call)
@@ -297,33 +297,30 @@ def _bind(node: ast.Call, call: Call) -> Call:
         if unknown and not hints:
             known = signature.parameters
             raise unknown_argument(call.maker, unknown[0], known, kind=ValueError) from error
-        template = N_("expression must be one that can be made; got {maker}: {error}")
+        template = N_("expression must be valid; got {maker}: {error}")
         if hints:
-            template = N_(
-                "expression must be one that can be made; got {maker}: {error}; "
-                "did you mean {hint}?"
-            )
+            template = N_("expression must be valid; got {maker}: {error}; did you mean {hint}?")
         given = {"maker": call.maker, "error": error, "hint": (*hints, None)[0]}
         raise translatable(ValueError, template, **given) from error
     return call.with_arguments(**bound.arguments)
 
 
-def _read_keywords(node: ast.Call, maker: str) -> dict[str, Any]:
+def _read_keywords(node: ast.Call, maker: str) -> dict[str, object]:
     """The arguments that are given by name: Python would refuse a name that is there twice."""
-    named: dict[str, Any] = {}
+    named: dict[str, object] = {}
     for word in node.keywords:
         if word.arg is None:
             template, part = N_("expression must name each argument; got {part!r}"), word.value
             raise translatable(ValueError, template, part=f"**{ast.unparse(part)}")
         if word.arg in named:
-            template = N_("expression must be one that can be made; got {maker}: {error}")
+            template = N_("expression must be valid; got {maker}: {error}")
             error = phrase("multiple values for argument {name}", name=repr(word.arg))
             raise translatable(ValueError, template, maker=maker, error=error)
         named[word.arg] = _read(word.value)
     return named
 
 
-def _suggest_presets(kind: type, values: list[Any], named: dict[str, Any]) -> Iterator[str]:
+def _suggest_presets(kind: type, values: list[object], named: dict[str, object]) -> Iterator[str]:
     """Presets that would take what the class does not."""
     for preset in presets(kind):
         call = Call(kind, preset, {})
@@ -334,7 +331,7 @@ def _suggest_presets(kind: type, values: list[Any], named: dict[str, Any]) -> It
         yield str(call.with_arguments(**bound.arguments))
 
 
-def _evaluate(value: object, check: Check | None) -> Any:
+def _evaluate(value: object, check: Check | None) -> object:
     if isinstance(value, Call):
         return value.make(check)
     return tuple(_evaluate(item, check) for item in value) if isinstance(value, tuple) else value

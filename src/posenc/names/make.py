@@ -57,7 +57,7 @@ def make(
 
 
 def _select_sizes(
-    kind: type[Encoding], name: str, options: dict[str, Any], sizes: dict[str, int | None]
+    kind: type[Encoding], name: str, options: dict[str, object], sizes: dict[str, int | None]
 ) -> dict[str, int]:
     """The sizes of the model that an encoding needs, by the names of its fields."""
     fields = inspect.signature(kind).parameters if is_dataclass(kind) else {}

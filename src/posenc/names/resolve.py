@@ -140,7 +140,7 @@ def resolve(what: str, **sizes: int) -> dict[str, Encoding]:
         raise unknown_name(what)
     if sizes:
         raise ValueError(
-            f"{', '.join(sizes)} must be left out for what has its own size; got {what!r}"
+            f"{', '.join(sizes)} must be left out for an encoding with its own size; got {what!r}"
         )
     if expression:
         return {what: evaluate_encoding(what)}
@@ -270,7 +270,7 @@ def resolve_one(what: object, **sizes: int) -> Encoding:
     values = list(resolve(fspath(cast("str | PathLike[str]", what)), **sizes).values())
     if len(values) > 1:
         several = " and ".join(map(to_source, values))
-        raise ValueError(f"encoding must be one; got {what}, which has {several}")
+        raise ValueError(f"encoding must be a single one; got {what}, which has {several}")
     return values[0]
 
 
@@ -280,7 +280,7 @@ def refuse_unused(sizes: Mapping[str, int], *encodings: Encoding) -> None:
     if unused:
         kinds = " or ".join(dict.fromkeys(type(each).__name__ for each in encodings))
         raise ValueError(
-            f"{' and '.join(unused)} must be left out: there is none in {kinds}; got "
+            f"{' and '.join(unused)} must be left out: not a size of {kinds}; got "
             + ", ".join(f"{name}={sizes[name]}" for name in unused)
         )
 
@@ -320,7 +320,9 @@ def load_file(path: str | Path) -> dict[str, Encoding]:
         raise
     except BaseException as error:  # it may even call sys.exit
         told = f"{type(error).__name__}: {error}"
-        raise ValueError(f"file must run; got {path}, which ends with {told}") from error
+        raise ValueError(
+            f"file must run without an error; got {path}, which raised {told}"
+        ) from error
 
     def is_own(value: object) -> bool:
         if isinstance(value, type):
@@ -330,7 +332,7 @@ def load_file(path: str | Path) -> dict[str, Encoding]:
     public = {name: value for name, value in vars(module).items() if not name.startswith("_")}
     mine = {name: as_encoding(value) for name, value in public.items() if is_own(value)}
     if not mine:
-        raise ValueError(f"file must hold an encoding; got {path}, which has none")
+        raise ValueError(f"file must define an encoding; got {path}, which defines none")
     return mine
 
 

@@ -1,9 +1,14 @@
 """Adapters that call the modules of other libraries the way `pe.adapt` expects."""
 
+from __future__ import annotations  # PyTorch is not imported before it is used
+
 import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 CELLS = 2**17
 """The largest table that is built to look up a position."""
@@ -16,14 +21,14 @@ class ModuleAdapter:
     module: Any
     call: Callable[..., Any]
 
-    def __call__(self, *args: object) -> Any:
+    def __call__(self, *args: object) -> object:
         return self.call(self.module, *args)
 
     def parameters(self) -> Any:
         """The parameters of the module."""
         return self.module.parameters()
 
-    def to(self, *args: object) -> "ModuleAdapter":
+    def to(self, *args: object) -> ModuleAdapter:
         """Cast or move the module in place, as `torch.nn.Module.to` does."""
         self.module.to(*args)
         return self
@@ -41,7 +46,7 @@ def import_library(module: str, package: str | None = None) -> Any:
         ) from error
 
 
-def split_runs(positions: Any) -> Iterator[tuple[Any, slice]]:
+def split_runs(positions: Tensor) -> Iterator[tuple[int, slice]]:
     """Split positions into runs of consecutive ones: the first position and the slice of each."""
     p, first = positions.tolist(), 0
     for end in range(1, len(p) + 1):
@@ -50,7 +55,7 @@ def split_runs(positions: Any) -> Iterator[tuple[Any, slice]]:
             first = end
 
 
-def find_table_sides(positions: Any, axes: int) -> list[int]:
+def find_table_sides(positions: Tensor, axes: int) -> list[int]:
     """The sides of a table with a cell for each of `positions` (n, axis), if it is small enough."""
     most = int(CELLS ** (1 / axes))
     sides = [int(side) + 1 for side in positions.max(dim=0).values]

@@ -1,10 +1,15 @@
 """Encodings of small libraries, and layers of large ones."""
 
-from typing import Any
+from __future__ import annotations  # PyTorch is not imported before it is used
+
+from typing import TYPE_CHECKING, Any
 
 from posenc import adapt
 from posenc.core.about import Traits
 from posenc.peers.adapters import ModuleAdapter, find_table_sides, import_library, split_runs
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 SINE = Traits(unique=True, bounded=True, ordered=True)
 ALIBI = Traits(unique=True, relative=True, ordered=True)
@@ -15,7 +20,7 @@ def rotary_embedding_torch(dim: int = 64, *, shared: bool = False) -> adapt.Adap
     kind = import_library("rotary_embedding_torch").RotaryEmbedding
     torch, modules = import_library("torch"), dict[Any, Any]()
 
-    def rotate(x: Any, positions: Any) -> Any:
+    def rotate(x: Tensor, positions: Tensor) -> Tensor:
         module = modules.setdefault(None if shared else x.dtype, kind(dim))
         parts = [
             module.rotate_queries_or_keys(x[..., part, :], offset=start)
@@ -31,7 +36,7 @@ def x_transformers(dim: int = 64) -> adapt.AdaptedRotary:
     """`RotaryEmbedding(dim)` of x-transformers, and its `apply_rotary_pos_emb`."""
     theirs = import_library("x_transformers.x_transformers", "x-transformers")
 
-    def rotate(module: Any, x: Any, positions: Any) -> Any:
+    def rotate(module: Any, x: Tensor, positions: Tensor) -> Tensor:
         return theirs.apply_rotary_pos_emb(x[None], module(positions)[0])[0]
 
     fn = ModuleAdapter(theirs.RotaryEmbedding(dim), rotate)
@@ -51,7 +56,7 @@ def positional_encodings(dim: int = 64, axes: int = 1) -> adapt.AdaptedAdditive:
     """`PositionalEncoding1D`, `2D` or `3D` of positional-encodings, which encode a whole grid."""
     theirs = import_library("positional_encodings.torch_encodings", "positional-encodings")
 
-    def encode(module: Any, positions: Any) -> Any:
+    def encode(module: Any, positions: Tensor) -> Tensor:
         where = positions.reshape(-1, axes)
         whole = find_table_sides(where, axes)
         grid = module(module.inv_freq.new_zeros(1, *whole, dim))[0]
@@ -68,7 +73,7 @@ def torchtune(dim: int = 64, *, length: int = 4096) -> adapt.AdaptedRotary:
         dim, length
     )
 
-    def rotate(module: Any, x: Any, positions: Any) -> Any:
+    def rotate(module: Any, x: Tensor, positions: Tensor) -> Tensor:
         return module(x[None, :, None], input_pos=positions[None])[0, :, 0]
 
     return adapt.rotary(ModuleAdapter(module, rotate), dim=dim, name="torchtune: rotary")
@@ -78,7 +83,7 @@ def timm_rotary(dim: int = 64) -> adapt.AdaptedRotary:
     """`RotaryEmbeddingCat(dim, in_pixels=False)` of timm, on a grid."""
     theirs = import_library("timm.layers.pos_embed_sincos", "timm")
 
-    def rotate(module: Any, x: Any, positions: Any) -> Any:
+    def rotate(module: Any, x: Tensor, positions: Tensor) -> Tensor:
         whole = find_table_sides(positions, 2)
         table = module.get_embed(whole).reshape(*whole, -1)
         return theirs.apply_rot_embed_cat(x, table[tuple(positions.T)])
@@ -92,7 +97,7 @@ def keras_hub_sine(dim: int = 64, policy: str = "float32") -> adapt.AdaptedAddit
     keras, hub = import_library("keras"), import_library("keras_hub", "keras-hub")
     layer = hub.layers.SinePositionEncoding(dtype=policy)
 
-    def encode(positions: object) -> Any:
+    def encode(positions: Tensor) -> Tensor:
         parts = [
             layer(keras.ops.zeros((1, part.stop - part.start, dim)), start_index=start)[0]
             for start, part in split_runs(positions)
@@ -110,7 +115,7 @@ def keras_hub_rotary(dim: int = 64, policy: str = "float32") -> adapt.AdaptedRot
     """`RotaryEmbedding` of keras-hub under a dtype policy, with Keras on PyTorch."""
     layer = import_library("keras_hub", "keras-hub").layers.RotaryEmbedding(dtype=policy)
 
-    def rotate(x: Any, positions: Any) -> Any:
+    def rotate(x: Tensor, positions: Tensor) -> Tensor:
         return layer(x[None], positions=positions[None])[0]
 
     return adapt.rotary(rotate, dim=dim, name=f"keras-hub: rotary, {policy}", library="torch")

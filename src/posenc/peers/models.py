@@ -1,14 +1,19 @@
 """Encodings of models in Hugging Face's transformers."""
 
+from __future__ import annotations  # PyTorch is not imported before it is used
+
 import importlib.util
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from posenc import adapt
 from posenc.adapt import ROTARY
 from posenc.peers.adapters import ModuleAdapter, find_table_sides, import_library
 from posenc.peers.libraries import ALIBI
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def hugging_face(
@@ -70,7 +75,7 @@ def hugging_face_module(
     """
     torch = import_library("torch")
 
-    def rotate(module: Any, x: Any, positions: Any) -> Any:
+    def rotate(module: Any, x: Tensor, positions: Tensor) -> Tensor:
         cos, sin = module(x[None], positions[None], **options)
         q, rest = x[None, None, :, :rotary_dim], x[..., dim if rotary_dim is None else rotary_dim :]
         return torch.cat([apply(q, q, cos, sin)[0][0, 0], rest], dim=-1)
@@ -85,7 +90,7 @@ def vjepa2(dim: int = 64) -> adapt.AdaptedRotary:
     """`rotate_queries_or_keys` of V-JEPA 2 in transformers, as it is used for each of its axes."""
     theirs = import_library("transformers.models.vjepa2.modeling_vjepa2")
 
-    def rotate(x: Any, positions: Any) -> Any:
+    def rotate(x: Tensor, positions: Tensor) -> Tensor:
         return theirs.rotate_queries_or_keys(x[None, None], positions[None, None])[0, 0]
 
     return adapt.rotary(rotate, dim=dim, name="HF vjepa2: rotary", library="torch")
@@ -100,7 +105,7 @@ def bloom(heads: int = 16, dtype: str = "float32") -> adapt.AdaptedBias:
     torch = import_library("torch")
     theirs = import_library("transformers.models.bloom.modeling_bloom")
 
-    def bias(q_pos: object, k_pos: object) -> Any:
+    def bias(q_pos: Tensor, k_pos: Tensor) -> Tensor:
         (length,) = find_table_sides(torch.cat([q_pos, k_pos])[:, None], 1)
         mask = torch.ones(1, length, dtype=torch.long)
         line = theirs.build_alibi_tensor(mask, heads, getattr(torch, dtype))[:, 0].float()

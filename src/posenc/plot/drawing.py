@@ -1,7 +1,6 @@
 """`draw`: a view on a page."""
 
 import warnings
-from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -164,7 +163,7 @@ def _place(
 def _draw_colour_bars(page: Page, placed: list[tuple[Axes, Panel]]) -> None:
     """Draw a colour bar for all images that share a scale and form a block, else one for each."""
     columns = count_columns(page.view)
-    groups: dict[Any, list[tuple[int, Axes, Image]]] = {}
+    groups: dict[object, list[tuple[int, Axes, Image]]] = {}
     for number, (axes, panel) in enumerate(placed):
         if isinstance(panel, Image):
             scale = panel.colours, panel.limit, panel.unit

@@ -1,12 +1,12 @@
 """Sizes of pages and panels, in inches."""
 
 import math
-from typing import Any
+from typing import Any, TypeGuard
 
 from posenc.core import rules
 from posenc.i18n.terminal import width
 from posenc.plot.lines import DIALS_IN_A_ROW, legend_rows
-from posenc.views import Dials, Image, Panel, View
+from posenc.views import Dials, Image, Lines, Panel, View
 
 WIDTHS = {1: 8.0, 2: 11.0, 3: 13.5, 4: 14.0}
 """Width of a page by its number of columns, unless the panels need less."""
@@ -42,18 +42,18 @@ def _height(panel: Panel, wide: float, *, alone: bool) -> float:
     return min(0.32 * panel.values.shape[0], 6.5 if alone else 4.0) + 0.8
 
 
-def _legend_rows(panel: Any, wide: float) -> int:
+def _legend_rows(panel: Lines, wide: float) -> int:
     """Count the rows of a legend below a panel."""
     names = [item.name for item in (*panel.lines, *panel.marks)]
     return legend_rows(names, wide - 1) if len(names) > 1 else 0
 
 
-def is_square(panel: Panel) -> bool:
+def is_square(panel: Panel) -> TypeGuard[Image]:
     """Return whether it is an image of square cells."""
     return isinstance(panel, Image) and panel.square
 
 
-def _square(panel: Any) -> float:
+def _square(panel: Image) -> float:
     """Return the side of a square image: cells as wide as their labels, within bounds."""
     longest = max(map(width, panel.columns.labels or ("",)))
     cell = min(max(0.36, 0.12 + 0.07 * longest), 0.6)

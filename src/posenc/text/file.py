@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from posenc.i18n import N_, translatable
 from posenc.text.bpe import BYTES
@@ -96,9 +96,7 @@ def from_file(path: str | PathLike[str]) -> FileTokeniser:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
-        raise ValueError(
-            f"tokenizer must be a file that can be read; {path}: {error.strerror}"
-        ) from error
+        raise ValueError(f"tokenizer must be a readable file; {path}: {error.strerror}") from error
     except ValueError as error:
         raise ValueError(f"tokenizer must be JSON; {path}: {error}") from error
     return from_json(text, str(path))
@@ -135,6 +133,6 @@ def from_json(text: str, name: str = "the text") -> FileTokeniser:
 def _has_byte_level(step: object) -> bool:
     """Whether a step of the tokenizer, or a step inside it, writes bytes as letters."""
     if isinstance(step, dict):
-        values = cast(dict[str, Any], step)
+        values = cast(dict[str, object], step)
         return values.get("type") == "ByteLevel" or any(map(_has_byte_level, values.values()))
-    return isinstance(step, list) and any(map(_has_byte_level, cast(list[Any], step)))
+    return isinstance(step, list) and any(map(_has_byte_level, cast(list[object], step)))

@@ -169,7 +169,7 @@ class KVCache:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{name} of a KVCache cannot be set; append returns another cache")
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _make, (self._plan, self._store, self._length)
 
 
@@ -266,7 +266,7 @@ class Plan:
         return turn_few(x, *tables, pairing)
 
 
-def make_plan(given: Any, params: Mapping[str, Any] | None) -> Plan:
+def make_plan(given: object, params: Mapping[str, object] | None) -> Plan:
     """The plan for an encoding, or a sentence that says why there is none."""
     value = given.encoding if isinstance(given, EncodingModule) else given
     if isinstance(value, Additive):
@@ -317,7 +317,7 @@ def _check_tokens(k: Tensor, v: Tensor, store: Store | None) -> None:
             )
 
 
-def _describe(x: Any) -> str:
+def _describe(x: object) -> str:
     return f"{x.dtype} {tuple(x.shape)}" if isinstance(x, Tensor) else type(x).__name__
 
 
@@ -341,7 +341,7 @@ def _read_positions(
     return positions if positions.is_floating_point() else positions.to(torch.int64)
 
 
-def _goes_on(pos: Any, k: Tensor, start: int) -> bool:
+def _goes_on(pos: object, k: Tensor, start: int) -> bool:
     """Whether positions are those that would be taken if none were given."""
     if not isinstance(pos, Tensor) or pos.dtype != torch.int64 or pos.device.type != "cpu":
         return False
@@ -349,7 +349,7 @@ def _goes_on(pos: Any, k: Tensor, start: int) -> bool:
     return pos.shape in (after.shape, (1, *after.shape)) and bool((pos == after).all())
 
 
-def _read_mask(mask: Any, k: Tensor) -> Tensor:
+def _read_mask(mask: object, k: Tensor) -> Tensor:
     shape = (k.shape[0], k.shape[2])
     if not isinstance(mask, Tensor) or mask.is_floating_point() or tuple(mask.shape) != shape:
         raise ValueError(

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from posenc.core import rules
 from posenc.core.encoding import Encoding, unwrap
 from posenc.core.mechanisms import Additive, Bias, Rotary, Scores
 from posenc.torch.parameters import EncodingModule
@@ -45,7 +46,7 @@ def unpack_encoding(
                 f"{module}({name}(…)); got params=None"
             )
         return encoding, None
-    if not hasattr(params, "keys") or (params and not learns):
+    if not rules.has_names(params) or (params and not learns):
         raise ValueError(f"params must be what {name}.init(rng) makes; got {type(params).__name__}")
     tensors = {
         name: torch.from_numpy(x).to(device) if isinstance(x, np.ndarray) else x

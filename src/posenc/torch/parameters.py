@@ -57,7 +57,7 @@ class EncodingModule(nn.Module):
         return self.get_buffer(name) if name in self._fixed else self.params[name]
 
     @torch.no_grad()
-    def _fill(self, drawn: Mapping[str, Any]) -> None:
+    def _fill(self, drawn: Mapping[str, object]) -> None:
         for name, values in drawn.items():
             tensor = self._tensor(name)
             if not tensor.is_meta:
@@ -113,8 +113,8 @@ def rng() -> np.random.Generator:
 
 
 def _check_given(params: Mapping[str, Any], drawn: Mapping[str, np.ndarray]) -> Mapping[str, Any]:
-    if not hasattr(params, "keys") or set(params.keys()) != set(drawn):
-        got = sorted(params.keys()) if hasattr(params, "keys") else repr(params)
+    if not rules.has_names(params) or set(params.keys()) != set(drawn):
+        got = sorted(params.keys()) if rules.has_names(params) else repr(params)
         raise ValueError(f"params must hold the names {sorted(drawn)}; got {got}")
     for name, values in drawn.items():
         shape = tuple(np.shape(params[name]))

@@ -1,6 +1,6 @@
 """Short names of encodings for titles: the expression that makes one, long tuples elided."""
 
-from typing import Any, cast
+from typing import cast
 
 from posenc.names.expressions import to_source
 
@@ -22,7 +22,7 @@ def _format(value: object) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     if isinstance(value, tuple):
-        items = cast("tuple[Any, ...]", value)
+        items = cast("tuple[object, ...]", value)
         return "…" if len(items) > 4 else f"({', '.join(map(_format, items))})"
     if isinstance(value, bool | int | float | str) or value is None:
         return repr(value)

@@ -29,15 +29,15 @@ class Plain:
         return kind | {name: _to_plain(value) for name, value in vars(self).items()}
 
 
-def _to_plain(value: object) -> Any:
+def _to_plain(value: object) -> object:
     if isinstance(value, Plain):
         return value.to_json()
     if isinstance(value, tuple):
-        return [_to_plain(item) for item in cast("tuple[Any, ...]", value)]
+        return [_to_plain(item) for item in cast("tuple[object, ...]", value)]
     return _to_lists(value) if isinstance(value, np.ndarray) else value
 
 
-def _to_lists(values: np.ndarray) -> list[Any]:
+def _to_lists(values: np.ndarray) -> list[object]:
     """Convert to nested lists of floats, with None where a value is not finite."""
     values = values.astype(np.float64)
     if np.isfinite(values).all():

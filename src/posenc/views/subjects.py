@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from posenc.core import rules
 from posenc.core.encoding import SIZES, Encoding, Params
@@ -42,9 +42,9 @@ def gather_subjects(
     ['RoPE(64)', 'ALiBi(4)']
     """
     several = isinstance(what, Sequence) and not isinstance(what, str)
-    items = list(cast("Sequence[Any]", what)) if several else [what]
+    items = list(cast("Sequence[object]", what)) if several else [what]
     if isinstance(what, Mapping):
-        items = list(cast("Mapping[Any, Any]", what).values())
+        items = list(cast("Mapping[object, object]", what).values())
     named = [subject for item in items for subject in _resolve(item, length, sizes)]
     if not 1 <= len(named) <= MOST:
         raise ValueError(f"what must be 1 to {MOST} encodings; got {len(named)}")
@@ -67,7 +67,8 @@ def _resolve(item: object, length: int, sizes: dict[str, int]) -> list[Subject]:
     if isinstance(item, Encoding):
         if sizes:
             raise ValueError(
-                f"{', '.join(sizes)} must be left out for what has its own size; got {item!r}"
+                f"{', '.join(sizes)} must be left out for an encoding with its own size; "
+                f"got {item!r}"
             )
         return [Subject(item)]
     if not isinstance(item, str | PathLike):

@@ -38,14 +38,14 @@ def csv_pieces(view: View, *, text: Callable[[str], str] = str) -> Iterator[str]
         yield piece.getvalue()
 
 
-def _table(view: View, text: Callable[[str], str]) -> Iterator[tuple[Any, ...]]:
+def _table(view: View, text: Callable[[str], str]) -> Iterator[tuple[object, ...]]:
     for number, panel in enumerate(view.panels):
         title = text(panel.title)
         for row in _rows(panel, text):
             yield (number, title, *row)
 
 
-def _rows(panel: Panel, text: Callable[[str], str]) -> Iterator[tuple[Any, ...]]:
+def _rows(panel: Panel, text: Callable[[str], str]) -> Iterator[tuple[object, ...]]:
     match panel:
         case Image():
             columns = [

@@ -55,7 +55,7 @@ def test_what_is_written_for_numpy_alone_has_no_gradient_to_check(kind):
     report = check(kind())
     assert report.ok, str(report)
     row = report["gradient"]
-    assert (row.verdict, row.detail) == ("not applicable", "PyTorch's tensors do not go in")
+    assert (row.verdict, row.detail) == ("not applicable", "it does not take PyTorch tensors")
 
 
 def test_without_pytorch_gradients_do_not_apply(monkeypatch):

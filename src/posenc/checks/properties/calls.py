@@ -101,7 +101,7 @@ def castproof(subject: Subject, rng: np.random.Generator) -> Measurement:
 
         cast = subject.encoding.cast_module(torch.bfloat16)
     if cast is None:
-        raise NotApplicableError("no module without learned parameters holds it")
+        raise NotApplicableError("it has no module, or one that is trained")
     other = Subject(cast, seed=subject.seed)
     p = subject.points(draw_places(subject, rng, far=2000))
     rows = subject.rows(p)

@@ -23,7 +23,7 @@ def gradient(subject: Subject, rng: np.random.Generator) -> Measurement:
     if importlib.util.find_spec("torch") is None:
         raise NotApplicableError("PyTorch is not installed")
     if not subject.takes_tensors:
-        raise NotApplicableError("PyTorch's tensors do not go in")
+        raise NotApplicableError("it does not take PyTorch tensors")
     import torch
 
     n = min(5, subject.reach + 1)

@@ -108,7 +108,7 @@ def ordered(subject: Subject, rng: np.random.Generator) -> Measurement:
     """How much the logits of shuffled tokens differ from the shuffled logits."""
     n = min(6, subject.reach + 1)
     if n < 2:
-        raise NotApplicableError("positions end at once")
+        raise NotApplicableError("it has too few positions")
     p = subject.points(rng.choice(min(subject.reach, 60) + 1, n, replace=False))
     order, x = np.roll(np.arange(n), 1), subject.queries(rng, n)
 

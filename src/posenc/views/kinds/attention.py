@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -182,7 +181,7 @@ def work_out(scene: Scene, i: int, j: int) -> Cell:
         total = float(np.exp(logits[np.isfinite(logits)]).sum())
         numbers = frac(power("e", float(logits[j])), total), value
     columns: list[str] = [t("key")]
-    listed: list[Any] = [tokens]
+    listed: list[object] = [tokens]
     for name, line in ((t("logit without positions"), plain), (t("logit with positions"), logits)):
         columns += [name, t("weight")]
         listed += [[float(x) if np.isfinite(x) else "−∞" for x in line], softmax(line)]
