@@ -38,7 +38,8 @@ def test_our_own_work_is_not_that_of_others():
     while time.process_time() < end:
         pass
     last = Watch._read()
-    assert last[2] - first[2] >= 0.19
+    # the kernel rounds the seconds of the user and of the system down to a tick of 10 ms
+    assert last[2] - first[2] >= 0.2 - 2 * 0.01 - 1e-9
     assert last[1] - first[1] >= 0.1  # ticks of 10 ms on each core
 
 
