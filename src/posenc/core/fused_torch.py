@@ -1,6 +1,7 @@
 """Encodings by waves as the compiled kernels take them: one pass over memory, angles included."""
 
 import sys
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ class Fused:
 
     def __init__(self, waves: Waves, dim: int):
         w = waves.frequencies
+        self.waves = waves
         self.dim = dim
         self.axes = None if waves.axis is None else int(waves.axis.max(initial=0)) + 1
         self.is_slow_enough = bool(np.abs(w).max(initial=0.0) <= kernels.FASTEST)
@@ -84,6 +86,13 @@ class Fused:
             return False
         return self.axes is None or (positions.ndim > 1 and positions.shape[-1] == self.axes)
 
+    def pack(self, *, start: int, factor: float, halves: bool, back: bool) -> Tensor:
+        """The numbers of a call in one tensor, as `unpack` of csrc/library.cpp reads them."""
+        header = np.array([self.dim, self.axes or 0, start, factor, halves, back], dtype=float)
+        axis = self.waves.axis
+        whole = () if axis is None else axis.astype(np.int64).view(np.float64)
+        return torch.from_numpy(np.concatenate([header, self.waves.frequencies, whole]))
+
 
 class FusedRotation(Fused):
     """R(p) x for rotations whose angles are positions times frequencies."""
@@ -94,6 +103,10 @@ class FusedRotation(Fused):
         self.scale = waves.scale
         self.halves = pairing == "halves"
         self.start = dim - 2 * len(waves.frequencies) if rotated == "trailing" else 0
+        self.packed, self.packed_inverse = (
+            self.pack(start=self.start, factor=scale, halves=self.halves, back=back)
+            for scale, back in ((self.scale, False), (1 / self.scale, True))
+        )
 
     def why_refused_off_cpu(self, x: Tensor, positions: Tensor) -> str | None:
         if not (x.is_cuda and positions.is_cuda) or torch.compiler.is_compiling():
@@ -105,18 +118,32 @@ class FusedRotation(Fused):
 
     def rotate(self, x: Tensor, positions: Tensor, *, inverse: bool) -> Tensor:
         """R(p) x, or R(p)^-1 x; x must have `dim` channels."""
+        if is_at_rest() and not learns(x) and x.is_cpu:
+            packed = self.packed_inverse if inverse else self.packed
+            return find_packed("rotate")(x, positions, packed)
         scale = 1 / self.scale if inverse else self.scale
-        rotate = ops.rotate.default if learns(x) else ops.rotate.inference
         rest = self.frequencies, self.axis, scale, self.halves, self.start, inverse
-        return rotate(x, positions, *rest)
+        return ops.rotate.default(x, positions, *rest)
 
     def rotate_both(
         self, q: Tensor, k: Tensor, q_pos: Tensor, k_pos: Tensor
     ) -> tuple[Tensor, Tensor]:
         """R(p) q and R(p) k, each with `dim` channels."""
-        rotate = ops.rotate_qk.default if learns(q, k) else ops.rotate_qk.inference
         rest = self.frequencies, self.axis, self.scale, self.halves, self.start, False
-        return rotate(q, k, q_pos, k_pos, *rest)
+        return ops.rotate_qk.default(q, k, q_pos, k_pos, *rest)
+
+    def try_both(
+        self, q: Tensor, k: Tensor, q_pos: Any, k_pos: Any
+    ) -> tuple[Tensor, Tensor] | None:
+        """R(p) q and R(p) k with no check that the kernels make themselves; None if not by them."""
+        try:
+            if is_at_rest() and is_plain(q, q_pos) and is_plain(k, k_pos):
+                return find_packed("rotate_qk")(q, k, q_pos, k_pos, self.packed)
+            if self.fits(q, q_pos) and self.fits(k, k_pos):
+                return self.rotate_both(q, k, q_pos, k_pos)
+        except RuntimeError:  # the caller says what is wrong, or does without the kernels
+            pass
+        return None
 
     def rotate_in_place(self, q: Tensor, k: Tensor, q_pos: Tensor, k_pos: Tensor) -> None:
         """Overwrite q and k by R(p) q and R(p) k."""
@@ -150,17 +177,58 @@ class FusedAddition(Fused):
 
     def add(self, x: Tensor, positions: Tensor, *, factor: float) -> Tensor:
         """factor x + e(p); x must have `dim` channels."""
-        add = ops.add_waves.default if learns(x) else ops.add_waves.inference
-        return add(x, positions, self.frequencies, factor, self.concat)
+        return ops.add_waves.default(x, positions, self.frequencies, factor, self.concat)
+
+    def try_add(self, x: Tensor, positions: Any, factor: float, packed: Tensor) -> Tensor | None:
+        """factor x + e(p) with no check that the kernels make themselves; None if not by them.
+
+        packed   what `pack_addition` makes of the factor
+        """
+        try:
+            if is_at_rest() and is_plain(x, positions):
+                return find_packed("add_waves")(x, positions, packed)
+            if self.fits(x, positions):
+                return self.add(x, positions, factor=factor)
+        except RuntimeError:  # the caller says what is wrong, or does without the kernels
+            pass
+        return None
+
+    def pack_addition(self, factor: float) -> Tensor:
+        """What `try_add` hands over to the kernels."""
+        return self.pack(start=0, factor=factor, halves=self.concat, back=False)
+
+
+@cache
+def find_packed(name: str) -> Any:
+    """The operator that takes its numbers in one tensor, as PyTorch's OpOverload calls it."""
+    return getattr(ops, name).packed._op
+
+
+def is_at_rest() -> bool:
+    """Whether PyTorch only computes: it does not compile, trace, transform or push tangents."""
+    return not (torch.compiler.is_compiling() or is_transformed())
+
+
+def is_transformed() -> bool:
+    """Whether calls are traced, mapped, differentiated by torch.func or given tangents."""
+    return (
+        forward_ad._current_level >= 0
+        or internals._get_tracing_state() is not None
+        or internals._functorch.maybe_current_level() is not None
+    )
+
+
+def is_plain(x: Any, positions: Any) -> bool:
+    """Whether x is an ordinary tensor on the CPU, and neither it nor its positions learn."""
+    if not (type(x) is Tensor and type(positions) is Tensor and x.is_cpu):
+        return False
+    return not (torch.is_grad_enabled() and (x.requires_grad or positions.requires_grad))
 
 
 def has_memory(*tensors: object) -> bool:
     """Whether these are ordinary tensors: not traced, transformed or with tangents."""
-    if forward_ad._current_level >= 0 or internals._get_tracing_state() is not None:
-        return False
-    if internals._functorch.maybe_current_level() is not None:  # inside vmap, grad, … of torch.func
-        return False
-    return all(type(x) is Tensor or type(x) is torch.nn.Parameter for x in tensors)
+    ordinary = all(type(x) is Tensor or type(x) is torch.nn.Parameter for x in tensors)
+    return ordinary and not is_transformed()
 
 
 def learns(*tensors: Tensor) -> bool:

@@ -117,7 +117,7 @@ class RotateQK(EncodingModule):
         if isinstance(q_pos, Prepared):
             return self._apply_prepared(q, k, q_pos)
         if self._fused is not None and not (features is not None or self.inplace or self._wrappers):
-            rotated = _try_fused(self._fused, q, k, q_pos, q_pos if k_pos is None else k_pos)
+            rotated = self._fused.try_both(q, k, q_pos, q_pos if k_pos is None else k_pos)
             if rotated is not None:
                 return rotated
         return self._forward(q, k, q_pos, k_pos, features)
@@ -247,18 +247,6 @@ def _queries_at(positions: Tensor, rotary: Rotary, dtype: torch.dtype) -> Tensor
     """Queries (batch, head, seq, dim) of these positions, of which only the shape matters."""
     rows = positions.shape if rotary.axes is None else positions.shape[:-1]
     return torch.empty((*rows[:-1], 1, rows[-1], rotary.dim or 0), dtype=dtype, device="meta")
-
-
-def _try_fused(
-    fused: FusedRotation, q: Tensor, k: Tensor, q_pos: Any, k_pos: Any
-) -> tuple[Tensor, Tensor] | None:
-    """R(p) q and R(p) k by the kernels, with no check that these make themselves; None if not."""
-    if not (fused.fits(q, q_pos) and fused.fits(k, k_pos)):
-        return None
-    try:
-        return fused.rotate_both(q, k, q_pos, k_pos)
-    except RuntimeError:  # `_forward` says what is wrong, or does without the kernels
-        return None
 
 
 def _rotate_by_tables(
