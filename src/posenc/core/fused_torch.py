@@ -1,7 +1,7 @@
 """Encodings by waves as the compiled kernels take them: one pass over memory, angles included."""
 
 import sys
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,9 @@ from torch import Tensor
 from torch.autograd import forward_ad as _forward_ad
 
 from posenc import kernels
+from posenc.core.positions import LIMIT
 from posenc.core.rotation import Pairing, Rotated, Waves
+from posenc.core.rotation_torch import FEW, turn_few
 
 ops: Any = torch.ops.posenc
 internals: Any = sys.modules["torch._C"]
@@ -152,20 +154,53 @@ class FusedRotation(Fused):
         if not torch.compiler.is_compiling():  # autograd must see that they have changed
             torch.autograd.graph.increment_version([x for x in (q, k) if not x.is_inference()])
 
-    @property
-    def turns_all(self) -> bool:
-        """Whether every channel is turned."""
-        return 2 * len(self.frequencies) == self.dim
+    @cached_property
+    def _turns(self) -> tuple[Tensor, Tensor]:
+        """The scale, and the frequency of each pair or, with halves, of each channel's partner."""
+        w = self.waves.frequencies
+        w = np.concatenate([-w, w]) if self.halves else w
+        return torch.from_numpy(np.array(self.scale)), torch.from_numpy(w)
 
-    def cos_sin(self, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-        """Cosines and sines (…, seq, pair) with PyTorch's own operators, unchecked."""
-        at = positions.double()
-        at = at[..., None] if self.axis is None else at[..., self.axis]
-        angles = at * self.frequencies
+    def tables_for_few(self, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor, ...] | None:
+        """What `turn_few` takes at positions (seq,) or (batch, seq); None if it is not for them."""
+        if 2 * len(self.frequencies) != self.dim or self.axis is not None:
+            return None
+        if positions.ndim not in (1, 2) or positions.numel() * self.dim > FEW:
+            return None
+        scale, w = self._turns
+        at = positions[..., None] if positions.ndim == 1 else positions[:, None, :, None]
+        angles = at * w
+        if not self.halves:
+            turns = torch.polar(scale, angles)
+            return (turns if dtype == torch.float64 else turns.to(torch.complex64),)
         cos, sin = angles.cos(), angles.sin()
         if self.scale != 1:
-            cos, sin = self.scale * cos, self.scale * sin
-        return cos.to(dtype), sin.to(dtype)
+            cos, sin = scale * cos, scale * sin
+        wide = torch.float64 if dtype == torch.float64 else torch.float32
+        return cos.to(wide), sin.to(wide)
+
+    def fits_few(self, x: Any, positions: Any) -> bool:
+        """Whether `turn_few` rotates x (…, seq, dim) to these positions, which are checked too."""
+        if not (is_plain(x, positions) and x.dtype in ELEMENTS and positions.dtype in NUMBERS):
+            return False
+        shape, where = x.shape, positions.shape
+        if len(shape) < 2 or shape[-1] != self.dim or x.numel() > FEW:
+            return False
+        if where != shape[-2:-1] and (len(shape) != 4 or where not in (shape[::2], (1, shape[2]))):
+            return False
+        return all(-LIMIT < p < LIMIT for p in positions.flatten().tolist())
+
+    def rotate_few(self, positions: Any, *tensors: Any) -> list[Tensor] | None:
+        """R(p) x of few vectors, in few of PyTorch's own operators; None where it takes more.
+
+        positions   (seq,), or (batch, seq) for tensors (batch, head, seq, dim)
+        """
+        if not (is_at_rest() and all(self.fits_few(x, positions) for x in tensors)):
+            return None
+        tables = self.tables_for_few(positions, tensors[0].dtype)
+        if tables is None or any(x.dtype != tensors[0].dtype for x in tensors):
+            return None
+        return [turn_few(x, tables) for x in tensors]
 
 
 class FusedAddition(Fused):
