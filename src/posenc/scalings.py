@@ -47,7 +47,7 @@ class Interpolation(Scaling):
         _factor(self.factor)
 
     def frequencies(self, dim: int, *, base: float) -> np.ndarray:
-        return f.interpolated(f.geometric(dim, base=base), factor=self.factor)
+        return f.interpolate(f.geometric(dim, base=base), factor=self.factor)
 
 
 @value
@@ -100,7 +100,7 @@ class DynamicNTK(Scaling):
         _length(self.original_length)
 
     def frequencies(self, dim: int, *, base: float) -> np.ndarray:
-        raise rules.unsettled(self)
+        raise rules.unsettled_error(self)
 
     def at(self, length: int) -> Scaling:
         ratio = rules.whole("length", length, least=1, most=2**40) / self.original_length
@@ -173,7 +173,7 @@ class YaRN(Blend):
     def __post_init__(self) -> None:
         _factor(self.factor)
         _length(self.original_length)
-        rules.ordered(self.beta_slow, self.beta_fast, names=("beta_slow", "beta_fast"))
+        rules.check_order(self.beta_slow, self.beta_fast, names=("beta_slow", "beta_fast"))
         rules.one_of("ramp", self.ramp, ("dim", "rotations"))
         rules.flag("truncate", self.truncate)
         for name, least in (("mscale", 0), ("mscale_all_dim", 0), ("attention_factor", 1e-6)):
@@ -239,7 +239,7 @@ class Llama3(Blend):
     def __post_init__(self) -> None:
         _factor(self.factor)
         _length(self.original_length)
-        rules.ordered(
+        rules.check_order(
             self.low_freq_factor,
             self.high_freq_factor,
             names=("low_freq_factor", "high_freq_factor"),
@@ -343,7 +343,7 @@ class LongRoPE(Scaling):
         return math.sqrt(1 + math.log(self.factor) / math.log(self.original_length))
 
     def frequencies(self, dim: int, *, base: float) -> np.ndarray:
-        raise rules.unsettled(self)
+        raise rules.unsettled_error(self)
 
     def at(self, length: int) -> Scaling:
         within = rules.whole("length", length, least=1, most=2**40) <= self.original_length
@@ -382,6 +382,16 @@ class Proportional(Scaling):
 
     def frequencies(self, dim: int, *, base: float) -> np.ndarray:
         return f.proportional(dim, base=base, share=self.share) / self.factor
+
+
+def common_scalings(factor: float, original_length: int) -> tuple[Scaling, ...]:
+    """The scalings that most models choose from, for texts `factor` times as long as in training.
+
+    >>> common_scalings(4.0, 4096)
+    (Interpolation(4.0), NTK(4.0), YaRN(4.0, 4096), Llama3(4.0, 4096))
+    """
+    by_factor = Interpolation(factor), NTK(factor)
+    return *by_factor, YaRN(factor, original_length), Llama3(factor, original_length)
 
 
 def _mscale(factor: float, mscale: float) -> float:

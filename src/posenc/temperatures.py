@@ -51,7 +51,7 @@ class Temperature(ABC):
                     of the library
         """
         positions = as_positions(positions)
-        return cast(self._factors(*_wide(positions)), result_dtype(positions, dtype))
+        return cast(self._factors(*_widen(positions)), result_dtype(positions, dtype))
 
 
 @value
@@ -242,7 +242,7 @@ class Tempered(Scores):
         made = logits(self.encoding, cast(q, wide), cast(k, wide), q_pos, k_pos, params, **needed)
         return self.row_factors(made, q_pos) * made
 
-    def folded(
+    def fold(
         self, q: ArrayT, k: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
     ) -> tuple[ArrayT, ArrayT] | None:
         """The encoding's own q and k, with the factors on q; None if it adds to the logits."""
@@ -254,7 +254,7 @@ class Tempered(Scores):
             rotary = at_length_of(self.encoding, q_pos, k_pos)
             q, k = rotary.rotate(q, q_pos, *given), rotary.rotate_keys(k, k_pos, *given)
         elif isinstance(self.encoding, Scores):
-            made = self.encoding.folded(q, k, q_pos, k_pos, params)
+            made = self.encoding.fold(q, k, q_pos, k_pos, params)
             if made is None:
                 return None
             q, k = made
@@ -266,12 +266,12 @@ class Tempered(Scores):
             return None
         return self.row_factors(q, q_pos) * q, k
 
-    def mixed(
+    def mix(
         self, weights: Array, v: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
     ) -> ArrayT:
         """The output of the wrapped encoding; a temperature does not affect values."""
         if isinstance(self.encoding, Scores):
-            return self.encoding.mixed(weights, v, q_pos, k_pos, params)
+            return self.encoding.mix(weights, v, q_pos, k_pos, params)
         self.encoding.read_params(params)
         return weights @ v
 
@@ -290,7 +290,7 @@ class Tempered(Scores):
         return factors[..., None]
 
 
-def _wide(positions: Array) -> tuple[Array, ModuleType]:
+def _widen(positions: Array) -> tuple[Array, ModuleType]:
     """Positions of queries in the widest float there is: a half cannot tell 8,190 from 8,192."""
     values = host(positions)
     if values is not None and values.size and values.min() < 0:

@@ -92,10 +92,10 @@ def test_a_token_has_the_same_features_in_every_call():
 
 def test_features_and_mask_are_passed_on_in_pairs():
     subject = Subject(tokens.Forgetting(5))
-    needed = subject.needed(np.array([3, 4]), np.array([2, 3, 4]))
+    needed = subject.build_needs(np.array([3, 4]), np.array([2, 3, 4]))
     assert [each.shape for each in needed["features"]] == [(2, 5), (3, 5)]
     assert needed["mask"].tolist() == [[True, True, False], [True, True, True]]
-    assert Subject(pe.RoPE(8)).needed(np.arange(2), np.arange(2)) == {}
+    assert Subject(pe.RoPE(8)).build_needs(np.arange(2), np.arange(2)) == {}
 
 
 @pytest.mark.parametrize("encoding", SOUND, ids=repr)

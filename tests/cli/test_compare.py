@@ -40,7 +40,7 @@ def test_compare_prints_a_table_and_its_progress(run):
     result = run("compare", "nope", "ALiBi(4)", "--no-bench")
     assert result.exit_code == 0
     assert result.stderr == "nope\nALiBi(4)\n"
-    assert "added to logits" in result.stdout
+    assert "added to the logits" in result.stdout
     assert "time per token" not in result.stdout
 
 

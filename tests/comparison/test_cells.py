@@ -17,10 +17,10 @@ def test_cells_of_the_seeds_table(table):
     assert told["learned"]["any_length"] == "– ≤ 511"
     assert told["sinusoidal"]["any_length"] == "✓ > 10^7"
     assert told["learned"]["parameters"] == "32,768 trained"
-    assert told["rope"]["acts"] == "turns queries and keys"
-    assert told["sinusoidal"]["acts"] == told["learned"]["acts"] == "added to embeddings"
-    assert told["t5"]["acts"] == told["alibi"]["acts"] == "added to logits"
-    assert told["transformer-xl"]["acts"] == "makes the logits"
+    assert told["rope"]["acts"] == "rotates queries and keys"
+    assert told["sinusoidal"]["acts"] == told["learned"]["acts"] == "added to the embeddings"
+    assert told["t5"]["acts"] == told["alibi"]["acts"] == "added to the logits"
+    assert told["transformer-xl"]["acts"] == "computes the logits"
     assert told["rope"]["axes"] == "1; more: axial-rope"
     assert {name for name in SEEDS if told[name]["relative"].startswith("✓")} == {
         "t5",

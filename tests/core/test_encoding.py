@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import posenc as pe
-from posenc.core.encoding import Parameter, unwrap
+from posenc.core.encoding import MECHANISMS, Parameter, unwrap
 from posenc.core.inputs import check_needs
 from posenc.encodings.registry import load_builtins
 
@@ -255,3 +255,14 @@ def test_features_that_do_not_fit_are_refused(features, message):
     x, mask = np.ones((2, 5, 8)), np.ones((5, 5), dtype=bool)
     with pytest.raises((ValueError, TypeError), match=message):
         pe.logits(Shapes(3), x, x, range(5), range(5), features=features, mask=mask)
+
+
+def test_a_class_of_ones_own_has_the_name_of_its_mechanism():
+    @dataclass(frozen=True)
+    class Plain(pe.Encoding):
+        pass
+
+    names = [kind.mechanism for kind in (pe.Additive, pe.Rotary, pe.Bias, pe.Scores, Plain)]
+    assert names == [*MECHANISMS, None]
+    assert Forgetting(2).mechanism == "scores"
+    assert pe.RoPE(8).mechanism == "rotary"

@@ -64,8 +64,8 @@ def calls(encoding, p, array, params):
         yield lambda: encoding.terms(p, p, params, causal=True)
     if isinstance(encoding, pe.Scores):
         yield lambda: encoding.scores(x, x, p, p, params, **needs)
-        yield lambda: encoding.folded(x, x, p, p, params)
-        yield lambda: encoding.mixed(x @ array(np.ones((dim, len(p)), "f")), x, p, p, params)
+        yield lambda: encoding.fold(x, x, p, p, params)
+        yield lambda: encoding.mix(x @ array(np.ones((dim, len(p)), "f")), x, p, p, params)
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch"])
@@ -106,7 +106,7 @@ def test_params_that_an_encoding_does_not_have_are_refused(encoding):
     for call in calls(encoding, p, np.asarray, {**params, "nonsense": np.ones(3)}):
         inherited = [
             getattr(type(encoding), name) is getattr(base, name)  # which takes none
-            for base, names in ((pe.Scores, ("folded", "mixed")), (pe.Bias, ("terms",)))
+            for base, names in ((pe.Scores, ("fold", "mix")), (pe.Bias, ("terms",)))
             for name in names
             if name in call.__code__.co_names
         ]
@@ -121,3 +121,15 @@ def test_params_that_an_encoding_does_not_have_are_refused(encoding):
             TypeError, match=r"^params must be None, for nothing is learned; got 3$"
         ):
             next(calls(encoding, p, np.asarray, 3))()
+
+
+def test_query_terms_without_key_terms_are_refused_where_the_class_is_defined():
+    def terms(self, *args, **options):
+        return None
+
+    with pytest.raises(TypeError, match="Half must define key_terms, as it defines query_terms"):
+        type("Half", (pe.Scores,), {"query_terms": terms})
+    type("Both", (pe.Scores,), {"query_terms": terms, "key_terms": terms})
+    type("Inherited", (pe.TransformerXL,), {"query_terms": terms})
+    neither = pe.Tempered(pe.RoPE(8), pe.LogN(4))
+    assert neither.key_terms(np.arange(3), dtype=np.float32).shape == (3, 0)

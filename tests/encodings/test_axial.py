@@ -1,9 +1,12 @@
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import posenc as pe
+from posenc.core.scaling import Plain
 from tests.libraries import numpy_of
 from tests.oracles import rotary as oracle
 
@@ -182,6 +185,38 @@ def test_the_trained_length_is_that_of_the_scaling():
     assert pe.AxialRoPE.mrope(16, sections=(4, 2, 2), scaling=scaling).trained_length == 4096
     assert pe.AxialRoPE.mrope(16, sections=(4, 2, 2)).trained_length is None
     assert pe.AxialRoPE.split(16).trained_length is None
+
+
+def test_a_scaling_of_the_layout_can_be_taken_off_and_is_checked():
+    plain = pe.AxialRoPE.mrope(16, sections=(4, 2, 2))
+    assert plain.without_scaling() is None
+    assert not plain.searched
+    assert pe.AxialRoPE.split(16).without_scaling() is None
+    yarn = pe.AxialRoPE.mrope(16, sections=(4, 2, 2), scaling=pe.YaRN(4.0, 4096))
+    assert yarn.without_scaling() == plain
+    assert not yarn.searched
+    assert pe.check(yarn)["stretches"].verdict == "holds"
+    factors = tuple(np.geomspace(4, 1, 8).tolist())  # stretches fast pairs more than slow ones
+    long = pe.LongRoPE(factors, factors, 4096).at(8192)
+    found = pe.AxialRoPE.mrope(16, sections=(4, 2, 2), scaling=long)
+    assert found.searched
+    assert found.without_scaling() == plain
+    assert pe.check(found)["stretches"].verdict == "not claimed: does not hold"
+
+
+def test_stretching_is_judged_in_the_order_of_the_frequencies():
+    """A layout of one's own may give each axis a scaled series of its own."""
+
+    @dataclass(frozen=True)
+    class Scaled(pe.AxisLayout):
+        scaling: pe.Scaling | None
+
+        def pairs(self, dim):
+            w = (self.scaling or Plain()).frequencies(dim // 2, base=10_000.0)
+            return np.repeat([0, 1], dim // 4), np.tile(w, 2)
+
+    encoding = pe.AxialRoPE(64, Scaled(pe.YaRN(4.0, 4096)))
+    assert pe.check(encoding)["stretches"].verdict == "holds"
 
 
 def test_space_then_time_is_ernies_table():

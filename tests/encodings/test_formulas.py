@@ -211,7 +211,7 @@ def test_shaw_equals_the_oracle_on_every_library(xp, rng):
     assert (np.abs(numpy_of(ours) - scores.shaw_logits(q, k, keys, Q, K)) <= bound).all()
     weights = rng.uniform(size=(2, len(Q), len(K))).astype("f")
     out = xp.call(
-        lambda w, v, qp, kp, b: encoding.mixed(w, v, qp, kp, {"value_table": b}),
+        lambda w, v, qp, kp, b: encoding.mix(w, v, qp, kp, {"value_table": b}),
         weights,
         k,
         Q,
@@ -222,7 +222,7 @@ def test_shaw_equals_the_oracle_on_every_library(xp, rng):
     most = np.abs(np.swapaxes(k, 1, 2)) + np.abs(values).max(0)[:, None]
     bound = bounds.products(weights, most, more=8)
     assert (np.abs(numpy_of(out) - scores.shaw_output(weights, k, values, Q, K)) <= bound).all()
-    plain = pe.Shaw(4, 3, values=False).mixed(weights, k, Q, K)
+    plain = pe.Shaw(4, 3, values=False).mix(weights, k, Q, K)
     assert (np.abs(plain - weights.astype(float) @ k) <= bound).all()
 
 

@@ -6,6 +6,9 @@ import posenc as pe
 from posenc.interop.describe import SCALINGS, compare, describe
 from tests.interop.configs import LLAMA, SHARED, SHARED_GEMMA, model
 
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024}
+MROPE_YARN = model("qwen2_vl", rope_scaling=YARN | {"mrope_section": [2, 3, 3]})
+
 
 @pytest.mark.parametrize(
     ("config", "sentence"),
@@ -23,6 +26,8 @@ from tests.interop.configs import LLAMA, SHARED, SHARED_GEMMA, model
         ({"model_type": "swin"}, "no row for an offset larger than the window"),
         ({"model_type": "swinv2"}, "scaled to the pretrained window"),
         (SHARED["qwen2_vl, flat as in version 4"][0], "slow pairs reach angles"),
+        (MROPE_YARN, "after 4 x 1,024 = 4,096 tokens"),
+        (MROPE_YARN, "slow pairs rotate slower by the factor"),
     ],
 )
 def test_what_happens_beyond_the_trained_length(config, sentence):

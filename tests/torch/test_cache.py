@@ -404,6 +404,8 @@ def test_a_cache_is_a_value():
     with pytest.raises(AttributeError, match="keys of a KVCache cannot be set"):
         cache.keys = k
     assert repr(cache) == "KVCache(RoPE(16), 18 tokens)"
+    tempered = pe.Tempered(pe.RoPE(DIM), pe.LogN(512))
+    assert repr(KVCache(tempered)) == f"KVCache({tempered}, 0 tokens)"
     assert KVCache(pe.RoPE(DIM))  # even when it is empty
     for twin in (copy.deepcopy(cache), pickle.loads(pickle.dumps(cache))):
         assert torch.equal(twin.keys, cache.keys)

@@ -69,7 +69,7 @@ def test_the_value_itself_is_fused_and_turns_back(encoding):
 def test_without_a_gradient_the_numbers_are_packed_and_the_bits_the_same(encoding):
     q, k = qk()
     p, module = positions_of(encoding), RotateQK(encoding, impl="fused")
-    packed = encoding.fused().packed
+    packed = encoding.fuse().packed
     shortest = torch.ops.posenc.rotate_qk.packed(q, k, p, p, packed)
     learning = module(q.clone().requires_grad_(), k.clone().requires_grad_(), p)
     for each in zip(module(q, k, p), shortest, learning, strict=True):
@@ -88,7 +88,7 @@ def test_without_a_gradient_the_numbers_are_packed_and_the_bits_the_same(encodin
 
 def test_a_packed_sum_is_that_of_the_numbers():
     x, p = torch.randn(3, 40, 7, generator=torch.Generator().manual_seed(0)), torch.arange(40)
-    fused = pe.Sinusoidal(7, layout="concat").fused()
+    fused = pe.Sinusoidal(7, layout="concat").fuse()
     packed = torch.ops.posenc.add_waves.packed(x, p, fused.pack_addition(1.5))
     assert torch.equal(packed, fused.add(x, p, factor=1.5))
     with pytest.raises(RuntimeError, match="x must have two channels for each frequency"):

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import posenc as pe
-from posenc.core.rotation import _turned
+from posenc.core.rotation import _turn
 from posenc.torch import RotateQK
 from tests.bounds import UNIT, gamma
 from tests.oracles import rotary as oracle
@@ -41,7 +41,7 @@ def k():
 
 def specification(encoding, x, positions, keys=False):
     cos, sin, rotated = encoding.tables_for(x.double(), positions, keys=keys)
-    return _turned(x.double(), cos, sin, pairing=encoding.pairing, trailing=rotated == "trailing")
+    return _turn(x.double(), cos, sin, pairing=encoding.pairing, trailing=rotated == "trailing")
 
 
 def rounding(encoding, x, positions, keys=False, *, count=4):

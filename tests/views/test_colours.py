@@ -135,7 +135,7 @@ def test_lines_are_seen_on_the_page_and_are_no_tokens_colours(dark):
 
 
 def test_no_two_lines_look_alike():
-    looks = [colours.look(number) for number in range(colours.SHADES * colours.STROKES)]
+    looks = [colours.style_line(number) for number in range(colours.SHADES * colours.STROKES)]
     assert len(set(looks)) == len(looks)
     for one, other in pairwise(looks):
         assert one[0] != other[0]

@@ -91,7 +91,7 @@ class Trial:
         self.encoding = subject.encoding
         self.params = subject.params or None
         self.p = _choose_positions(subject, tokens)
-        self.needed = subject.needed(self.p, self.p, dtype="float32")
+        self.needed = subject.build_needs(self.p, self.p, dtype="float32")
         self.count = len(self.p)
         self.heads = self.encoding.heads or HEADS
         dim = subject.dim if isinstance(self.encoding, Rotary | Scores) else DIM

@@ -105,7 +105,7 @@ def hf_with_table(x: Tensor, positions: Tensor, *, direct: bool = False) -> Rota
     return Rotation(lambda q, k: apply(q, k, *table(q, positions[None])), "halves", "dtype", source)
 
 
-def hf_compiled(x: Tensor, positions: Tensor, *, direct: bool = False) -> Rotation:
+def hf_compile(x: Tensor, positions: Tensor, *, direct: bool = False) -> Rotation:
     """Hugging Face's apply, its table ready, by torch.compile for this shape."""
     table, apply, source = hugging_face(x.shape[-1], direct=direct)
     cos, sin = table(x, positions[None])

@@ -109,7 +109,7 @@ def prefill(length: int, dtype: torch.dtype, request: Request) -> Setup:
         "table lookup": others.table_lookup,
     }
     if length == 2048 and not request.quick:  # compiled for each shape, which takes a while
-        made["HF compiled"] = partial(others.hf_compiled, direct=True)
+        made["HF compiled"] = partial(others.hf_compile, direct=True)
     if request.peers:
         made |= others.PEERS
     theirs, missing = enter_others(made, q, k, positions, largest)

@@ -25,7 +25,7 @@ def sequences(*, most: int = LIMIT - 1, size: int = 40) -> Any:
     return st.one_of(
         st.builds(_consecutive, lengths, st.integers(0, most - size)),
         packed,
-        st.builds(_left_padded, lengths, st.integers(0, size)),
+        st.builds(_pad_left, lengths, st.integers(0, size)),
     )
 
 
@@ -38,5 +38,5 @@ def _consecutive(length: int, start: int) -> np.ndarray:
     return np.arange(start, start + length)
 
 
-def _left_padded(length: int, padding: int) -> np.ndarray:
+def _pad_left(length: int, padding: int) -> np.ndarray:
     return np.clip(np.arange(length + padding) - padding, 0, None)

@@ -144,7 +144,10 @@ class Subject:
         tokens  whose features they have, where needed: a pair of positions, q_pos and k_pos unless
                 given. Tokens that move to other positions keep their features.
         """
-        encoding, needed = self.whole if whole else self.encoding, self.needed(q_pos, k_pos, tokens)
+        encoding, needed = (
+            self.whole if whole else self.encoding,
+            self.build_needs(q_pos, k_pos, tokens),
+        )
         sent = [send(each, self.library) for each in (q, k, q_pos, k_pos)]
         made = to_numpy(logits(encoding, *sent, params=self._send_params(self.library), **needed))
         if made.shape[-2:] != (q.shape[-2], k.shape[-2]):
@@ -158,7 +161,7 @@ class Subject:
     ) -> np.ndarray:
         """b(p_q, p_k) as (head, q, k)."""
         assert isinstance(self.encoding, Bias)
-        params, needed = self._send_params(self.library), self.needed(q_pos, k_pos, tokens)
+        params, needed = self._send_params(self.library), self.build_needs(q_pos, k_pos, tokens)
         where_q, where_k = send(q_pos, self.library), send(k_pos, self.library)
         made = to_numpy(self.encoding.bias(where_q, where_k, params, **needed))
         if made.ndim < 3 or made.shape[-2:] != (len(q_pos), len(k_pos)):
@@ -179,7 +182,7 @@ class Subject:
         waves = np.sin(points @ rates + rng.uniform(0, 2 * np.pi, size=count))
         return np.round(waves * 128) / 128
 
-    def needed(
+    def build_needs(
         self,
         q_pos: np.ndarray,
         k_pos: np.ndarray,
@@ -271,7 +274,7 @@ class Subject:
         p = self.points(np.arange(1))
         params, where = self._send_params("torch"), send(p, "torch")
         x = send(np.ones((self.heads, 1, self.dim)), "torch", "bfloat16")
-        needed = self.needed(p, p, library="torch", dtype="bfloat16")
+        needed = self.build_needs(p, p, library="torch", dtype="bfloat16")
         match self.encoding:
             case Additive() as encoding:
                 return encoding.encode(where, params, dtype=x.dtype)

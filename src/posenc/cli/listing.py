@@ -58,13 +58,8 @@ def list_encodings(names: tuple[str, ...], as_json: bool) -> None:
 
 def describe_class(encoding: type[posenc.Encoding]) -> dict[str, Any]:
     """The mechanism of a class of encodings, and the names of its fields."""
-    mechanism = next(
-        kind
-        for kind in (posenc.Additive, posenc.Rotary, posenc.Bias, posenc.Scores)
-        if issubclass(encoding, kind)
-    )
     names = [field.name for field in fields(cast(Any, encoding)) if field.init]
-    return {"acts": mechanism.__name__.lower(), "parameters": names}
+    return {"acts": encoding.mechanism, "parameters": names}
 
 
 def describe_encoding(encoding: posenc.Encoding) -> dict[str, Any]:
@@ -75,7 +70,7 @@ def describe_encoding(encoding: posenc.Encoding) -> dict[str, Any]:
     kind, about = type(encoding), encoding.about
     return {
         "title": about.title,
-        "acts": describe_class(kind)["acts"],
+        "acts": encoding.mechanism,
         "expression": to_source(encoding),
         "parameters": {
             name: {

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from posenc.checks import Row
 from posenc.comparison.entry import Entry
 from posenc.comparison.opinions import PAIRS, strengths, weaknesses
+from posenc.core.encoding import MECHANISMS
 from posenc.i18n import N_, Language, Translate, translator
 
 MARKS = {
@@ -14,14 +15,6 @@ MARKS = {
     "fails": "✗",
     "not applicable": "",
     "not measured": "?",
-}
-
-
-ACTS = {
-    "additive": N_("added to embeddings"),
-    "rotary": N_("turns queries and keys"),
-    "bias": N_("added to logits"),
-    "scores": N_("makes the logits"),
 }
 
 
@@ -124,7 +117,7 @@ Column = tuple[str, Callable[[Entry, Translate], str | list[str]]]
 """A heading, and the function that describes an entry."""
 
 MEASURED: dict[str, Column] = {
-    "acts": (N_("where it acts"), lambda e, t: t(ACTS[e.acts]) if e.acts else ""),
+    "acts": (N_("where it acts"), lambda e, t: t(MECHANISMS[e.acts]) if e.acts else ""),
     "parameters": (N_("parameters"), _parameters),
     "size": (
         N_("parameter bytes"),

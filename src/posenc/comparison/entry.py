@@ -8,10 +8,7 @@ import numpy as np
 from posenc.bench.costs import Cost, measure
 from posenc.checks import Report, check
 from posenc.core.about import About
-from posenc.core.encoding import Encoding
-from posenc.core.mechanisms import Additive, Bias, Rotary, Scores
-
-MECHANISMS = (Additive, Rotary, Bias, Scores)
+from posenc.core.encoding import Encoding, Mechanism
 
 
 @dataclass(frozen=True)
@@ -21,8 +18,7 @@ class Entry:
     name: str
     encoding: str
     """The value in full, with its sizes."""
-    acts: str
-    """additive, rotary, bias or scores."""
+    acts: Mechanism | None
     parameters: int
     trained: int
     parameter_bytes: int
@@ -72,11 +68,10 @@ def measure_entry(name: str, encoding: Encoding, *, bench: bool, seed: int, limi
     drawn = _draw_params(encoding, seed)
     trained = {key: value for key, value in drawn.items() if encoding.parameters()[key].trained}
     cost, untimed = _measure_cost(encoding, report) if bench else (None, "")
-    acts = (kind.__name__.lower() for kind in MECHANISMS if isinstance(encoding, kind))
     return Entry(
         name=name,
         encoding=report.subject,
-        acts=next(acts, ""),
+        acts=encoding.mechanism,
         parameters=sum(value.size for value in drawn.values()),
         trained=sum(value.size for value in trained.values()),
         parameter_bytes=sum(value.nbytes for value in drawn.values()),

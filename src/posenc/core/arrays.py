@@ -122,7 +122,7 @@ def send(values: np.ndarray, like: Array, *, dtype: Dtype = None) -> Array:
         # from_numpy, not asarray: inside `with torch.device("meta")` asarray drops the values
         sent = sys.modules["torch"].from_numpy(values).to(like.device)
         return sent if dtype is None else sent.to(dtype)
-    return xp.asarray(values, dtype=dtype, device=None if traced(like) else like.device)
+    return xp.asarray(values, dtype=dtype, device=None if is_traced(like) else like.device)
 
 
 def cast(array: Array, dtype: Dtype) -> Array:
@@ -132,7 +132,7 @@ def cast(array: Array, dtype: Dtype) -> Array:
     return namespace(array=array).astype(array, dtype, copy=False)
 
 
-def detached(array: Array) -> Array:
+def detach(array: Array) -> Array:
     """`array` as a constant, with no gradient."""
     if is_torch(array):
         return array.detach()
@@ -166,7 +166,7 @@ def sigmoid(x: Array) -> Array:
     return xp.where(x >= 0, 1 / (1 + small), small / (1 + small))
 
 
-def traced(array: Array) -> bool:
+def is_traced(array: Array) -> bool:
     """Whether JAX is tracing `array`, so that it has no values yet."""
     jax = sys.modules.get("jax")
     return jax is not None and isinstance(array, jax.core.Tracer)
@@ -209,7 +209,7 @@ def host(array: Array) -> np.ndarray | None:
             return array.detach().numpy()
         except (RuntimeError, TypeError):  # functional transforms, bfloat16
             return None
-    if traced(array) or "cpu" not in str(getattr(array, "device", "cpu")).lower():
+    if is_traced(array) or "cpu" not in str(getattr(array, "device", "cpu")).lower():
         return None
     return np.asarray(array)
 
@@ -241,7 +241,7 @@ def default_float(like: Array) -> Dtype:
     return xp.float32 if is_torch(like) else xp.asarray(0.0).dtype
 
 
-def unrounded(*arrays: Array) -> AbstractContextManager[Any]:
+def disable_autocast(*arrays: Array) -> AbstractContextManager[Any]:
     """A context that disables PyTorch's autocast, which rounds the operands of a matmul."""
     torch = sys.modules.get("torch")
     device = next((array.device.type for array in arrays if is_torch(array)), "meta")

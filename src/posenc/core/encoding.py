@@ -4,7 +4,7 @@ import dataclasses
 from abc import ABC
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -13,9 +13,20 @@ from posenc.core.about import About, Traits
 from posenc.core.arrays import Array, ArrayT, is_array, is_floating, namespace, send
 from posenc.core.frequencies import wavelengths
 from posenc.core.values import UNSTATED
+from posenc.i18n import N_
 
 Params: TypeAlias = Mapping[str, ArrayT] | None
 """Learned parameters by name, as `init` draws them; None if there are none."""
+
+Mechanism: TypeAlias = Literal["additive", "rotary", "bias", "scores"]
+
+MECHANISMS: dict[Mechanism, str] = {
+    "additive": N_("added to the embeddings"),
+    "rotary": N_("rotates queries and keys"),
+    "bias": N_("added to the logits"),
+    "scores": N_("computes the logits"),
+}
+"""What each mechanism does, to be translated."""
 
 SIZES: dict[str, Any] = {
     "dim": 64,
@@ -40,6 +51,8 @@ class Parameter:
 class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
     """A positional encoding: a value (equal fields mean equal encodings) that acts in one place."""
 
+    mechanism: ClassVar[Mechanism | None] = None
+    """Where it acts; Additive, Rotary, Bias and Scores each state theirs."""
     dim: int | None = UNSTATED
     """Channels of its input: an embedding, or a query and key of one head; None: any."""
     heads: int | None = UNSTATED
@@ -48,6 +61,8 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
     """Numbers in a position, the size of the last axis of positions; None: a plain number."""
     feature_dim: int | None = UNSTATED
     """Channels of the features, if it `needs` them; None: any."""
+    temperature: object | None = UNSTATED
+    """What multiplies the logits of each query, given its position; None: nothing."""
     needs: frozenset[str] = frozenset()
     """What it takes of the tokens: "features", hidden states; "mask", which keys are visible."""
     unit_positions: bool = False

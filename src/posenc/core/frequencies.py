@@ -51,7 +51,7 @@ def _powers(base: float, exponent: Decimal, *, count: int) -> np.ndarray:
         return np.array([float(ratio**i) for i in range(count)])
 
 
-def interpolated(w: np.ndarray, /, *, factor: float) -> np.ndarray:
+def interpolate(w: np.ndarray, /, *, factor: float) -> np.ndarray:
     """Position interpolation: w_i / factor, as if every position were divided by `factor`.
 
     Chen et al. (2023), "Extending Context Window of Large Language Models via Position

@@ -137,7 +137,7 @@ def hinted(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     Traceback (most recent call last):
     TypeError: attend has no argument 'is_causal'; did you mean causal=?
     """
-    return lambda function: _hinted(function, name)
+    return lambda function: _add_hints(function, name)
 
 
 def hint_arguments(*kinds: type) -> None:
@@ -146,14 +146,14 @@ def hint_arguments(*kinds: type) -> None:
     Wrapping `__init__` leaves a class as plain as it was: frozen, picklable, its signature known.
     """
     for kind in kinds:
-        setattr(kind, "__init__", _hinted(kind.__init__, kind.__name__))  # noqa: B010
+        setattr(kind, "__init__", _add_hints(kind.__init__, kind.__name__))  # noqa: B010
         for name, preset in [*vars(kind).items()]:
             if isinstance(preset, classmethod) and not name.startswith("_"):
-                wrapped = _hinted(preset.__func__, f"{kind.__name__}.{name}")
+                wrapped = _add_hints(preset.__func__, f"{kind.__name__}.{name}")
                 setattr(kind, name, classmethod(wrapped))
 
 
-def _hinted(function: Callable[..., Any], maker: str) -> Callable[..., Any]:
+def _add_hints(function: Callable[..., Any], maker: str) -> Callable[..., Any]:
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     parameters = inspect.signature(function).parameters.items()
     if any(each.kind is inspect.Parameter.VAR_KEYWORD for _, each in parameters):

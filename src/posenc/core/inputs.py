@@ -35,7 +35,7 @@ def positions_for(
     positions   (seq,) for every row of x, or (batch, seq) with one row for each on its first axis
     axes        numbers in a position; None: positions are plain numbers
     """
-    floating(name, x)
+    check_floating(name, x)
     positions = as_positions(positions, axes=axes, like=x)
     namespace(**{name: x, "positions": positions})
     lengths = tuple(positions.shape if axes is None else positions.shape[:-1])
@@ -49,7 +49,7 @@ def positions_for(
     return positions
 
 
-def floating(name: str, x: Array) -> None:
+def check_floating(name: str, x: Array) -> None:
     """Raise an error unless x is (…, seq, dim) and floating."""
     if not is_floating(namespace(**{name: x}), x.dtype):
         raise TypeError(f"{name} must have a real floating dtype; got {x.dtype}")

@@ -7,9 +7,9 @@ from posenc.core.arrays import (
     ArrayT,
     Positions,
     cast,
+    disable_autocast,
     is_array,
     namespace,
-    unrounded,
     working,
 )
 from posenc.core.encoding import Encoding, Params, unwrap
@@ -19,7 +19,7 @@ from posenc.core.inputs import (
     at_length_of,
     beside_heads,
     call,
-    floating,
+    check_floating,
     if_given,
     positions_for,
     read_needs,
@@ -81,7 +81,7 @@ def logits(
             k_pos = _in_rows(k_pos, q.shape[0], encoding.axes)
     if "mask" in needed:
         needed["mask"] = beside_heads(mask, q)
-    with unrounded(q):
+    with disable_autocast(q):
         match encoding:
             case Additive():
                 q, k = encoding.add(q, q_pos, params), encoding.add(k, k_pos, params)
@@ -112,7 +112,7 @@ def _fit_features(
     if len(both) != 2:
         raise ValueError(f"features must be an array, or a pair (q, k) of them; got {len(both)}")
     for name, x, beside in zip(("q", "k"), both, (q, k), strict=True):
-        floating(f"features of {name}", x)
+        check_floating(f"features of {name}", x)
         namespace(**{name: beside, f"features of {name}": x})
         shape = (beside.shape[-2], encoding.feature_dim or x.shape[-1])
         if tuple(x.shape[-2:]) != shape:

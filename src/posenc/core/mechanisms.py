@@ -46,7 +46,7 @@ from posenc.core.inputs import (
     result_dtype,
 )
 from posenc.core.positions import as_arrays, as_positions, distances, exact
-from posenc.core.rotation import Pairing, Rotated, Waves, rotate, rotate_pairs, unscaled
+from posenc.core.rotation import Pairing, Rotated, Waves, rotate, rotate_pairs, unscale
 from posenc.core.values import UNSTATED, value
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 class Additive(Encoding):
     """Added to the token embeddings before the first layer: x + e(p)."""
 
+    mechanism = "additive"
     dim: int
     layout: str = "interleaved"
     _is_waves: ClassVar[bool] = False
@@ -90,7 +91,7 @@ class Additive(Encoding):
         at: Array = positions_for("x", x, positions, axes=self.axes)
         tensor: Array = x
         plain = is_plain_tensor(x) and x.shape[-1] == self.dim and isinstance(scale, int | float)
-        fused = self.fused() if plain else None
+        fused = self.fuse() if plain else None
         if fused is not None and fused.takes(tensor, at):
             self.read_params(params)
             added: Array = fused.add(tensor, exact(at), factor=scale)
@@ -120,7 +121,7 @@ class Additive(Encoding):
         """
         return None
 
-    def fused(self) -> "FusedAddition | None":
+    def fuse(self) -> "FusedAddition | None":
         """This encoding as the compiled kernels for PyTorch take it; None if it has no waves."""
         waves = self.waves() if self._is_waves else None
         if waves is None:
@@ -144,6 +145,7 @@ class Rotary(Encoding):
     with fewer angles than pairs only the `rotated` channels are rotated.
     """
 
+    mechanism = "rotary"
     pairing: Pairing = "interleaved"
     rotated: Rotated = "leading"
     rotary_dim: int | None = UNSTATED
@@ -252,17 +254,17 @@ class Rotary(Encoding):
     ) -> Array:
         rules.flag("inverse", inverse)
         positions, needed = self.check_call(x, positions, params, features)
-        fused = self.fused() if self._is_waves and is_plain_tensor(x) else None
+        fused = self.fuse() if self._is_waves and is_plain_tensor(x) else None
         if fused is not None and fused.takes(x, positions):
             return fused.rotate(x, exact(positions), inverse=inverse)
         cos, sin = self._tables(x, positions, params, keys=keys, **needed)
         if inverse and not self.traits.norm_preserving:
-            cos, sin = unscaled(cos, sin)
+            cos, sin = unscale(cos, sin)
         apply = rotate_pairs if self._is_waves else rotate  # which validates tables
         rotated = None if self.dim is None else self.rotated
         return apply(x, cos, sin, pairing=self.pairing, rotated=rotated, inverse=inverse)
 
-    def fused(self) -> "FusedRotation | None":
+    def fuse(self) -> "FusedRotation | None":
         """This rotation as the compiled kernels for PyTorch take it; None if it has no waves."""
         if not self._is_waves:
             return None
@@ -350,6 +352,8 @@ def _fuse_rotation(encoding: Rotary) -> "FusedRotation | None":
 class Bias(Encoding):
     """Added to the attention logits: logits + b(p_q, p_k)."""
 
+    mechanism = "bias"
+
     @abstractmethod
     def bias(
         self, q_pos: Positions[ArrayT], k_pos: Positions[ArrayT], params: Params[ArrayT] = None
@@ -418,6 +422,17 @@ class Scores(Encoding):
     and k: those of a batch are (batch, 1, seq, feature_dim) and (batch, heads or 1, q, k).
     """
 
+    mechanism = "scores"
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        own_query_terms = cls.query_terms is not Scores.query_terms
+        if own_query_terms and cls.key_terms is Scores.key_terms:
+            raise TypeError(
+                f"{cls.__name__} must define key_terms, as it defines query_terms: the logits "
+                "need both factors of their product"
+            )
+
     @abstractmethod
     def scores(
         self, q: ArrayT, k: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
@@ -430,7 +445,7 @@ class Scores(Encoding):
         params         learned parameters as from `init`; None if there are none
         """
 
-    def folded(
+    def fold(
         self, q: ArrayT, k: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
     ) -> tuple[ArrayT, ArrayT] | None:
         """Extended q and k whose products are the logits times sqrt(dim); None if there are none.
@@ -461,12 +476,14 @@ class Scores(Encoding):
     def key_terms(self, k_pos: ArrayT, *, dtype: Dtype) -> ArrayT:
         """The other factor of what `query_terms` returns, the same for all heads: (…, k, term).
 
+        A class defines both or neither; by default there are no terms.
+
         k_pos   positions of keys, (k,) or (batch, k)
         dtype   floating dtype of the result
         """
-        raise NotImplementedError(f"{type(self).__name__} has query_terms, but no key_terms")
+        return cast(k_pos[..., None][..., :0], dtype)
 
-    def mixed(
+    def mix(
         self, weights: Array, v: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
     ) -> ArrayT:
         """The output of attention, by default weights @ v: (…, head, q, dim).
@@ -481,7 +498,7 @@ class Scores(Encoding):
     @property
     def mixes_values(self) -> bool:
         """Whether the output is more than weights @ v: by default, whether `mixed` is its own."""
-        return type(self).mixed is not Scores.mixed
+        return type(self).mix is not Scores.mix
 
 
 def _init_fields(encoding: object) -> set[str]:

@@ -113,8 +113,8 @@ def as_arrays(
     (array([0, 1]), array([2]))
     """
     first = next((array for array in (like, q_pos, k_pos) if is_array(array)), None)
-    queries = q_pos if is_array(q_pos) else _listed(q_pos, first, name="q_pos")
-    keys = k_pos if is_array(k_pos) else _listed(k_pos, first, name="k_pos")
+    queries = q_pos if is_array(q_pos) else _convert_list(q_pos, first, name="q_pos")
+    keys = k_pos if is_array(k_pos) else _convert_list(k_pos, first, name="k_pos")
     namespace(q_pos=queries, k_pos=keys)
     return queries, keys
 
@@ -242,7 +242,7 @@ def as_positions(
     axes        numbers in a position; None: positions are plain numbers
     like        an array whose library a list or range is converted to; None: NumPy
     """
-    array = positions if is_array(positions) else _listed(positions, like)
+    array = positions if is_array(positions) else _convert_list(positions, like)
     _numbers("positions", array)
     shape, wanted = tuple(array.shape), "(seq,) or (batch, seq)"
     right = array.ndim in (1, 2)
@@ -301,7 +301,9 @@ def _first(values: np.ndarray, wrong: np.ndarray) -> str:
     return f"positions[{', '.join(map(str, index))}]={values[index]}"
 
 
-def _listed(positions: Positions[Array], like: Array | None, *, name: str = "positions") -> Array:
+def _convert_list(
+    positions: Positions[Array], like: Array | None, *, name: str = "positions"
+) -> Array:
     try:
         values = np.asarray(positions)
     except (TypeError, ValueError) as error:
@@ -329,9 +331,9 @@ def as_like(values: np.ndarray, like: Array | None) -> Array:
 def _difference(q: Array, k: Array) -> Array:
     """q - k, in wide signed integers: small and unsigned ones would wrap."""
     if not (is_integer(q) and is_integer(k)):
-        return _widened(q) - _widened(k)
+        return _widen(q) - _widen(k)
     xp = namespace(q=q, k=k)
-    difference = _widened(q) - _widened(k)
+    difference = _widen(q) - _widen(k)
     narrow = (xp.int8, xp.int16, xp.uint8, xp.uint16)
     if whole_dtype(xp) != xp.int32 or (q.dtype in narrow and k.dtype in narrow):
         return difference
@@ -342,7 +344,7 @@ def _difference(q: Array, k: Array) -> Array:
     return xp.where(abs(rounded) < 2**30, difference, far)
 
 
-def _widened(positions: Array) -> Array:
+def _widen(positions: Array) -> Array:
     if not is_integer(positions):
         return positions
     return cast(positions, whole_dtype(namespace(positions=positions)))

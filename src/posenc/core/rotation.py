@@ -93,22 +93,22 @@ def cos_sin(
     """
     xp = namespace(positions=exact(positions))
     if has_float64(positions):
-        angles = _unseen(xp.astype(positions, xp.float64))[..., None] * send(frequencies, positions)
+        angles = _invalidate_far(xp.astype(positions, xp.float64))[..., None] * send(
+            frequencies, positions
+        )
         cos, sin = xp.cos(angles), xp.sin(angles)
         if scale != 1:
             cos, sin = scale * cos, scale * sin
-        return _rounded(cos, dtype), _rounded(sin, dtype)
+        return _round(cos, dtype), _round(sin, dtype)
     values = host(positions)
     if values is not None:
         cos, sin = cos_sin(values, frequencies, dtype=np.float64, scale=scale)
-        return tuple(
-            _rounded(send(part, positions, dtype=xp.float32), dtype) for part in (cos, sin)
-        )
+        return tuple(_round(send(part, positions, dtype=xp.float32), dtype) for part in (cos, sin))
     cos, sin = _from_tables(positions, frequencies, scale)
-    return _rounded(cos, dtype), _rounded(sin, dtype)
+    return _round(cos, dtype), _round(sin, dtype)
 
 
-def _unseen(positions: Array) -> Array:
+def _invalidate_far(positions: Array) -> Array:
     """Positions that the host could not check: past the limit they become NaN, never a guess."""
     if host(positions) is not None:
         return positions
@@ -116,7 +116,7 @@ def _unseen(positions: Array) -> Array:
     return xp.where(xp.abs(positions) < LIMIT, positions, xp.nan)
 
 
-def _rounded(values: Array, dtype: Dtype) -> Array:
+def _round(values: Array, dtype: Dtype) -> Array:
     """Round to `dtype`, to a half by way of float32: halves are the rounded float32 values."""
     return cast(cast(values, working(namespace(values=values), dtype)), dtype)
 
@@ -286,15 +286,15 @@ def rotate_pairs(
         from posenc.core.rotation_torch import turn
 
         return turn(x, cos, sin, pairing=pairing, trailing=rotated == "trailing")
-    return _turned(x, cos, sin, pairing=pairing, trailing=rotated == "trailing")
+    return _turn(x, cos, sin, pairing=pairing, trailing=rotated == "trailing")
 
 
-def unscaled(cos: Array, sin: Array) -> tuple[Array, Array]:
+def unscale(cos: Array, sin: Array) -> tuple[Array, Array]:
     """cos / r^2 and sin / r^2 with r^2 = cos^2 + sin^2, for the inverse of a rotation scaled by r.
 
     Only numbers near 1 are squared, so that nothing overflows or underflows float32.
 
-    >>> cos, sin = unscaled(np.array([3e-35], np.float32), np.array([4e-35], np.float32))
+    >>> cos, sin = unscale(np.array([3e-35], np.float32), np.array([4e-35], np.float32))
     >>> cos * np.float32(1e-34), sin * np.float32(1e-34)
     (array([1.2], dtype=float32), array([1.6], dtype=float32))
     """
@@ -321,7 +321,7 @@ def _broadcast(x: Array, cos: Array, sin: Array) -> None:
         )
 
 
-def _turned(x: Array, cos: Array, sin: Array, *, pairing: Pairing, trailing: bool) -> Array:
+def _turn(x: Array, cos: Array, sin: Array, *, pairing: Pairing, trailing: bool) -> Array:
     """The reference for `rotate`; rotation_torch does the same with less memory."""
     xp, pairs = namespace(x=x), cos.shape[-1]
     start = x.shape[-1] - 2 * pairs if trailing else 0

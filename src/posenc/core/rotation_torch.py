@@ -1,6 +1,6 @@
 """Rotation of PyTorch tensors that allocates its output and nothing else of that size.
 
-The specification is `_turned` in rotation.py; this does the same in place of its temporaries. Only
+The specification is `_turn` in rotation.py; this does the same in place of its temporaries. Only
 tensors with memory of their own come here: under torch.compile the specification is fused instead.
 """
 
@@ -73,7 +73,7 @@ def _turn(x: Tensor, cos: Tensor, sin: Tensor, pairing: str, trailing: bool) -> 
     part, result = _part(x, cos, trailing), _part(out, cos, trailing)
     if x.dtype != cos.dtype:
         _turn_in_pieces(part, result, cos, sin, pairing)
-    elif pairing == "interleaved" and _complex(part) and _complex(result):
+    elif pairing == "interleaved" and _is_complex(part) and _is_complex(result):
         torch.mul(_as_complex(part), torch.complex(cos, sin), out=_as_complex(result))
     else:
         (a, b), (c, d) = _pairs(part, pairing), _pairs(result, pairing)
@@ -99,7 +99,7 @@ def _turn_in_pieces(x: Tensor, out: Tensor, cos: Tensor, sin: Tensor, pairing: s
 
 def _turn_over(x: Tensor, cos: Tensor, sin: Tensor, pairing: str) -> Tensor:
     """Rotate x in place."""
-    if pairing == "interleaved" and _complex(x):
+    if pairing == "interleaved" and _is_complex(x):
         _as_complex(x).mul_(torch.complex(cos, sin))
         return x
     a, b = _pairs(x, pairing)
@@ -116,7 +116,7 @@ def _pairs(x: Tensor, pairing: str) -> tuple[Tensor, Tensor]:
     return x[..., :half], x[..., half:]
 
 
-def _complex(x: Tensor) -> bool:
+def _is_complex(x: Tensor) -> bool:
     """Whether x can be viewed as complex, neighbouring channels as one number, without a copy."""
     even = all(stride % 2 == 0 for stride in x.stride()[:-1]) and x.storage_offset() % 2 == 0
     return x.dtype in (torch.float32, torch.float64) and x.stride(-1) == 1 and even

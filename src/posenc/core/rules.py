@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc.i18n import N_, phrase, translatable, unlisted
+from posenc.i18n import N_, choice_error, phrase, translatable
 
 
 def plain_fields(value: Any) -> None:
@@ -82,10 +82,12 @@ def _not_whole(
             "{name} must be a whole number of at least {least} and at most {most:,}; "
             "got {name}={value!r}"
         )
-    return translatable(kind, template, name=_named(name), value=value, least=least, most=most)
+    return translatable(
+        kind, template, name=_name_in_words(name), value=value, least=least, most=most
+    )
 
 
-def _named(name: str) -> Any:
+def _name_in_words(name: str) -> Any:
     """The name of an argument, or a translatable phrase for "each of" its entries."""
     of = name.removeprefix("each of ")
     return name if of == name else phrase("each of {name}", name=of)
@@ -105,7 +107,7 @@ def dim(name: str, value: object) -> int:
     return whole(name, value, least=1, most=MOST_CHANNELS)
 
 
-def odd(name: str, value: int) -> Exception:
+def odd_error(name: str, value: int) -> Exception:
     """The error for a number that is not even."""
     template = N_("{name} must be an even number; got {name}={value}")
     return translatable(ValueError, template, name=name, value=value)
@@ -144,13 +146,15 @@ def _not_real(
             "{name} must be a finite number of at least {least:g} and at most {most:g}; "
             "got {name}={value!r}"
         )
-    return translatable(kind, template, name=_named(name), value=value, least=least, most=most)
+    return translatable(
+        kind, template, name=_name_in_words(name), value=value, least=least, most=most
+    )
 
 
-def ordered(low: float, high: float, *, names: tuple[str, str]) -> None:
+def check_order(low: float, high: float, *, names: tuple[str, str]) -> None:
     """Raise an error unless both are above 0 and low <= high.
 
-    >>> ordered(4.0, 1.0, names=("low", "high"))
+    >>> check_order(4.0, 1.0, names=("low", "high"))
     Traceback (most recent call last):
     ValueError: low must not be above high; got 4.0 and 1.0
     """
@@ -197,7 +201,7 @@ def one_each(name: str, factors: tuple[float, ...], dim: int) -> None:
         )
 
 
-def unsettled(scaling: object) -> Exception:
+def unsettled_error(scaling: object) -> Exception:
     """The error for a scaling whose frequencies depend on a length that was not given."""
     return translatable(
         ValueError,
@@ -238,7 +242,7 @@ def one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
     ValueError: layout must be 'interleaved' or 'concat'; got layout='zigzag'
     """
     if not isinstance(value, str) or value not in choices:
-        raise unlisted(name, value, choices)
+        raise choice_error(name, value, choices)
 
 
 def generator(name: str, value: object) -> None:

@@ -1,7 +1,7 @@
 """RoPE on several axes: images, video, and M-RoPE's mixture of text and both."""
 
-from dataclasses import field
-from typing import Any
+from dataclasses import field, replace
+from typing import Any, cast
 
 import numpy as np
 
@@ -158,6 +158,16 @@ class AxialRoPE(Rotary):
     def trained_length(self) -> int | None:
         """The original length of the layout's scaling, if it has one."""
         return None if self.layout.scaling is None else self.layout.scaling.original_length
+
+    @property
+    def searched(self) -> bool:
+        """Whether the factors of the layout's scaling were found by search."""
+        return self.layout.scaling is not None and self.layout.scaling.searched
+
+    def without_scaling(self) -> "AxialRoPE | None":
+        if self.layout.scaling is None:
+            return None
+        return replace(self, layout=replace(cast(Any, self.layout), scaling=None))
 
     def frequencies(self) -> np.ndarray:
         """w_i of each pair, in radians per unit of its axis: (rotary_dim/2,)."""

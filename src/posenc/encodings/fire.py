@@ -6,7 +6,16 @@ import numpy as np
 
 from posenc.core import rules
 from posenc.core.about import About, Traits
-from posenc.core.arrays import Array, ArrayT, Positions, cast, clip, namespace, unrounded, working
+from posenc.core.arrays import (
+    Array,
+    ArrayT,
+    Positions,
+    cast,
+    clip,
+    disable_autocast,
+    namespace,
+    working,
+)
 from posenc.core.encoding import Parameter, Params, params_like
 from posenc.core.mechanisms import Bias
 from posenc.core.positions import LIMIT, as_arrays, distances
@@ -138,6 +147,6 @@ class FIRE(Bias):
         # (query, key) pairs stay on the last axis, where elementwise arithmetic is fastest
         x = xp.reshape(x, (*shape[:-2], 1, shape[-2] * shape[-1]))
         hidden = clip(w1 * x + b1[:, None], least=0.0)
-        with unrounded(hidden):
+        with disable_autocast(hidden):
             made = w2 @ hidden + b2[:, None]
         return xp.reshape(made, (*shape[:-2], self.heads, *shape[-2:]))

@@ -9,7 +9,16 @@ import numpy as np
 
 from posenc.core import rules
 from posenc.core.about import About, Traits
-from posenc.core.arrays import Array, ArrayT, Dtype, Positions, cast, namespace, unrounded, working
+from posenc.core.arrays import (
+    Array,
+    ArrayT,
+    Dtype,
+    Positions,
+    cast,
+    disable_autocast,
+    namespace,
+    working,
+)
 from posenc.core.encoding import Parameter, Params, params_like
 from posenc.core.inputs import result_dtype
 from posenc.core.mechanisms import Additive
@@ -72,7 +81,7 @@ class FourierFeatures(Additive):
     )
 
     def __post_init__(self) -> None:
-        even("dim", self.dim)
+        check_even("dim", self.dim)
         rules.dim("axes", self.axes)
         rules.real("sigma", self.sigma, least=1e-6, most=1e6)
         rules.one_of("order", self.order, ("cos-sin", "sin-cos"))
@@ -105,7 +114,7 @@ class FourierFeatures(Additive):
         points, dtype = _coordinates(positions, matrix, self.axes, dtype)
         xp = namespace(points=points)
         points = 2 * points - 1 if self.centred else points
-        angles = 2 * math.pi * _projected(points, cast(matrix, points.dtype))
+        angles = 2 * math.pi * _project(points, cast(matrix, points.dtype))
         waves = [xp.cos(angles), xp.sin(angles)]
         return cast(xp.concat(waves[:: 1 if self.order == "cos-sin" else -1], axis=-1), dtype)
 
@@ -158,7 +167,7 @@ class LearnedFourier(Additive):
     def __post_init__(self) -> None:
         rules.dim("dim", self.dim)
         rules.dim("axes", self.axes)
-        even("features", self.features)
+        check_even("features", self.features)
         rules.dim("hidden", self.hidden)
         rules.real("gamma", self.gamma, least=1e-6, most=1e6)
 
@@ -197,7 +206,7 @@ class LearnedFourier(Additive):
         weights = self.read_params(params)
         points, dtype = _coordinates(positions, weights["w_r"], self.axes, dtype)
         given = {name: cast(w, points.dtype) for name, w in weights.items()}
-        with unrounded(points):
+        with disable_autocast(points):
             hidden = gelu(self.hidden_inputs(points, given))
             return cast(hidden @ given["w_2"] + given["b_2"], dtype)
 
@@ -212,17 +221,17 @@ class LearnedFourier(Additive):
         (5, 3)
         """
         xp = namespace(points=points)
-        angles = _projected(points, xp.matrix_transpose(params["w_r"]))
+        angles = _project(points, xp.matrix_transpose(params["w_r"]))
         waves = xp.concat([xp.cos(angles), xp.sin(angles)], axis=-1) / math.sqrt(self.features)
         return waves @ params["w_1"] + params["b_1"]
 
 
-def _projected(points: Array, matrix: Array) -> Array:
+def _project(points: Array, matrix: Array) -> Array:
     """points @ matrix as a sum of products: autocast would round the operands of a matmul."""
     return namespace(points=points).sum(points[..., :, None] * matrix, axis=-2)
 
 
-def even(name: str, value: object) -> None:
+def check_even(name: str, value: object) -> None:
     """Raise an error unless `value` is a positive even number."""
     if rules.dim(name, value) % 2:
         raise translatable(

@@ -14,7 +14,7 @@ from posenc.core.arrays import (
     cast,
     clip,
     default_float,
-    detached,
+    detach,
     has_float64,
     namespace,
     send,
@@ -101,7 +101,7 @@ class KERPLE(Bias):
     def bias(
         self, q_pos: Positions[ArrayT], k_pos: Positions[ArrayT], params: Params[ArrayT] = None
     ) -> ArrayT:
-        r1, r2 = (namespace(r=r).reshape(r, (-1, 1, 1)) for r in self.bounded(params))
+        r1, r2 = (namespace(r=r).reshape(r, (-1, 1, 1)) for r in self.clamp(params))
         behind = distances(q_pos, k_pos, like=r1)[..., None, :, :]
         xp = namespace(positions=behind, params=r1)
         away = cast(abs(behind), r1.dtype)
@@ -109,30 +109,30 @@ class KERPLE(Bias):
             return -r1 * xp.log1p(r2 * away)
         return -r1 * away**r2
 
-    def bounded(self, params: Params[ArrayT]) -> tuple[ArrayT, ArrayT]:
+    def clamp(self, params: Params[ArrayT]) -> tuple[ArrayT, ArrayT]:
         """r1 and r2 of each head, clamped to their bounds: (heads,) each.
 
         params   "r1" and "r2", each (heads,)
 
         >>> given = {"r1": np.array([0.0]), "r2": np.array([3.0])}
-        >>> KERPLE(1, kernel="power").bounded(given)
+        >>> KERPLE(1, kernel="power").clamp(given)
         (array([0.01]), array([2.]))
         """
         r1, r2 = map(_at_least, self.read_params(params).values())
         if self.kernel == "power":
-            r2 = _kept(r2, clip(r2, most=2.0))
+            r2 = _keep_gradient(r2, clip(r2, most=2.0))
         return r1, r2
 
 
 def _at_least(r: Array) -> Array:
     xp = namespace(params=r)
     r = cast(r, working(xp, r.dtype))
-    return _kept(r, clip(r, least=LEAST))
+    return _keep_gradient(r, clip(r, least=LEAST))
 
 
-def _kept(r: Array, within: Array) -> Array:
+def _keep_gradient(r: Array, within: Array) -> Array:
     """The clamped value with the gradient of r, so that training can bring r back into bounds."""
-    return r + detached(within - r)
+    return r + detach(within - r)
 
 
 @value
@@ -176,7 +176,7 @@ class Sandwich(Bias):
     def __post_init__(self) -> None:
         rules.whole("heads", self.heads, least=1, most=MOST_HEADS)
         if rules.dim("features", self.features) % 2:
-            raise rules.odd("features", self.features)
+            raise rules.odd_error("features", self.features)
         w = geometric_to_base(self.features + 2, base=self.base)[1:]  # k starts at 1, not at 0
         object.__setattr__(self, "_frequencies", w)
 

@@ -126,7 +126,7 @@ class Learned(Additive):
         """
         table = self.read_params(params)["table"]
         new_length = rules.whole("new_length", new_length, least=1, most=LIMIT)
-        return {"table": _mixed(interpolation(self.length, new_length, kernel="linear"), table)}
+        return {"table": _multiply(interpolation(self.length, new_length, kernel="linear"), table)}
 
     def resize_grid(
         self,
@@ -162,10 +162,10 @@ class Learned(Additive):
         rows = interpolation(old_height, height, kernel="cubic", antialias=antialias)
         columns = interpolation(old_width, width, kernel="cubic", antialias=antialias)
         # Two small matrices, one for each axis, instead of their Kronecker product.
-        resized = _mixed(rows, xp.reshape(table[prefix:, :], (old_height, -1)))
+        resized = _multiply(rows, xp.reshape(table[prefix:, :], (old_height, -1)))
         resized = xp.reshape(resized, (height, old_width, self.dim))
         resized = xp.reshape(xp.permute_dims(resized, (1, 0, 2)), (old_width, -1))
-        resized = xp.reshape(_mixed(columns, resized), (width, height, self.dim))
+        resized = xp.reshape(_multiply(columns, resized), (width, height, self.dim))
         resized = xp.reshape(xp.permute_dims(resized, (1, 0, 2)), (height * width, self.dim))
         return {"table": xp.concat([table[:prefix, :], resized], axis=0)}
 
@@ -208,7 +208,7 @@ def _keys(distance: np.ndarray, antialias: bool) -> np.ndarray:
     return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
 
 
-def _mixed(matrix: np.ndarray, rows: Array) -> Array:
+def _multiply(matrix: np.ndarray, rows: Array) -> Array:
     """`matrix @ rows`, computed in at least float32 and cast back."""
     xp = namespace(rows=rows)
     wide = working(xp, rows.dtype)

@@ -51,7 +51,7 @@ class Located(NamedTuple):
     next_distance: np.ndarray
 
 
-def merged(phasors: np.ndarray, frequencies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def merge(phasors: np.ndarray, frequencies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Sum phasors of equal frequency, and sort them slowest first: with base 1 all are one wave."""
     w, which = np.unique(frequencies, return_inverse=True)
     real, imaginary = (np.bincount(which, part) for part in (np.real(phasors), np.imag(phasors)))
@@ -63,7 +63,7 @@ def can_follow(w: np.ndarray) -> bool:
     return len(w) == 1 or LIMIT * w[0] / TURN < MOST_TURNS
 
 
-def followed(phasors: np.ndarray, w: np.ndarray) -> np.ndarray:
+def follow(phasors: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Whole positions below LIMIT that are consistent with these phasors e^(i p w): (count,).
 
     phasors   (wave,), complex
@@ -73,10 +73,10 @@ def followed(phasors: np.ndarray, w: np.ndarray) -> np.ndarray:
     turns = int(LIMIT * w[0] / TURN) + 1
     slow = turns <= MOST_TURNS
     starts = (phases[0] + TURN * np.arange(-1, turns + 1 if slow else 512)) / w[0]
-    p = _narrowed(starts, phases, weights, w)
+    p = _narrow(starts, phases, weights, w)
     found = [np.round(p) + step for step in (-1, 0, 1)]
     if not slow:
-        found.append(_met(phases[0], w[0]))
+        found.append(_match(phases[0], w[0]))
     return _within(np.concatenate(found))
 
 
@@ -85,7 +85,7 @@ def _within(positions: np.ndarray) -> np.ndarray:
     return whole[(whole >= 0) & (whole < LIMIT)]
 
 
-def _narrowed(p: np.ndarray, phases: np.ndarray, weights: np.ndarray, w: np.ndarray) -> np.ndarray:
+def _narrow(p: np.ndarray, phases: np.ndarray, weights: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Refine the candidates p of the slowest wave by one faster wave after the other.
 
     Each candidate is an estimate with the precision of the phases so far. A new phase corrects it
@@ -115,7 +115,7 @@ def _narrowed(p: np.ndarray, phases: np.ndarray, weights: np.ndarray, w: np.ndar
     return p
 
 
-def _met(phase: float, w: float) -> np.ndarray:
+def _match(phase: float, w: float) -> np.ndarray:
     """Positions below LIMIT whose phase is close to `phase`, for one wave too fast to follow.
 
     With p = 4096 a + b: for each of the 4,096 values of a, the four values of b whose phase is
@@ -132,7 +132,7 @@ def _met(phase: float, w: float) -> np.ndarray:
     return (SIDE * steps[:, None] + near).ravel()[best].astype(np.float64)
 
 
-def scanned(vector: np.ndarray, phasors: np.ndarray, w: np.ndarray) -> np.ndarray:
+def scan(vector: np.ndarray, phasors: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Whole positions below LIMIT whose encodings are nearest to `vector`, by scoring all of them.
 
     Half the squared distance is (|vector|^2 + dim/2) / 2 - S(p), where S(p) = sum_i Re(conj(z_i)
@@ -155,7 +155,7 @@ def scanned(vector: np.ndarray, phasors: np.ndarray, w: np.ndarray) -> np.ndarra
             break
     if len(rows) > MOST_ROWS:  # few waves or much noise: keep the lowest rows and the best
         rows = np.union1d(rows[: MOST_ROWS // 2], np.argsort(most)[-MOST_ROWS // 2 :])
-    found, value = scores.above(floor, rows)
+    found, value = scores.find_above(floor, rows)
     if len(found) > MOST_FOUND:
         best_ones = np.argpartition(value, -MOST_FOUND // 2)[-MOST_FOUND // 2 :]
         found = np.concatenate([found[: MOST_FOUND // 2], found[best_ones]])
@@ -185,14 +185,14 @@ class _Scores:
         """The best position in each of the given rows."""
         return SIDE * rows + np.argmax(self.left[rows] @ self.right, axis=1)
 
-    def above(self, floor: float, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def find_above(self, floor: float, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Positions in the given rows, in order, that score at least `floor`, and the scores."""
         made = self.left[rows] @ self.right
         row, column = np.nonzero(made >= floor)
         return SIDE * rows[row] + column, made[row, column]
 
 
-def chosen(
+def choose(
     whole: np.ndarray, squares: np.ndarray, *, dim: int, slowest: float
 ) -> tuple[int, float, float]:
     """The nearest candidate, its distance, and the distance of the next best.

@@ -173,7 +173,7 @@ class RoPE(Rotary):
     def waves(self) -> Waves:
         if self._waves is None:
             assert self.scaling is not None
-            raise rules.unsettled(self.scaling)
+            raise rules.unsettled_error(self.scaling)
         return self._waves
 
     def cos_sin(
@@ -290,18 +290,18 @@ class XPos(Rotary):
         self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
     ) -> tuple[ArrayT, ArrayT]:
         self.read_params(params)
-        return self._decaying(positions, dtype, sign=1)
+        return self._decay_cos_sin(positions, dtype, sign=1)
 
     def key_cos_sin(
         self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
     ) -> tuple[ArrayT, ArrayT]:
         self.read_params(params)
-        return self._decaying(positions, dtype, sign=-1)
+        return self._decay_cos_sin(positions, dtype, sign=-1)
 
-    def _decaying(
+    def _decay_cos_sin(
         self, positions: Positions[Array], dtype: Dtype, *, sign: int
     ) -> tuple[Array, Array]:
-        positions = self._reachable(as_positions(positions))
+        positions = self._check_reach(as_positions(positions))
         dtype = result_dtype(positions, dtype)
         wide = namespace(positions=positions).float64 if has_float64(positions) else dtype
         cos, sin = cos_sin(positions, self._frequencies, dtype=wide)
@@ -312,7 +312,7 @@ class XPos(Rotary):
         decay = xp.exp(away[..., None] * (sign * send(self._rate, positions, dtype=wide)))
         return cast(cos * decay, dtype), cast(sin * decay, dtype)
 
-    def _reachable(self, positions: Array) -> Array:
+    def _check_reach(self, positions: Array) -> Array:
         """Raise an error if the decay overflows float32 (where the host can read the positions)."""
         values = host(positions)
         if values is not None and values.size and np.abs(values - self.centre).max() > self._reach:

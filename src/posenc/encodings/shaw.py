@@ -104,7 +104,7 @@ class Shaw(Scores):
         shape = (*by_row.shape[:-1], index.shape[-1])
         return take_along_last(by_row, xp.broadcast_to(index, shape))
 
-    def mixed(
+    def mix(
         self, weights: Array, v: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
     ) -> ArrayT:
         if self.values and v.shape[-1] != self.dim:

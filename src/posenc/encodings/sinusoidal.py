@@ -191,7 +191,7 @@ class Sinusoidal(Additive):
         vectors = self._vectors(vector)
         rules.flag("with_distance", with_distance)
         flat = vectors.reshape(-1, self.dim)
-        found = self._from_phases(flat) if candidates is None else self._among(flat, candidates)
+        found = self._from_phases(flat) if candidates is None else self._search(flat, candidates)
         located = Located(*(part.reshape(vectors.shape[:-1]) for part in found))
         if not with_distance and (located.distance > math.sqrt(self.dim) / 2).any():
             worst = float(located.distance.max())
@@ -222,30 +222,30 @@ class Sinusoidal(Additive):
         """The positions of vectors (n, dim) among all below 2^24."""
         positions, distance, following = (np.zeros(len(vectors)) for _ in range(3))
         for i, v in enumerate(vectors):
-            whole = self._likely(v)
+            whole = self._find_likely(v)
             squares = np.sum((self.encode(whole, dtype=np.float64) - v) ** 2, axis=-1)
-            positions[i], distance[i], following[i] = phases.chosen(
+            positions[i], distance[i], following[i] = phases.choose(
                 whole, squares, dim=self.dim, slowest=self._frequencies[-1]
             )
         return Located(positions.astype(np.int64), distance, following)
 
-    def _likely(self, v: np.ndarray) -> np.ndarray:
+    def _find_likely(self, v: np.ndarray) -> np.ndarray:
         """Candidate positions below 2^24, in order, for a vector (dim,)."""
         sines, cosines, w = v[self.is_sine()], v[~self.is_sine()], self._frequencies
         if self.dim == 1:  # one sine leaves two possible angles
             s = np.clip(sines, -1, 1)
             angles = [x + 1j * s for x in (np.sqrt(1 - s**2), -np.sqrt(1 - s**2))]
-            return np.unique(np.concatenate([phases.followed(z, w) for z in angles]))
+            return np.unique(np.concatenate([phases.follow(z, w) for z in angles]))
         pairs = cosines + 1j * sines[: len(cosines)]
-        z, waves = phases.merged(pairs, w[: len(cosines)])
+        z, waves = phases.merge(pairs, w[: len(cosines)])
         if phases.can_follow(waves) and (self.dim % 2 == 0 or len(waves) > 1):
-            return phases.followed(z, waves)
+            return phases.follow(z, waves)
         if self.dim % 2:  # (s - sin a)^2 = s^2 + 1/2 - 2 (s sin a + cos(2a) / 4)
             pairs = np.concatenate([pairs, 1j * sines[-1:], [0.25]])
             w = np.concatenate([w, 2 * w[-1:]])
-        return phases.scanned(v, *phases.merged(pairs, w))
+        return phases.scan(v, *phases.merge(pairs, w))
 
-    def _among(self, vectors: np.ndarray, candidates: Any) -> Located:
+    def _search(self, vectors: np.ndarray, candidates: Any) -> Located:
         """The positions of vectors (n, dim) among these candidates."""
         candidates = as_positions(candidates)
         if candidates.ndim != 1 or not len(candidates):
@@ -346,7 +346,7 @@ class AxialSinusoidal(Additive):
 
         dim   channels of the embedding, a multiple of 4
         """
-        return cls(_quartered(dim), 2, layout="concat", order=(1, 0))
+        return cls(_check_quarters(dim), 2, layout="concat", order=(1, 0))
 
     @classmethod
     def detr(cls, dim: int) -> "AxialSinusoidal":
@@ -356,7 +356,7 @@ class AxialSinusoidal(Additive):
 
         dim   channels of the embedding, a multiple of 4
         """
-        return cls(_quartered(dim), 2)
+        return cls(_check_quarters(dim), 2)
 
     @property
     def traits(self) -> Traits:
@@ -386,7 +386,7 @@ class AxialSinusoidal(Additive):
         return namespace(points=points).concat(parts, axis=-1)
 
 
-def _quartered(dim: int) -> int:
+def _check_quarters(dim: int) -> int:
     dim = rules.dim("dim", dim)
     if dim % 4:
         raise translatable(

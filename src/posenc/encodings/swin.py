@@ -13,11 +13,11 @@ from posenc.core.arrays import (
     Positions,
     cast,
     clip,
+    disable_autocast,
     host,
     is_integer,
     namespace,
     sigmoid,
-    unrounded,
     working,
 )
 from posenc.core.encoding import Parameter, Params, params_like
@@ -204,7 +204,7 @@ class SwinV2Bias(Bias):
         t = xp.stack(
             [self.coordinates(cast(d, wide), s) for d, s in zip(away, sides, strict=True)], axis=-1
         )
-        with unrounded(t):
+        with disable_autocast(t):
             hidden = clip(t @ xp.matrix_transpose(w1) + b1, least=0.0)
             bias = 16 * sigmoid(hidden @ xp.matrix_transpose(w2))
         return xp.moveaxis(bias, -1, -3)

@@ -72,7 +72,7 @@ class T5Bias(Bias):
         rules.flag("bidirectional", self.bidirectional)
         least = 4 if self.bidirectional else 2
         if rules.whole("buckets", self.buckets, least=least, most=2**20) % 2:
-            raise rules.odd("buckets", self.buckets)
+            raise rules.odd_error("buckets", self.buckets)
         exact = self.buckets // (4 if self.bidirectional else 2)
         rules.whole("max_distance", self.max_distance, least=exact + 1, most=LIMIT)
         rules.real("std", self.std, least=0, most=1e6)

@@ -75,7 +75,7 @@ class TransformerXL(Scores):
         dim = rules.dim("dim", self.dim)
         features = rules.dim("features", heads * dim if self.features is None else self.features)
         if features % 2:
-            raise rules.odd("features", features)
+            raise rules.odd_error("features", features)
         rules.real("std", self.std, least=0, most=1e6)
         object.__setattr__(self, "features", features)
         object.__setattr__(self, "_frequencies", geometric(features, base=self.base))
@@ -111,10 +111,10 @@ class TransformerXL(Scores):
     def scores(
         self, q: ArrayT, k: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
     ) -> ArrayT:
-        q, k = self.folded(q, k, q_pos, k_pos, params)
+        q, k = self.fold(q, k, q_pos, k_pos, params)
         return q @ namespace(k=k).matrix_transpose(k) / math.sqrt(self.dim)
 
-    def folded(
+    def fold(
         self, q: ArrayT, k: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
     ) -> tuple[ArrayT, ArrayT]:
         """[q + u, rotate((q + v) W, i)] and [k, R_j]."""

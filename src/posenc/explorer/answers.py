@@ -42,7 +42,7 @@ def tokens(request: ViewRequest) -> dict[str, Any]:
     return {"tokens": [{name: getattr(token, name) for name in names} for token in request.tokens]}
 
 
-def requested_view(request: ViewRequest) -> View:
+def make_requested_view(request: ViewRequest) -> View:
     """The view of the kind and of the channels that are requested."""
     return make_view(request, request.kind, request.values["channels"])
 
@@ -153,7 +153,9 @@ def cache_key(encoding: Encoding) -> Hashable:
 
 def show_view(request: ViewRequest) -> dict[str, Any]:
     """A view of the encodings."""
-    return view_json(requested_view(request), request.values["rows"], request.values["columns"])
+    return view_json(
+        make_requested_view(request), request.values["rows"], request.values["columns"]
+    )
 
 
 def view_json(shown: View, rows: int, columns: int) -> dict[str, Any]:
@@ -185,7 +187,7 @@ def show_panel(request: ViewRequest) -> Reply:
     They are in float32, averaged or cut out as requested.
     """
     values = request.values
-    panel = get_panel(requested_view(request), values["panel"])
+    panel = get_panel(make_requested_view(request), values["panel"])
     numbers = panel_values(panel)
     if isinstance(panel, Image) and values["height"] and values["width"]:
         top, left = values["top"], values["left"]

@@ -14,7 +14,6 @@ from posenc.explorer.parameters import check_most
 from posenc.explorer.requests import ViewRequest, check_size, refuse_errors
 from posenc.i18n import N_, Translate
 from posenc.names.expressions import to_source
-from posenc.temperatures import Tempered
 from posenc.views.kind import Kind, is_plain
 from posenc.views.kinds import KINDS
 from posenc.views.kinds.bias import reach
@@ -108,14 +107,17 @@ def _explain_in_view(
 
 def _explain_temperatures(encoding: Encoding, t: Translate) -> list[dict[str, Any]]:
     """Steps about what happens to the logits afterwards, the inner temperature first."""
-    if not isinstance(encoding, Tempered):
+    if encoding.inner is None:
         return []
-    words = t(
-        "This number is without the temperature {temperature}, by which the logits of each query "
-        "are multiplied afterwards.",
-        temperature=to_source(encoding.temperature),
-    )
-    return [*_explain_temperatures(encoding.encoding, t), Step("temperature", words).to_json()]
+    steps = _explain_temperatures(encoding.inner, t)
+    if encoding.temperature is not None:
+        words = t(
+            "This number is without the temperature {temperature}, by which the logits of each "
+            "query are multiplied afterwards.",
+            temperature=to_source(encoding.temperature),
+        )
+        steps.append(Step("temperature", words).to_json())
+    return steps
 
 
 def _place_of(encoding: Encoding, place: int, other: int, beside: int) -> tuple[Any, Any]:

@@ -5,14 +5,14 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
-from posenc.core.encoding import Encoding, unwrap
-from posenc.core.mechanisms import Additive, Bias, Rotary, Scores
+from posenc.core.encoding import MECHANISMS, Encoding, unwrap
+from posenc.core.mechanisms import Bias, Rotary
 from posenc.core.scaling import Scaling
 from posenc.encodings.registry import catalogue
 from posenc.explorer import controls, limits
 from posenc.explorer.parameters import RequestError
 from posenc.explorer.requests import Request, refuse_errors
-from posenc.i18n import N_, translator
+from posenc.i18n import translator
 from posenc.layouts import AxisLayout
 from posenc.names.expressions import parse_call, to_source
 from posenc.names.resolve import VARIANTS, as_encoding, evaluate_encoding, resolve
@@ -20,14 +20,6 @@ from posenc.views.kinds import KINDS, default_kind, kinds_for
 from posenc.views.kinds.bias import reach
 from posenc.views.kinds.maps import SIDE
 from posenc.views.subject import count_channels
-
-ACTS = {
-    "additive": (Additive, N_("added to the embeddings")),
-    "rotary": (Rotary, N_("rotates queries and keys")),
-    "bias": (Bias, N_("added to the logits")),
-    "scores": (Scores, N_("makes the logits")),
-}
-"""The name of each mechanism, with a title."""
 
 
 def list_encodings(request: Request) -> dict[str, Any]:
@@ -41,7 +33,7 @@ def list_encodings(request: Request) -> dict[str, Any]:
             "title": request.t(title),
             "encodings": [row for row in rows if row["acts"] == acts],
         }
-        for acts, (_, title) in ACTS.items()
+        for acts, title in MECHANISMS.items()
     ]
     bounds = ("text", "positions", "cells", "encodings")
     limit = {name: getattr(limits, name.upper()) for name in bounds}
@@ -145,7 +137,7 @@ def _facts(value: Encoding) -> dict[str, Any]:
     trailing = isinstance(acting, Rotary) and acting.rotated == "trailing"
     neighbours = isinstance(acting, Rotary) and acting.pairing == "interleaved"
     return {
-        "acts": next(acts for acts, (kind, _) in ACTS.items() if isinstance(acting, kind)),
+        "acts": acting.mechanism,
         "views": kinds_for(value),
         "default_view": default_kind(acting),
         "columns": columns or None,

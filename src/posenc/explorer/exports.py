@@ -43,7 +43,7 @@ def _draw(request: ViewRequest, form: str, media: str) -> Reply:
             status=503,
             name=error.name,
         ) from error
-    shown, buffer = answers.requested_view(request), io.BytesIO()
+    shown, buffer = answers.make_requested_view(request), io.BytesIO()
     dark = request.values["theme"] == "dark"
     with DRAWING, refuse_errors("view"):
         draw(shown, dark=dark, lang=request.lang).savefig(buffer, format=form)
@@ -55,7 +55,7 @@ def csv(request: ViewRequest) -> Reply:
     answers.check_view(request, request.kind)
     kind, plain = KINDS[request.kind], filter(is_plain, map(unwrap, request.encodings))
     _check_table(sum(kind.cells(encoding, request.length) for encoding in plain))
-    shown = answers.requested_view(request)
+    shown = answers.make_requested_view(request)
     _check_table(sum(panel.values.size for panel in shown.panels if isinstance(panel, Image)))
     pieces = chain(["\ufeff"], csv_pieces(shown, text=plain_label))  # a spreadsheet needs the mark
     data = (piece.encode() for piece in pieces)
@@ -90,7 +90,7 @@ def _is_formula(cell: str) -> bool:
 
 def npy(request: ViewRequest) -> Reply:
     """Values in float64: an .npy of one panel, an .npz of several."""
-    shown, number = answers.requested_view(request), request.values["panel"]
+    shown, number = answers.make_requested_view(request), request.values["panel"]
     if number is None and len(shown.panels) > 1:
         buffer = io.BytesIO()
         arrays = {f"panel_{place}": _float64(panel) for place, panel in enumerate(shown.panels)}

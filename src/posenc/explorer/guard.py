@@ -50,14 +50,14 @@ class Guard:
                 message["headers"] = [*message.get("headers", []), *HEADERS]
             await send(message)
 
-        refusal, answer = self._refusal(scope), self.app
+        refusal, answer = self._why_refused(scope), self.app
         if refusal is not None:
             query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
             status, body = describe_error(RequestError(refusal, status=403), language(query))
             answer = Response(body, status, media_type=JSON)
         await answer(scope, receive, send_with_headers)
 
-    def _refusal(self, scope: Scope) -> Phrase | None:
+    def _why_refused(self, scope: Scope) -> Phrase | None:
         headers = Headers(scope=scope)
         for name in ("host", "origin", "sec-fetch-site"):
             if len(headers.getlist(name)) > 1:

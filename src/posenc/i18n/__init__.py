@@ -31,7 +31,7 @@ def language(tag: str) -> Language:
     named: dict[str, Language] = {"en": "en", "ja": "ja", "jp": "ja", "cn": "zh-Hans"}
     named |= {"tw": "zh-Hant", "hk": "zh-Hant", "zh": "zh-Hant" if traditional else "zh-Hans"}
     if first not in named:
-        raise unlisted("lang", tag, LANGUAGES)
+        raise choice_error("lang", tag, LANGUAGES)
     return named[first]
 
 
@@ -132,7 +132,7 @@ def either(choices: Iterable[str]) -> Any:
     return reduce(lambda one, other: phrase("{one} or {other}", one=one, other=other), words)
 
 
-def unlisted(name: str, value: object, choices: tuple[str, ...]) -> Exception:
+def choice_error(name: str, value: object, choices: tuple[str, ...]) -> Exception:
     """The error of a value that is none of these words."""
     kind = ValueError if isinstance(value, str) else TypeError
     template = N_("{name} must be {choices}; got {name}={value!r}")

@@ -29,6 +29,7 @@ SCALINGS: dict[type[scalings.Scaling], str] = {
     scalings.Llama3: _BLENDED,
     scalings.LongRoPE: "each pair rotates slower by its own factor, with a second set for long "
     "texts",
+    scalings.PerPair: "each pair rotates slower by its own factor",
     scalings.Proportional: "only the fastest pairs rotate",
     Backwards: "pairs rotate the other way",
 }
@@ -124,7 +125,7 @@ def _difference(name: str, one: object, other: object, where: str) -> dict[str, 
 def _describe_encoding(encoding: Encoding, trained: int | None) -> dict[str, Any]:
     under = unwrap(encoding)
     data: dict[str, Any] = {"encoding": _format_encoding(encoding), "name": type(under).__name__}
-    if isinstance(encoding, Tempered):
+    if encoding.temperature is not None:
         data["temperature"] = repr(encoding.temperature)
     if isinstance(under, RoPE | AxialRoPE):
         data |= _describe_rotary(under, trained)
@@ -161,8 +162,8 @@ def _describe_rotary(encoding: RoPE | AxialRoPE, trained: int | None) -> dict[st
         data: dict[str, Any] = {"axes": encoding.axes, "pairs_per_axis": pairs}
     else:
         data = {"base": encoding.base}
-        if (scaling := encoding.scaling) is not None:
-            data |= {"scaling": _format_scaling(scaling), "does": SCALINGS[type(scaling)]}
+    if (scaling := _scaling(encoding)) is not None:
+        data |= {"scaling": _format_scaling(scaling), "does": SCALINGS[type(scaling)]}
     return data | {
         "dim": encoding.dim,
         "pairing": encoding.pairing,
@@ -176,13 +177,19 @@ def _describe_rotary(encoding: RoPE | AxialRoPE, trained: int | None) -> dict[st
     }
 
 
+def _scaling(encoding: Encoding) -> scalings.Scaling | None:
+    if isinstance(encoding, AxialRoPE):
+        return encoding.layout.scaling
+    return encoding.scaling if isinstance(encoding, RoPE) else None
+
+
 def _describe_beyond(encoding: Encoding, description: dict[str, Any]) -> str:
     """Say what happens beyond the trained length."""
     if not encoding.fits_any_length:
         return (
             "the frequencies depend on the length of the text: keys must be cached before rotation"
         )
-    scaling = encoding.scaling if isinstance(encoding, RoPE) else None
+    scaling = _scaling(encoding)
     if isinstance(scaling, scalings.YaRN | scalings.Llama3):
         factor, length = scaling.factor, scaling.original_length
         return (

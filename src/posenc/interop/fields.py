@@ -101,7 +101,7 @@ class Fields:
         """The number of heads of a layer."""
         return self.whole(*HEADS, default=self.sizes.heads, most=MOST_LAYERS)
 
-    def hidden(self) -> int:
+    def hidden_size(self) -> int:
         """The hidden size of the model."""
         return self.whole(*HIDDEN, default=self.sizes.hidden, most=rules.MOST_CHANNELS)
 
@@ -116,7 +116,7 @@ class Fields:
         if self.first(*HEAD_DIM) is not None or self.sizes.head_dim:
             most = rules.MOST_CHANNELS
             return self.whole(*HEAD_DIM, default=self.sizes.head_dim, most=most)
-        hidden, heads = self.hidden(), self.heads()
+        hidden, heads = self.hidden_size(), self.heads()
         if widen * hidden % heads:
             template = N_(
                 "head_dim must be given if hidden_size is not a multiple of num_attention_heads; "

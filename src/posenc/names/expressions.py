@@ -74,7 +74,7 @@ class Call:
         """The call as an expression, without arguments that are as they would be anyway."""
         parts: list[str] = []
         for name, parameter in self.parameters.items():
-            if name not in self.arguments or _equal(self.arguments[name], parameter.default):
+            if name not in self.arguments or _is_equal(self.arguments[name], parameter.default):
                 continue
             text = to_source(self.arguments[name], plain=plain)
             named = parameter.default is not parameter.empty or parameter.kind is _BY_NAME
@@ -153,19 +153,19 @@ def _shorten(call: Call, value: object) -> Call | None:
         if name in call.arguments and parameter.default is not parameter.empty:
             left = {key: given for key, given in call.arguments.items() if key != name}
             fewer = dataclasses.replace(call, arguments=left)
-            usual = _equal(call.arguments[name], parameter.default)
+            usual = _is_equal(call.arguments[name], parameter.default)
             call = fewer if usual or _makes(fewer, value) else call
     return call
 
 
 def _makes(call: Call, value: object) -> bool:
     try:
-        return _equal(call.make(), value)
+        return _is_equal(call.make(), value)
     except Exception:  # it goes with another argument, or a class of someone's own refuses
         return False
 
 
-def _equal(one: object, other: object) -> bool:
+def _is_equal(one: object, other: object) -> bool:
     try:
         return bool(one == other)
     except Exception:  # arrays are equal or not in each of their entries

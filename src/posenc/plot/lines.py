@@ -53,7 +53,7 @@ def draw_lines(page: Page, axes: Axes, panel: Lines, room: tuple[float, float]) 
 
 
 def _draw_line(page: Page, axes: Axes, panel: Lines, line: Line, number: int) -> None:
-    shade, stroke = colours.look(number if line.colour is None else line.colour)
+    shade, stroke = colours.style_line(number if line.colour is None else line.colour)
     colour = colours.lines(dark=page.dark)[shade]
     # a single point is invisible without a marker
     dot = "o" if np.isfinite(line.y).sum() == 1 else None

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from posenc.core import rules
 from posenc.core.arrays import Array, Positions
 from posenc.core.hints import hinted
-from posenc.core.inputs import floating, positions_for
+from posenc.core.inputs import check_floating, positions_for
 from posenc.core.mechanisms import Additive
 from posenc.torch.parameters import EncodingModule, Impl, choose_fused, of_kind
 
@@ -54,7 +54,7 @@ class AddPositions(EncodingModule):
         self._set_kernels()
 
     def _set_kernels(self) -> None:
-        fused = choose_fused(self.impl, self.additive.fused(), self.additive)
+        fused = choose_fused(self.impl, self.additive.fuse(), self.additive)
         self._fused = fused
         self._packed = None if fused is None else fused.pack_addition(self._factor)
 
@@ -82,7 +82,7 @@ class AddPositions(EncodingModule):
 
     def _add(self, x: Tensor, positions: Positions[Tensor] | None) -> Tensor:
         """The sum, with every argument checked."""
-        floating("x", x)
+        check_floating("x", x)
         assert positions is not None
         if self.impl == "fused" and self._fused is not None:
             at = positions_for("x", x, positions, axes=self.additive.axes)

@@ -160,7 +160,8 @@ class KVCache:
         return True
 
     def __repr__(self) -> str:
-        value = getattr(self._plan.given, "encoding", self._plan.given)
+        given = self._plan.given
+        value = given.encoding if isinstance(given, EncodingModule) else given
         return f"KVCache({value}, {self._length} tokens)"
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -278,7 +279,7 @@ def make_plan(given: Any, params: Mapping[str, Any] | None) -> Plan:
     if any(type(wrapper).row_factors is Encoding.row_factors for wrapper in around):
         rotary = None  # a wrapper that does more than multiply
     owned = given.parameters() if isinstance(given, EncodingModule) else (tensors or {}).values()
-    waves = None if rotary is None else rotary.fused()
+    waves = None if rotary is None else rotary.fuse()
     by_kernels = waves is not None and waves.why_unavailable() is None
     return Plan(
         given, encoding, encoding.axes, rotary, around, tensors, tuple(owned), waves, by_kernels

@@ -39,7 +39,7 @@ class EncodingModule(nn.Module):
                 self.params[name] = nn.Parameter(torch.empty(values.shape or (1,)))
         self._shapes = {name: values.shape for name, values in drawn.items()}
         self.register_load_state_dict_pre_hook(_with_an_axis)
-        self._fill(drawn if params is None else _given(params, drawn))
+        self._fill(drawn if params is None else _check_given(params, drawn))
 
     def reset_parameters(self) -> None:
         """Draw the learned parameters anew (after `to_empty`, say), from PyTorch's generator."""
@@ -112,7 +112,7 @@ def rng() -> "np.random.Generator":
     return np.random.default_rng(int(seed))
 
 
-def _given(params: Mapping[str, Any], drawn: Mapping[str, np.ndarray]) -> Mapping[str, Any]:
+def _check_given(params: Mapping[str, Any], drawn: Mapping[str, np.ndarray]) -> Mapping[str, Any]:
     if not hasattr(params, "keys") or set(params.keys()) != set(drawn):
         got = sorted(params.keys()) if hasattr(params, "keys") else repr(params)
         raise ValueError(f"params must hold the names {sorted(drawn)}; got {got}")

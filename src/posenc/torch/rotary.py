@@ -13,7 +13,7 @@ from posenc.core.arrays import Array, Positions
 from posenc.core.encoding import Encoding, Params, unwrap
 from posenc.core.fused_torch import FusedRotation, is_at_rest, learns
 from posenc.core.hints import hinted
-from posenc.core.inputs import Features, at_length_of, floating, read_needs, span
+from posenc.core.inputs import Features, at_length_of, check_floating, read_needs, span
 from posenc.core.logits import rotate_both
 from posenc.core.mechanisms import Rotary, Scores
 from posenc.core.positions import as_arrays, exact
@@ -87,7 +87,7 @@ class RotateQK(EncodingModule):
 
     def _set_kernels(self) -> None:
         # angles that depend on the length of the text are settled for each call
-        self._waves = self.rotary.fused() if self.rotary.fits_any_length else None
+        self._waves = self.rotary.fuse() if self.rotary.fits_any_length else None
         self._fused = choose_fused(self.impl, self._waves, self.rotary)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -204,8 +204,8 @@ class RotateQK(EncodingModule):
         features: Features[Tensor] | None,
     ) -> tuple[Tensor, Tensor]:
         """`forward` with every argument checked."""
-        floating("q", q)
-        floating("k", k)
+        check_floating("q", q)
+        check_floating("k", k)
         q_pos, k_pos = as_arrays(q_pos, q_pos if k_pos is None else k_pos, like=q)
         if q.shape[-1] != k.shape[-1]:
             raise ValueError(f"q and k must have one head dim; got {q.shape[-1]} and {k.shape[-1]}")
@@ -230,7 +230,7 @@ class RotateQK(EncodingModule):
             q, k = fused.rotate_both(q, k, q_pos, k_pos)
         else:
             by_tables = self.impl == "reference" or (self._waves is not None and is_at_rest())
-            by_tables = by_tables and rotary.fused() is not None
+            by_tables = by_tables and rotary.fuse() is not None
             rotate = _rotate_by_tables if by_tables else rotate_both
             q, k = rotate(rotary, q, k, q_pos, k_pos, self.tensors() or None, **needed)
         for wrapper in self._wrappers:

@@ -114,7 +114,7 @@ def join(
         rising = rising and goes_up(before, after, seq)
         positions = torch.cat([before, after], dim=seq)
     if mask is not None or old[3] is not None:
-        mask = torch.cat([_seen(x, m) for x, m in ((old[0], old[3]), (k, mask))], dim=1)
+        mask = torch.cat([_fill_mask(x, m) for x, m in ((old[0], old[3]), (k, mask))], dim=1)
     needed = torch.is_grad_enabled() and any(x.requires_grad for x in (k, v, old[0], old[1]))
     room = end if needed else max(LEAST_ROOM, 2 * end)
     return Store(
@@ -136,7 +136,7 @@ def goes_up(before: Tensor, after: Tensor, seq: int) -> bool:
     return values is not None and bool((values[..., 1:] >= values[..., :-1]).all())
 
 
-def _seen(x: Tensor, mask: Tensor | None) -> Tensor:
+def _fill_mask(x: Tensor, mask: Tensor | None) -> Tensor:
     if mask is not None:
         return mask
     return torch.ones(x.shape[0], x.shape[2], dtype=torch.bool, device=x.device)

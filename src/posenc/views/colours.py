@@ -136,10 +136,10 @@ def lines(*, dark: bool = False) -> tuple[str, ...]:
     return tuple(f"#{red:02X}{green:02X}{blue:02X}" for red, green, blue in rgb.tolist())
 
 
-def look(number: int) -> tuple[int, int]:
+def style_line(number: int) -> tuple[int, int]:
     """Return the shade and the stroke of line `number`; consecutive lines differ in both.
 
-    >>> [look(number) for number in range(7)]
+    >>> [style_line(number) for number in range(7)]
     [(0, 0), (1, 1), (2, 2), (3, 3), (4, 0), (0, 1), (1, 2)]
     """
     turn, shade = divmod(number, SHADES)

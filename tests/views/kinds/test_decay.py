@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from posenc.views import view
-from posenc.views.colours import look
+from posenc.views.colours import style_line
 from tests.views.formulas import frequencies
 
 
@@ -12,7 +12,7 @@ from tests.views.formulas import frequencies
 def test_of_random_products_the_deviation_has_its_encodings_shade(many):
     equal, _, random = view(["rope"] * many, "decay", length=9).panels
     assert [line.colour for line in equal.lines] == list(range(many))
-    looks = [look(line.colour) for line in random.lines]
+    looks = [style_line(line.colour) for line in random.lines]
     assert len(set(looks)) == 2 * many
     assert [shade for shade, _ in looks[::2]] == [shade for shade, _ in looks[1::2]]
 

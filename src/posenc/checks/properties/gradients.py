@@ -41,7 +41,7 @@ def gradient(subject: Subject, rng: np.random.Generator) -> Measurement:
         names = ("x",) if isinstance(encoding, Rotary) else ("q", "k")
         shape = subject.queries(rng, n).shape
         inputs |= {name: torch.from_numpy(rng.normal(size=shape)) for name in names}
-    needed = subject.needed(places, places, library="torch", dtype="float64")
+    needed = subject.build_needs(places, places, library="torch", dtype="float64")
     if "features" in needed:
         inputs |= {"features": needed["features"][0]}
 

@@ -105,6 +105,6 @@ def stretches(subject: Subject, rng: np.random.Generator) -> Measurement:
     after = None if before is None else encoding.frequencies()
     if before is None or after is None:
         raise NotApplicableError("it has no scaling")
-    ratios = after / before
+    ratios = (after / before)[np.argsort(-before, kind="stable")]  # of several axes, by turns
     ratios = ratios[ratios > 0]  # pairs that stand still are not stretched
     return Measurement(float(np.max(np.diff(ratios), initial=0.0)), 1e-9)

@@ -12,7 +12,7 @@ from posenc.explanation.registry import explain_with
 
 def kerple_number(encoding: KERPLE, at: Place) -> list[Step]:
     """A logarithm or a power of the distance, with learned numbers."""
-    r1, r2 = (float(r[at.head]) for r in encoding.bounded(at.weights))
+    r1, r2 = (float(r[at.head]) for r in encoding.clamp(at.weights))
     if encoding.kernel == "log":
         words = at.t("A learned logarithm of the distance.")
         general = row(

@@ -8,13 +8,13 @@ import torch
 from torch import Tensor, nn
 
 from posenc.core import rules
-from posenc.core.arrays import has_tangent, is_plain_tensor, unrounded
+from posenc.core.arrays import disable_autocast, has_tangent, is_plain_tensor
 from posenc.core.encoding import unwrap
 from posenc.core.hints import hinted
 from posenc.core.logits import logits
 from posenc.core.mechanisms import Bias, Rotary, Scores, Unbiased
 from posenc.torch.attention import flex, folded
-from posenc.torch.attention.blocked import blocked, describe_route
+from posenc.torch.attention.blocked import attend_in_blocks, describe_route
 from posenc.torch.attention.cached import prepare_cached
 from posenc.torch.attention.call import FEW, Call, prepare
 from posenc.torch.attention.dense import dense
@@ -26,7 +26,7 @@ Impl = Literal["auto"] | Form
 
 FORMS: dict[Form, Callable[[Call], Tensor]] = {
     "dense": dense,
-    "blocked": blocked,
+    "blocked": attend_in_blocks,
     "folded": folded.fold,
     "flex": flex.flex,
 }
@@ -149,7 +149,7 @@ class Attend:
         elif reason := why_unavailable(impl, call):
             raise ValueError(describe_unavailable(impl, reason))
         form = FORMS[impl]
-        with unrounded(q):
+        with disable_autocast(q):
             return form(call)
 
     def explain(

@@ -54,16 +54,16 @@ def _by_line(bias: Encoding, call: Call) -> bool:
     )
 
 
-def blocked(call: Call) -> Tensor:
+def attend_in_blocks(call: Call) -> Tensor:
     """Attention in pieces: through windows of one line, a gathered or a freshly made bias.
 
     The pieces depend on values, so that `torch.compile` has to leave its graph for them.
     """
-    outside: Any = torch.compiler.disable(_blocked)
+    outside: Any = torch.compiler.disable(_attend_in_blocks)
     return outside(call)
 
 
-def _blocked(call: Call) -> Tensor:
+def _attend_in_blocks(call: Call) -> Tensor:
     # for the whole text: a block of it spans less
     call = replace(call, encoding=at_length_of(call.encoding, call.q_pos, call.k_pos))
     if call.remaining()[1] <= 2 * call.q.shape[-1]:
@@ -106,7 +106,7 @@ def _gather_bias(call: Call) -> Tensor | None:
     behind = torch.arange(least, most + 1, device=call.q.device)
     values = bias_line(call, behind)
 
-    def gathered(rows: slice, keys: slice) -> Any:
+    def gather(rows: slice, keys: slice) -> Any:
         def mask(extras: Extras) -> Tensor:
             apart = call.q_pos[..., rows, None] - call.k_pos[..., None, keys]
             index = apart - least  # (q, k) or (batch, q, k)
@@ -118,7 +118,7 @@ def _gather_bias(call: Call) -> Tensor | None:
         return mask
 
     pieces = [
-        BiasedPiece(slice(None), rows, keys, gathered(rows, keys), call.scale)
+        BiasedPiece(slice(None), rows, keys, gather(rows, keys), call.scale)
         for rows, keys in _visible_blocks(call, 128)
     ]
     return in_pieces(pieces, call.q, call.k, call.v, (values,))

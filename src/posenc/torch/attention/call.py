@@ -99,7 +99,7 @@ class Call:
         if isinstance(self.encoding, Rotary):
             q, k = rotate_both(self.encoding, self.q, self.k, *where, self.params)
         elif isinstance(self.encoding, Scores) and not self.encoding.mixes_values:
-            made = self.encoding.folded(self.q, self.k, *where, self.params)
+            made = self.encoding.fold(self.q, self.k, *where, self.params)
             if made is None or is_half(self.q.dtype):  # a half would round what is put into it
                 return self
             q, k = (x.to(self.v.dtype) for x in made)

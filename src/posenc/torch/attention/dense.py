@@ -35,7 +35,7 @@ def mix_values(call: Call, made: Tensor, v: Tensor, rows: slice, keys: slice) ->
     weights = torch.softmax(made.masked_fill(blind, 0.0), dim=-1).masked_fill(blind, 0.0)
     if isinstance(call.encoding, Scores):
         where = along(call.q_pos, rows, call.encoding), along(call.k_pos, keys, call.encoding)
-        return call.encoding.mixed(weights, v, *where, call.params)
+        return call.encoding.mix(weights, v, *where, call.params)
     return weights @ v
 
 

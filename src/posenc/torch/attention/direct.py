@@ -16,7 +16,7 @@ from posenc.core.arrays import is_half
 from posenc.core.encoding import Encoding
 from posenc.core.mechanisms import Bias, Rotary, Scores, Unbiased
 from posenc.torch.attention.blocked import bias_in_parts
-from posenc.torch.attention.pieces import fused, fused_causal
+from posenc.torch.attention.pieces import attend_causal, attend_fused
 from posenc.torch.cache import KVCache, Plan
 from posenc.torch.parameters import EncodingModule
 from posenc.torch.store import Store
@@ -48,8 +48,8 @@ def attend_plain(q: Tensor, k: Tensor, v: Tensor, encoding: Any, *, causal: bool
         q, k = encoding.rotate(q, q_pos), encoding.rotate_keys(k, k_pos)
     scale = 1 / math.sqrt(q.shape[3]) if encoding.scaled else 1.0
     if causal and queries > 1:
-        return fused_causal(q, k, v, scale=scale)
-    return fused(q, k, v, scale=scale)
+        return attend_causal(q, k, v, scale=scale)
+    return attend_fused(q, k, v, scale=scale)
 
 
 def attend_newest(q: Tensor, cache: KVCache, *, causal: bool, window: int | None) -> Tensor | None:
@@ -73,7 +73,7 @@ def attend_newest(q: Tensor, cache: KVCache, *, causal: bool, window: int | None
         k, v = k[:, :, length - window :], v[:, :, length - window :]
         mask = mask if mask is None else mask[..., length - window :]
     scale = 1 / math.sqrt(q.shape[3]) if encoding.scaled else 1.0
-    return fused(q, k, v, attn_mask=mask, scale=scale)
+    return attend_fused(q, k, v, attn_mask=mask, scale=scale)
 
 
 def _sees_all(store: Store, causal: bool, window: int | None) -> bool:

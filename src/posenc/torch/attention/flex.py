@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from posenc.core.arrays import host, is_integer, unrounded
+from posenc.core.arrays import disable_autocast, host, is_integer
 from posenc.core.mechanisms import Bias, Unbiased
-from posenc.torch.attention.blocked import blocked
+from posenc.torch.attention.blocked import attend_in_blocks
 from posenc.torch.attention.call import Call
 from posenc.torch.attention.toeplitz import bias_line
 from posenc.torch.attention.visibility import Visibility
@@ -49,9 +49,9 @@ class _BackInBlocks(torch.autograd.Function):
         given: tuple[Tensor, ...] = ctx.saved_tensors
         tensors = [x.detach().requires_grad_(n) for x, n in zip(given, needed, strict=True)]
         wanted = [x for x in tensors if x.requires_grad]
-        with unrounded(grad):
+        with disable_autocast(grad):
             with torch.enable_grad():
-                made = blocked(ctx.call.with_tensors(tensors))
+                made = attend_in_blocks(ctx.call.with_tensors(tensors))
             found = iter(torch.autograd.grad(made, wanted, grad, allow_unused=True))
         return None, *[next(found) if need else None for need in needed]
 
@@ -60,7 +60,7 @@ def _flex(call: Call) -> Tensor:
     from torch.nn.attention.flex_attention import flex_attention
 
     dim = call.v.shape[-1]
-    run = flex_attention if torch.compiler.is_compiling() else _compiled()
+    run = flex_attention if torch.compiler.is_compiling() else _compile()
     out: Any = run(
         call.q,
         call.k,
@@ -94,7 +94,7 @@ def why_unavailable(call: Call) -> str | None:
 
 
 @cache
-def _compiled() -> Any:
+def _compile() -> Any:
     """Compiled for each shape anew: with dynamic shapes PyTorch 2.13 writes C++ that is wrong.
 
     fullgraph, because otherwise past the limit it would quietly build the N x N matrix.

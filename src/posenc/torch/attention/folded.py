@@ -8,9 +8,9 @@ from torch import Tensor
 from posenc.core.arrays import is_half, is_plain_tensor
 from posenc.core.inputs import repeat_heads
 from posenc.core.mechanisms import Bias, Unbiased
-from posenc.torch.attention.blocked import blocked
+from posenc.torch.attention.blocked import attend_in_blocks
 from posenc.torch.attention.call import FEW, Call
-from posenc.torch.attention.pieces import fused, fused_causal
+from posenc.torch.attention.pieces import attend_causal, attend_fused
 
 PARTS = 3
 """Three halves of 8 bits hold the 24 of a float32."""
@@ -18,7 +18,7 @@ PARTS = 3
 
 def fold(call: Call) -> Tensor:
     """Plain attention of wider q and k."""
-    return plain(widened(call.fold_into_qk()))
+    return plain(widen(call.fold_into_qk()))
 
 
 def plain(call: Call) -> Tensor:
@@ -29,17 +29,17 @@ def plain(call: Call) -> Tensor:
         if not visibility.causal or (
             visibility.offset is not None and visibility.offset >= keys - 1
         ):
-            return fused(call.q, call.k, call.v, scale=call.scale)
+            return attend_fused(call.q, call.k, call.v, scale=call.scale)
         if visibility.offset == 0 and queries == keys:
-            return fused_causal(call.q, call.k, call.v, scale=call.scale)
+            return attend_causal(call.q, call.k, call.v, scale=call.scale)
     if call.pairs <= FEW:
         every = slice(None)
         mask = visibility.visible(every, every)
-        return fused(call.q, call.k, call.v, scale=call.scale, attn_mask=mask)
-    return blocked(call)
+        return attend_fused(call.q, call.k, call.v, scale=call.scale, attn_mask=mask)
+    return attend_in_blocks(call)
 
 
-def widened(call: Call) -> Call:
+def widen(call: Call) -> Call:
     """The call with its bias in q and k.
 
     The channels of the bias come first: in a sum that starts with them what is large cancels before
@@ -60,7 +60,7 @@ def widened(call: Call) -> Call:
     left, right = (term if term.ndim == 4 else term[None] for term in terms)
     pairs: list[tuple[Tensor, Tensor]] = []
     for term in range(left.shape[-1]):
-        factors = _even(left[..., term] / call.scale, right[..., term], call.q.dtype)
+        factors = _balance(left[..., term] / call.scale, right[..., term], call.q.dtype)
         ours, theirs = (_split(factor, call.q.dtype) for factor in factors)
         pairs += [(a, b) for i, a in enumerate(ours) for j, b in enumerate(theirs) if i + j < PARTS]
     spare = -(dim + len(pairs)) % 8
@@ -91,7 +91,7 @@ def why_unavailable(call: Call) -> str | None:
     return None
 
 
-def _even(left: Tensor, right: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+def _balance(left: Tensor, right: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     """Factors of about one size, by a power of 2: float16 ends at 65,504, products do not."""
     if dtype != torch.float16:
         return left, right

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from posenc.core.arrays import unrounded, working
+from posenc.core.arrays import disable_autocast, working
 
 Extras = tuple[Tensor, ...]
 
@@ -56,7 +56,7 @@ class BiasedPiece:
     def attend(self, q: Tensor, k: Tensor, v: Tensor, extras: Extras) -> Tensor:
         """What its queries get."""
         q = q.flip(2) if self.backwards else q
-        out = fused(q, k, v, attn_mask=self.mask(extras), scale=self.scale)
+        out = attend_fused(q, k, v, attn_mask=self.mask(extras), scale=self.scale)
         return out.flip(2) if self.backwards else out
 
     def slopes(self, grad: Tensor, tensors: Sequence[Tensor]) -> Sequence[Tensor | None]:
@@ -121,7 +121,7 @@ class _InPieces(torch.autograd.Function):
                 x[index].detach().requires_grad_(need)
                 for x, index, need in zip(tensors, where, needed, strict=True)
             ]
-            with unrounded(grad):  # a backward pass may run within autocast
+            with disable_autocast(grad):  # a backward pass may run within autocast
                 found: Any = iter(piece.slopes(grad[of_q], parts))
             for total, index in zip(totals, where, strict=True):
                 if total is not None and (part := next(found)) is not None:
@@ -211,7 +211,7 @@ def _parts(
     )
 
 
-def fused(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:
+def attend_fused(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:
     """PyTorch's attention; it is fast only where values are as wide as keys."""
     dim = v.shape[-1]
     if q.shape[1] != k.shape[1]:  # compiled, the comparison is a symbol, which PyTorch refuses
@@ -223,7 +223,7 @@ def fused(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:
     return out[..., :dim]
 
 
-def fused_causal(q: Tensor, k: Tensor, v: Tensor, *, scale: float) -> Tensor:
+def attend_causal(q: Tensor, k: Tensor, v: Tensor, *, scale: float) -> Tensor:
     """PyTorch's causal attention of as many queries as keys.
 
     On a CPU it computes what is ahead of queries too in texts of a few hundred tokens. There pieces
@@ -232,13 +232,13 @@ def fused_causal(q: Tensor, k: Tensor, v: Tensor, *, scale: float) -> Tensor:
     length = q.shape[2]
     tracked = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)
     if torch.compiler.is_compiling() or tracked or not q.is_cpu or not 384 <= length < 768:
-        return fused(q, k, v, scale=scale, is_causal=True)
+        return attend_fused(q, k, v, scale=scale, is_causal=True)
     hidden = torch.ones(length, length, dtype=torch.bool).triu_(1)
     mask = torch.zeros(length, length, dtype=working(torch, q.dtype)).masked_fill_(
         hidden, -math.inf
     )
     parts = [
-        fused(
+        attend_fused(
             q[:, :, rows],
             k[:, :, : rows.stop],
             v[:, :, : rows.stop],

@@ -5,9 +5,10 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
-from posenc import scalings as methods
 from posenc.core.encoding import Encoding
+from posenc.core.scaling import Scaling
 from posenc.i18n import N_
+from posenc.scalings import common_scalings
 from posenc.views.kind import Kind
 from posenc.views.kinds.wavelengths import find_wavelengths, lines_over_index
 from posenc.views.naming import short_name
@@ -20,7 +21,7 @@ from posenc.views.subject import Subject
 class Scalable(Protocol):
     """An encoding with a field for the scaling of its frequencies."""
 
-    scaling: methods.Scaling | None
+    scaling: Scaling | None
 
 
 def build(scene: Scene) -> View:
@@ -32,7 +33,7 @@ def build(scene: Scene) -> View:
     subjects = scene.subjects
     if len(subjects) == 1 and _scaling(subjects[0]) is None:
         subjects = _with_common_scalings(subjects[0])
-    before = [(_unscaled(x).name, find_wavelengths(scene, _unscaled(x))[0][1]) for x in subjects]
+    before = [(_unscale(x).name, find_wavelengths(scene, _unscale(x))[0][1]) for x in subjects]
     after = [(_scaling_name(x), find_wavelengths(scene, x)[0][1]) for x in subjects]
     ratios = [
         (name, np.where(np.isfinite(new), old / new, 0.0))
@@ -53,28 +54,23 @@ def _scaling_name(subject: Subject) -> str:
     return subject.name if scaling is None else short_name(scaling)
 
 
-def _scaling(subject: Subject) -> methods.Scaling | None:
+def _scaling(subject: Subject) -> Scaling | None:
     encoding = subject.unwrapped
     assert isinstance(encoding, Scalable)
     return encoding.scaling
 
 
-def _with_scaling(subject: Subject, scaling: methods.Scaling | None) -> Encoding:
+def _with_scaling(subject: Subject, scaling: Scaling | None) -> Encoding:
     return replace(cast(Any, subject.unwrapped), scaling=scaling)
 
 
-def _unscaled(subject: Subject) -> Subject:
+def _unscale(subject: Subject) -> Subject:
     return replace(subject, encoding=_with_scaling(subject, None))
 
 
 def _with_common_scalings(subject: Subject) -> tuple[Subject, ...]:
     length = subject.trained or 4096
-    common = (
-        methods.Interpolation(4.0),
-        methods.NTK(4.0),
-        methods.YaRN(4.0, length),
-        methods.Llama3(4.0, length),
-    )
+    common = common_scalings(4.0, length)
     return tuple(Subject(_with_scaling(subject, one), None, length) for one in common)
 
 
