@@ -187,6 +187,24 @@ def test_texts_of_a_few_hundred_tokens_in_pieces(name, length):
     check(("auto", "folded"), q, *(x[:, :1] for x in kv), encoding=encoding, causal=True)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(("name", "length"), [("nope", 384), ("rope", 500), ("alibi", 767)])
+def test_texts_of_a_few_hundred_tokens_go_backward_in_pieces(name, length, dtype):
+    encoding, shape = encodings()[name], (2, HEADS, length, DIM)
+    drawn = [torch.randn(shape), *(torch.randn(2, 2, length, DIM) for _ in range(2))]
+    tensors, cotangent = [x.to(dtype).requires_grad_() for x in drawn], torch.randn(shape)
+
+    def gradients(tensors, **options):
+        out = attend(*tensors, encoding=encoding, causal=True, **options)
+        return torch.autograd.grad(out, tensors, cotangent.to(out.dtype))
+
+    truth = gradients(in_float64(encoding, tensors)[1], impl="dense")
+    for ours, exact in zip(gradients(tensors), truth, strict=True):
+        # sums over up to `length` queries or keys, of products over the channels
+        bound = gradient_bound(exact, pairs=length + DIM, dtype=str(dtype).removeprefix("torch."))
+        assert (ours - exact).abs().max() < bound
+
+
 @pytest.mark.parametrize("length", [2049, *slow(4097)])
 @pytest.mark.parametrize("name", seldom(LONG, but=("kerple",)))
 def test_every_form_equals_dense_at_a_long_and_odd_length(name, length):
