@@ -466,6 +466,21 @@ class Scores(Encoding):
         """
         raise NotImplementedError(f"{type(self).__name__} has query_terms, but no key_terms")
 
+    def relative_terms(
+        self, q: ArrayT, behind: Array, params: Params[ArrayT] = None
+    ) -> tuple[ArrayT, ArrayT, ArrayT] | None:
+        """q', left and right: q' k^T plus left times a row of right, that of the distance.
+
+        q        queries, (…, head, q, dim)
+        behind   distances i - j, (distance,)
+        params   learned parameters as from `init`; None if there are none
+
+        The logits times sqrt(dim) of query i and key j are q'_i k_j + left_i right_{i-j}. Returns
+        arrays (…, head, q, dim), (…, head, q, term) and (head, distance, term); None if there are
+        none.
+        """
+        return None
+
     def mixed(
         self, weights: Array, v: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
     ) -> ArrayT:

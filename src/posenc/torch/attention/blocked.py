@@ -16,6 +16,7 @@ from posenc.core.mechanisms import Bias, Scores
 from posenc.torch.attention.call import Call
 from posenc.torch.attention.dense import along, mix_values
 from posenc.torch.attention.pieces import BiasedPiece, Extras, Piece, blocks, in_pieces
+from posenc.torch.attention.skewed import has_relative_terms, skewed
 from posenc.torch.attention.toeplitz import affordable, bias_line, toeplitz
 
 PAIRS = 2**13
@@ -81,6 +82,8 @@ def _blocked(call: Call) -> Tensor:
         found = _gather_bias(call) if call.encoding.traits.relative else None
         if found is not None:
             return found
+    if has_relative_terms(call) and call.visibility.offset is not None:
+        return skewed(call, call.visibility.offset, _visible_blocks(call, 128))
     names = tuple(call.params or ())
     made, most = _scored_piece, 128
     if isinstance(call.encoding, Bias):  # the backward pass holds what a piece's bias is made from
