@@ -18,6 +18,7 @@ array([[[ 0. , -0.5],
 """
 
 import dataclasses
+import math
 from abc import abstractmethod
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -362,6 +363,15 @@ class Bias(Encoding):
 
         On a grid, positions have a last axis of size `axes`.
         """
+
+    def relative_until(self, params: Params[Array] = None) -> float:
+        """Up to which position of a query the bias depends on the distance of a key alone.
+
+        params   learned parameters as from `init`; None if there are none
+
+        Infinity for a bias that claims to be relative, else minus infinity, unless it knows better.
+        """
+        return math.inf if self.traits.relative else -math.inf
 
     def terms(
         self,

@@ -44,6 +44,8 @@ def encodings(heads=HEADS, dim=DIM):
         "clipped": BiasLogits(pe.ClippedBias(heads, 7, std=1.0)),
         "kerple": BiasLogits(pe.KERPLE(heads)),
         "fire": BiasLogits(pe.FIRE(heads, hidden=8)),  # dense has so many numbers for each pair
+        # of 70 queries on 90 keys the last four are beyond its length
+        "fire, beyond": BiasLogits(pe.FIRE(heads, hidden=8, length=85)),
         "sandwich": pe.Sandwich(heads),
         "nope": pe.NoPE(),
         "rope": RotateQK(pe.RoPE(dim)),
@@ -847,7 +849,12 @@ def test_explain_names_the_form_and_why():
     assert str(choice).startswith("blocked: its pairs are few enough to write down at once")
     assert attend.explain(q, k, v, encoding=pe.ALiBi(HEADS), impl="dense").impl == "dense"
     long = torch.randn(1, HEADS, 1500, DIM)
-    for encoding, told in ((pe.ALiBi(HEADS), "2N - 1"), (BiasLogits(pe.FIRE(HEADS)), "block")):
+    for encoding, told in (
+        (pe.ALiBi(HEADS), "the bias is a window of 2N - 1 values"),
+        (BiasLogits(pe.FIRE(HEADS, length=1499)), "the bias is a window of 2N - 1 values"),
+        (BiasLogits(pe.FIRE(HEADS, length=1498)), "the first 1,499 queries is a window of 2N - 1"),
+        (BiasLogits(pe.FIRE(HEADS, length=9)), "the bias is made for a block of queries"),
+    ):
         choice = attend.explain(long, long, long, encoding=encoding, causal=True)
         assert told in choice.why
     for name, encoding in encodings().items():

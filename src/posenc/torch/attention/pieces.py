@@ -296,7 +296,7 @@ def fused_causal(q: Tensor, k: Tensor, v: Tensor, *, scale: float) -> Tensor:
     )
 
     def above(rows: slice) -> Callable[[Extras], Tensor]:
-        return lambda extras: mask[None, None, rows, : rows.stop]
+        return lambda _: mask[None, None, rows, : rows.stop]
 
     pieces = [
         BiasedPiece(slice(None), rows, slice(0, rows.stop), above(rows), scale)

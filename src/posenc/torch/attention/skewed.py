@@ -31,9 +31,11 @@ def has_relative_terms(call: Call) -> bool:
     return encoding.relative_terms(one.q, call.q_pos.new_zeros(1), call.params) is not None
 
 
-def skewed(call: Call, offset: int, blocks: Sequence[Block]) -> Tensor:
+def skewed(call: Call, blocks: Sequence[Block]) -> Tensor:
     """Attention with such scores, in these blocks."""
+    offset = call.visibility.offset
     assert isinstance(call.encoding, Scores)
+    assert offset is not None
     queries, keys = call.q.shape[2], call.k.shape[2]
     behind = offset + queries - 1 - torch.arange(queries + keys - 1, device=call.q.device)
     terms = call.encoding.relative_terms(call.q, behind, call.params)
