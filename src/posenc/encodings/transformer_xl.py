@@ -151,7 +151,7 @@ class TransformerXL(Scores):
         waves = self.sinusoids(behind, dtype=w.dtype)
         return with_u, with_v, waves @ xp.matrix_transpose(w)
 
-    def _shifted(self, q: ArrayT, params: Params[ArrayT]) -> tuple[ArrayT, ArrayT, ArrayT]:
+    def _shifted(self, q: Array, params: Params[Array]) -> tuple[Array, Array, Array]:
         """q + u, q + v and W, in the working dtype."""
         wide = working(namespace(q=q), q.dtype)
         given = self.read_params(params)

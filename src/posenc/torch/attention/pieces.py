@@ -15,8 +15,6 @@ from torch import Tensor, nn
 from posenc.core.arrays import is_plain_tensor, unrounded, working
 
 Extras = tuple[Tensor, ...]
-Kept = tuple[Tensor, ...]
-"""What a backward pass wants of the forward pass: the result and the logsumexp, or nothing."""
 
 ops: Any = torch.ops.aten
 
@@ -34,15 +32,15 @@ class Piece:
     attend: Callable[[Tensor, Tensor, Tensor, Extras], Tensor]
 
     def start(
-        self, q: Tensor, k: Tensor, v: Tensor, extras: Extras, *, learned: bool
-    ) -> tuple[Tensor, Kept]:
-        """What its queries get, and what `slopes` takes of it."""
-        return self.attend(q, k, v, extras), ()
+        self, q: Tensor, k: Tensor, v: Tensor, extras: Extras, *, keep: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        """What its queries get, and nothing to keep of it."""
+        return self.attend(q, k, v, extras), None
 
     def slopes(
-        self, grad: Tensor, tensors: Sequence[Tensor], kept: Kept
+        self, grad: Tensor, tensors: Sequence[Tensor], out: Tensor, kept: Tensor | None
     ) -> Sequence[Tensor | None]:
-        """The gradients of q, k, v and extras that require one."""
+        """The gradients of q, k, v and extras that require one, of what was kept."""
         q, k, v, *extras = tensors
         with torch.enable_grad():
             made = self.attend(q, k, v, tuple(extras))
@@ -72,22 +70,22 @@ class BiasedPiece:
         return out.flip(2) if self.backwards else out
 
     def start(
-        self, q: Tensor, k: Tensor, v: Tensor, extras: Extras, *, learned: bool
-    ) -> tuple[Tensor, Kept]:
-        """What its queries get, and what `slopes` takes of it, unless the mask is learned."""
-        if learned or not has_flash(q, k, v):
-            return self.attend(q, k, v, extras), ()
+        self, q: Tensor, k: Tensor, v: Tensor, extras: Extras, *, keep: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        """What its queries get and, to keep, the logsumexp of their logits if PyTorch has it."""
+        if not keep or not has_flash(q, k, v):
+            return self.attend(q, k, v, extras), None
         q = q.flip(2) if self.backwards else q
         flash = ops._scaled_dot_product_flash_attention_for_cpu
-        kept = flash(q, k, v, attn_mask=self.mask(extras), scale=self.scale)
-        return kept[0].flip(2) if self.backwards else kept[0], kept
+        out, kept = flash(q, k, v, attn_mask=self.mask(extras), scale=self.scale)
+        return out.flip(2) if self.backwards else out, kept
 
     def slopes(
-        self, grad: Tensor, tensors: Sequence[Tensor], kept: Kept
+        self, grad: Tensor, tensors: Sequence[Tensor], out: Tensor, kept: Tensor | None
     ) -> Sequence[Tensor | None]:
         """The gradients of q, k, v and extras that require one."""
-        if kept:
-            return self._flash_slopes(grad, tensors, kept)
+        if kept is not None:
+            return self._flash_slopes(grad, tensors, out, kept)
         q, k, v, *extras = tensors
         with torch.enable_grad():
             mask = self.mask(tuple(extras))
@@ -110,14 +108,16 @@ class BiasedPiece:
             *found
         ]
 
-    def _flash_slopes(self, grad: Tensor, tensors: Sequence[Tensor], kept: Kept) -> list[Tensor]:
+    def _flash_slopes(
+        self, grad: Tensor, tensors: Sequence[Tensor], out: Tensor, kept: Tensor
+    ) -> list[Tensor]:
         """The gradients by PyTorch's own backward pass, which has none for a mask."""
         q, k, v, *extras = (x.detach() for x in tensors)
         if self.backwards:
-            grad, q = grad.flip(2), q.flip(2)
+            grad, q, out = grad.flip(2), q.flip(2), out.flip(2)
         flash = ops._scaled_dot_product_flash_attention_for_cpu_backward
         mask = self.mask(tuple(extras))
-        made = [*flash(grad, q, k, v, *kept, 0.0, False, attn_mask=mask, scale=self.scale)]
+        made = [*flash(grad, q, k, v, out, kept, 0.0, False, attn_mask=mask, scale=self.scale)]
         if self.backwards:
             made[0] = made[0].flip(2)
         return [x for x, given in zip(made, tensors, strict=False) if given.requires_grad]
@@ -127,41 +127,46 @@ def in_pieces(
     pieces: Sequence[Piece | BiasedPiece], q: Tensor, k: Tensor, v: Tensor, extras: Extras
 ) -> Tensor:
     """The pieces' results (batch, heads, q, dim of v); gradients go to q, k, v and extras."""
+    enabled = torch.is_grad_enabled()
+    tracked = enabled and any(x.requires_grad for x in (q, k, v))
+    learned = enabled and any(x.requires_grad for x in extras)
     apply: Any = _InPieces.apply
-    return apply(pieces, q, k, v, *extras)
+    return apply(pieces, tracked and not learned, q, k, v, *extras)
 
 
 class _InPieces(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, pieces: Sequence[Piece | BiasedPiece], *tensors: Tensor) -> Tensor:
+    def forward(
+        ctx: Any, pieces: Sequence[Piece | BiasedPiece], keep: bool, *tensors: Tensor
+    ) -> Tensor:
         # PyTorch's attention takes the slow way if a mask requires a gradient, wanted or not
         q, k, v, *extras = (x.detach() for x in tensors)
-        learned = any(ctx.needs_input_grad[4:])
-        batch, heads, queries, _ = q.shape
-        # in memory as PyTorch's attention has it, so that a model joins its heads without a copy
-        out = v.new_zeros((batch, queries, heads, v.shape[3])).transpose(1, 2)
-        ctx.pieces, saved = [], []
+        # in memory as q, and as PyTorch has it: a model then joins its heads without a copy
+        alike = q.shape[3] == v.shape[3]
+        out = torch.empty_like(q) if alike else v.new_empty((*q.shape[:3], v.shape[3]))
+        if sum(out[_parts(piece, q, k)[0]].numel() for piece in pieces) < out.numel():
+            out.zero_()  # who is in no piece sees nothing
+        kept: list[Tensor | None] = []
         for piece in pieces:
             of_q, of_kv = _parts(piece, q, k)
             parts = q[of_q], k[of_kv], v[of_kv]
-            out[of_q], kept = piece.start(*parts, tuple(extras), learned=learned)
-            ctx.pieces.append((piece, len(saved), len(saved) + len(kept)))
-            saved += kept
-        ctx.count = len(tensors)
-        ctx.save_for_backward(*tensors, *saved)
+            out[of_q], of_piece = piece.start(*parts, tuple(extras), keep=keep)
+            kept.append(of_piece)
+        ctx.pieces, ctx.count = pieces, len(tensors)
+        ctx.save_for_backward(*tensors, out, *kept)
         return out
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
-        saved: tuple[Tensor, ...] = ctx.saved_tensors
-        tensors, saved = saved[: ctx.count], saved[ctx.count :]
-        needed: Sequence[bool] = ctx.needs_input_grad[1:]
+        saved: tuple[Any, ...] = ctx.saved_tensors
+        tensors, (out, *kept) = saved[: ctx.count], saved[ctx.count :]
+        needed: Sequence[bool] = ctx.needs_input_grad[2:]
         totals = [  # of many pieces, so never summed in a half
             torch.zeros_like(x, dtype=working(torch, x.dtype)) if need else None
             for x, need in zip(tensors, needed, strict=True)
         ]
-        for piece, first, last in ctx.pieces:
+        for piece, of_piece in zip(ctx.pieces, kept, strict=True):
             of_q, of_kv = _parts(piece, *tensors[:2])
             where = of_q, of_kv, of_kv, *[(...,)] * len(tensors[3:])
             parts = [
@@ -169,14 +174,18 @@ class _InPieces(torch.autograd.Function):
                 for x, index, need in zip(tensors, where, needed, strict=True)
             ]
             with unrounded(grad):  # a backward pass may run within autocast
-                found: Any = iter(piece.slopes(grad[of_q], parts, saved[first:last]))
+                found: Any = iter(piece.slopes(grad[of_q], parts, out[of_q], of_piece))
             for total, index in zip(totals, where, strict=True):
                 if total is not None and (part := next(found)) is not None:
                     total[index] += part
-        return None, *[
-            total if total is None else total.to(x.dtype)
-            for total, x in zip(totals, tensors, strict=True)
-        ]
+        return (
+            None,
+            None,
+            *[
+                total if total is None else total.to(x.dtype)
+                for total, x in zip(totals, tensors, strict=True)
+            ],
+        )
 
 
 def masked_slopes(
