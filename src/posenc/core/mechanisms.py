@@ -18,6 +18,7 @@ array([[[ 0. , -0.5],
 """
 
 import dataclasses
+import math
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
@@ -314,6 +315,15 @@ class Bias(Encoding):
         On a grid, positions have a last axis of size `axes`.
         """
 
+    def relative_until(self, params: Params[Array] = None) -> float:
+        """Up to which position of a query the bias depends on the distance of a key alone.
+
+        params   learned parameters as from `init`; None if there are none
+
+        Infinity for a bias that claims to be relative, else minus infinity, unless it knows better.
+        """
+        return math.inf if self.traits.relative else -math.inf
+
     def terms(
         self,
         q_pos: Positions[ArrayT],
@@ -429,6 +439,21 @@ class Scores(Encoding):
         dtype   floating dtype of the result
         """
         return cast(k_pos[..., None][..., :0], dtype)
+
+    def relative_terms(
+        self, q: ArrayT, behind: Array, params: Params[ArrayT] = None
+    ) -> tuple[ArrayT, ArrayT, ArrayT] | None:
+        """q', left and right: q' k^T plus left times a row of right, that of the distance.
+
+        q        queries, (…, head, q, dim)
+        behind   distances i - j, (distance,)
+        params   learned parameters as from `init`; None if there are none
+
+        The logits times sqrt(dim) of query i and key j are q'_i k_j + left_i right_{i-j}. Returns
+        arrays (…, head, q, dim), (…, head, q, term) and (head, distance, term); None if there are
+        none.
+        """
+        return None
 
     def mix(
         self, weights: Array, v: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
