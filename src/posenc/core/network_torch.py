@@ -34,7 +34,7 @@ class _Network(torch.autograd.Function):
         out, last = x.new_empty(x.shape[0], len(w2), x.shape[1]), _beside(w2, b2)
         for row, made in zip(x, out, strict=True):
             for some in _parts(row, w1):
-                torch.mm(last, _hidden(row[some], w1, b1), out=made[:, some])
+                torch.mm(last, _compute_hidden(row[some], w1, b1), out=made[:, some])
         return out
 
     @staticmethod
@@ -46,7 +46,7 @@ class _Network(torch.autograd.Function):
         of_last = x.new_zeros(len(w2), len(w1) + 1)
         for row, slope, made in zip(x, grad, of_x, strict=True):
             for some in _parts(row, w1):
-                hidden, part = _hidden(row[some], w1, b1), slope[:, some]
+                hidden, part = _compute_hidden(row[some], w1, b1), slope[:, some]
                 of_last.addmm_(part, hidden.mT)
                 inner = ops.threshold_backward(w2.mT @ part, hidden[:-1], 0)
                 of_first.addmm_(inner, torch.stack([row[some], torch.ones_like(row[some])], dim=1))
@@ -64,7 +64,7 @@ def _beside(w: Tensor, b: Tensor) -> Tensor:
     return torch.cat([w, b[:, None]], dim=1)
 
 
-def _hidden(x: Tensor, w1: Tensor, b1: Tensor) -> Tensor:
+def _compute_hidden(x: Tensor, w1: Tensor, b1: Tensor) -> Tensor:
     """relu(w1 x + b1), and below it a unit that is 1: (hidden + 1, n)."""
     made = x.new_empty(len(w1) + 1, len(x))
     torch.addcmul(b1[:, None], w1, x, out=made[:-1]).clamp_(min=0)

@@ -131,7 +131,7 @@ class TransformerXL(Scores):
         """q + u and rotate((q + v) W, i)."""
         xp = namespace(q=q)
         q_pos, _ = as_arrays(q_pos, q_pos, like=q)
-        with_u, with_v, w = self._shifted(q, params)
+        with_u, with_v, w = self._shift(q, params)
         of_sin, of_cos = _halves(with_v @ w)
         cos, sin = self._turns(q_pos, with_v.dtype)
         # a sin((i-j)w) + b cos((i-j)w) as a dot product of a vector of i and one of j
@@ -146,12 +146,12 @@ class TransformerXL(Scores):
         self, q: ArrayT, behind: Array, params: Params[ArrayT] = None
     ) -> tuple[ArrayT, ArrayT, ArrayT]:
         """q + u, q + v and W R_{i-j}."""
-        with_u, with_v, w = self._shifted(q, params)
+        with_u, with_v, w = self._shift(q, params)
         xp = namespace(q=q)
         waves = self.sinusoids(behind, dtype=w.dtype)
         return with_u, with_v, waves @ xp.matrix_transpose(w)
 
-    def _shifted(self, q: Array, params: Params[Array]) -> tuple[Array, Array, Array]:
+    def _shift(self, q: Array, params: Params[Array]) -> tuple[Array, Array, Array]:
         """q + u, q + v and W, in the working dtype."""
         wide = working(namespace(q=q), q.dtype)
         given = self.read_params(params)

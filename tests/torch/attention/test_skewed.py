@@ -41,7 +41,7 @@ def test_it_is_the_specification_forward_and_backward(options):
     """A logit is a sum of 14 products of size 30 at most, here; float64 is good to 1e-12 of it."""
     keys = 7 if "documents" in options else 11
     ours, truth = (call_of(7, keys, learns=True, **options) for _ in range(2))
-    out, expected = skewed.skewed(ours, in_blocks(ours)), dense(truth)
+    out, expected = skewed.attend_skewed(ours, in_blocks(ours)), dense(truth)
     assert (out - expected).abs().max() < 1e-12
     cotangent = torch.randn(out.shape, generator=torch.Generator().manual_seed(1)).double()
     slopes = torch.autograd.grad(out, ours.tensors(), cotangent)

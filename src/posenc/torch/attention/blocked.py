@@ -16,7 +16,7 @@ from posenc.core.mechanisms import Bias, Scores
 from posenc.torch.attention.call import Call
 from posenc.torch.attention.dense import along, mix_values
 from posenc.torch.attention.pieces import BiasedPiece, Extras, Piece, blocks, in_pieces
-from posenc.torch.attention.skewed import has_relative_terms, skewed
+from posenc.torch.attention.skewed import attend_skewed, has_relative_terms
 from posenc.torch.attention.toeplitz import FEW_QUERIES, affordable, bias_line, toeplitz
 
 PAIRS = 2**16
@@ -98,7 +98,7 @@ def _by_pairs(call: Call) -> Tensor:
         if found is not None:
             return found
     if has_relative_terms(call):
-        return skewed(call, _visible_blocks(call, 128))
+        return attend_skewed(call, _visible_blocks(call, 128))
     names = tuple(call.params or ())
     made, most = _scored_piece, 128
     if isinstance(call.encoding, Bias):  # the backward pass holds what a piece's bias is made from

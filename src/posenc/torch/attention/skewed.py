@@ -31,7 +31,7 @@ def has_relative_terms(call: Call) -> bool:
     return encoding.relative_terms(one.q, call.q_pos.new_zeros(1), call.params) is not None
 
 
-def skewed(call: Call, blocks: Sequence[Block]) -> Tensor:
+def attend_skewed(call: Call, blocks: Sequence[Block]) -> Tensor:
     """Attention with such scores, in these blocks."""
     offset = call.visibility.offset
     assert isinstance(call.encoding, Scores)
