@@ -1,5 +1,6 @@
 """Every model type of transformers is read, or refused by a sentence that says what it has."""
 
+import importlib
 import json
 import re
 from functools import cache
@@ -15,6 +16,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING, CONFIG_M
 
 import posenc as pe
 from posenc.interop.conventions import ABSOLUTE, REFUSED
+from tests.conformance import models_page
 from tests.conformance.model_types import Reading, read_default, readings
 
 pytestmark = [pytest.mark.conformance, pytest.mark.filterwarnings("ignore")]
@@ -45,18 +47,30 @@ def test_the_walk_can_say_no() -> None:
     assert "model_type must be a known one" in reading.refusal
 
 
+def part_classes(config: Any) -> list[Any]:
+    """The models that are built from a config, in the module beside its own."""
+    home = type(config).__module__.replace(".configuration_", ".modeling_")
+    kinds = vars(importlib.import_module(home)).values()
+    return [kind for kind in kinds if getattr(kind, "config_class", None) is type(config)]
+
+
 @cache
 def tables(name: str) -> frozenset[tuple[int, ...]] | None:
     """The shapes of the parameters and buffers of a model that are about positions."""
     config: Any = CONFIG_MAPPING[name]()
-    try:
-        with torch.device("meta"):
-            model = AutoModel.from_config(config)
-    except (ValueError, ImportError, TypeError):  # part of another model, or it needs a library
-        return None
-    named = [*model.named_parameters(), *model.named_buffers()]
-    about = [x for key, x in named if re.search(r"pos|wpe", key) and "position_ids" not in key]
-    return frozenset(tuple(x.shape[-2:]) for x in about)
+    shapes: set[tuple[int, ...]] = set()
+    built = False
+    for kind in (AutoModel.from_config, *part_classes(config)):
+        try:
+            with torch.device("meta"):
+                model = kind(config)
+        except (ValueError, ImportError, TypeError):  # not a model by itself, or needs a library
+            continue
+        built = True
+        named = [*model.named_parameters(), *model.named_buffers()]
+        about = [x for key, x in named if re.search(r"pos|wpe", key) and "position_ids" not in key]
+        shapes |= {tuple(x.shape[-2:]) for x in about}
+    return frozenset(shapes) if built else None
 
 
 @pytest.mark.parametrize("name", sorted(ABSOLUTE.keys() & set(CONFIG_MAPPING_NAMES)))
@@ -69,3 +83,7 @@ def test_a_learned_table_has_the_shape_of_theirs(name: str) -> None:
     for encoding in encodings:
         if isinstance(encoding, pe.Learned):
             assert (encoding.length, encoding.dim) in shapes
+
+
+def test_the_page_says_what_is_read() -> None:
+    assert models_page.PAGE.read_text(encoding="utf-8") == models_page.page()

@@ -137,3 +137,32 @@ def test_a_stack_that_is_not_read_is_named():
     speech = DONUT | {"encoder": {"model_type": "wav2vec2"}}
     with pytest.raises(ValueError, match=r"^the encoder needs a config that can be read: wav2vec2"):
         pe.read_config(speech)
+
+
+HUGE = [
+    ({"model_type": "clip_vision_model", "image_size": 10**30},
+     "image_size must be a whole number of at least 1 and at most 1,048,576"),
+    ({"model_type": "bert", "max_position_embeddings": 10**30},
+     "max_position_embeddings must be a whole number of at least 1 and at most 1,099,511,627,776"),
+    ({"model_type": "bert", "hidden_size": 10**9}, "hidden_size must be a whole number"),
+    ({"model_type": "nemotron_h", "layers_block_type": ["moe"] * 10_001},
+     "len(layers_block_type) must be a whole number of at least 1 and at most 10,000"),
+    (DONUT | {"decoder": DONUT["decoder"] | {"decoder_layers": 9_999}},
+     "the encoder and the decoder must have at most 10,000 layers in total; got 2 and 9,999"),
+    ({"model_type": "t5", "num_heads": 2, "num_layers": 6_000},
+     "the encoder and the decoder must have at most 10,000 layers in total; got 6,000 and 6,000"),
+    (model("gemma4_text", 8, per_layer_config={str(i): {"head_dim": i} for i in range(10**5)}),
+     "per_layer_config must have the same head_dim in each global layer; got"),
+    (model("gemma4_text", 8, per_layer_config={"5": {"head_dim": 10**12}}),
+     "per_layer_config.head_dim must be a whole number of at least 1 and at most 1,048,576"),
+    (model("minimax", 9_999, attn_type_list=[2] * 9_999), "each of attn_type_list must be 0 or 1"),
+    ({"model_type": "sam"} | {f"{'x' * 10_000}{i}_config": {"a": 1} for i in range(100)},
+     "sam has several parts with positions of their own; pass the object under one of: xxx"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("config", "message"), HUGE)
+def test_huge_sizes_and_their_sums_are_refused_before_any_work(config, message):
+    with pytest.raises(ValueError, match=re.escape(message)) as raised:
+        pe.read_config(config)
+    assert len(str(raised.value)) < 600

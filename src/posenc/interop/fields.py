@@ -14,6 +14,7 @@ HEAD_DIM = ("head_dim", "kv_channels", "attention_head_dim")
 LENGTH = ("max_position_embeddings", "n_positions", "max_seq_len", "model_max_length", "seq_length")
 MOST_LAYERS = 10_000
 MOST_LENGTH = 2**40
+MOST_SIDE = 2**20
 MOST_DIFFERENT = 2**10
 MOST_CHANNELS = 2**16
 """Limits on the different rotary encodings of a model, and on the sum of their head dims: each pair
@@ -108,7 +109,7 @@ class Fields:
         """The number of layers, or of the types that the file lists (Nemotron-H)."""
         listed = self.values.get("layers_block_type")
         if self.first(*LAYERS) is None and isinstance(listed, list) and listed:
-            return rules.whole("len(layers_block_type)", len(listed), most=MOST_LAYERS)
+            return rules.whole("len(layers_block_type)", len(listed), least=1, most=MOST_LAYERS)
         return self.whole(*LAYERS, default=self.sizes.layers, most=MOST_LAYERS)
 
     def heads(self) -> int:
@@ -169,11 +170,14 @@ class Fields:
         """Height and width, from a list of two numbers or one number for both."""
         value = self.get_or_note(name, default)
         both = value if isinstance(value, list | tuple) and len(value) == 2 else (value, value)
-        height, width = (rules.whole(name, side, least=1) for side in both)
+        height, width = (rules.whole(name, side, least=1, most=MOST_SIDE) for side in both)
         return height, width
 
     def note_stacks(self, encoder: int, decoder: int) -> None:
         """Record which layers are in the encoder and which in the decoder."""
+        if encoder + decoder > MOST_LAYERS:
+            rule = f"the encoder and the decoder must have at most {MOST_LAYERS:,} layers in total"
+            raise ValueError(f"{rule}; got {encoder:,} and {decoder:,}")
         self.parts = ("encoder",) * encoder + ("decoder",) * decoder
         template = N_("layers 0-{end} are in the encoder, {start}-{last} in the decoder")
         self.add_note(template, end=encoder - 1, start=encoder, last=encoder + decoder - 1)

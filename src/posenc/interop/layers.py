@@ -5,7 +5,7 @@ from typing import Any
 from posenc.core import rules
 from posenc.i18n import N_, translatable
 from posenc.interop.conventions import NO_ATTENTION, RotaryConvention
-from posenc.interop.fields import Fields
+from posenc.interop.fields import Fields, shorten
 
 GLOBAL = "full_attention"
 
@@ -42,8 +42,10 @@ def _read_listed_types(fields: Fields, count: int) -> list[Any] | None:
             listed = [GLOBAL if i in full else "linear_attention" for i in range(count)]
     if listed is None and (flags := fields.per_layer("attn_type_list", count)) is not None:
         if any(flag not in (0, 1) for flag in flags):
-            template = N_("each of {name} must be 0 or 1; got {name}={flags!r}")
-            raise translatable(ValueError, template, name="attn_type_list", flags=flags)
+            template = N_("each of {name} must be 0 or 1; got {name}={flags}")
+            raise translatable(
+                ValueError, template, name="attn_type_list", flags=shorten(repr(flags), 80)
+            )
         listed = [GLOBAL if flag else "linear_attention" for flag in flags]
     return listed
 
@@ -83,8 +85,10 @@ def choose_rotating(fields: Fields, convention: RotaryConvention, types: list[st
             every = rules.whole(name, fields.get_or_note(name, convention.unrotated_every), least=1)
             return [(i + 1) % every != 0 for i in range(len(types))]
         if any(flag not in (0, 1) for flag in flags):
-            template = N_("each of {name} must be 0 or 1; got {name}={flags!r}")
-            raise translatable(ValueError, template, name="no_rope_layers", flags=flags)
+            template = N_("each of {name} must be 0 or 1; got {name}={flags}")
+            raise translatable(
+                ValueError, template, name="no_rope_layers", flags=shorten(repr(flags), 80)
+            )
         fields.add_note("despite its name, no_rope_layers is 1 where a layer has RoPE")
         return [bool(flag) for flag in flags]
     for kind in sorted(set(types) & NO_ATTENTION):
