@@ -24,7 +24,8 @@ _NAMES = {
     "core.scaling": "Scaling",
     "core.positions": "cape consecutive distances documents left_padded packed randomised",
     "scalings": "DynamicNTK Interpolation Llama3 LongRoPE NTK Proportional YaRN",
-    "temperatures": "Llama4Temperature LogN MinistralTemperature SSMax Temperature Tempered",
+    "temperatures": "Llama4Temperature LogN MinistralTemperature PowerTemperature SSMax "
+    "Temperature Tempered",
     "explanation": "Explanation demonstrate explain",
     "names.make": "make",
 }

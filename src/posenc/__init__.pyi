@@ -78,6 +78,7 @@ from posenc.scalings import YaRN as YaRN
 from posenc.temperatures import Llama4Temperature as Llama4Temperature
 from posenc.temperatures import LogN as LogN
 from posenc.temperatures import MinistralTemperature as MinistralTemperature
+from posenc.temperatures import PowerTemperature as PowerTemperature
 from posenc.temperatures import SSMax as SSMax
 from posenc.temperatures import Temperature as Temperature
 from posenc.temperatures import Tempered as Tempered
@@ -113,6 +114,7 @@ __all__ = [
     "NoPE",
     "PairTable",
     "Periods",
+    "PowerTemperature",
     "Proportional",
     "Report",
     "RoPE",
