@@ -70,7 +70,7 @@ def read_config(config: Config, *, pairing: Pairing | None = None) -> ModelPosit
 
 def read_fields(config: Config, pairing: Pairing | None = None) -> Fields:
     """The fields of a config's text model, with the model type that decides the conventions."""
-    values = _select_text_config(_load(config))
+    values = _select_text_config(load_config(config))
     return Fields(values, _resolve_model_type(values, pairing))
 
 
@@ -198,7 +198,7 @@ def _select_text_config(values: Mapping[str, Any]) -> Mapping[str, Any]:
     return values
 
 
-def _load(config: object) -> Mapping[str, object]:
+def load_config(config: object) -> Mapping[str, object]:
     """Load a config: a dict, the text of a JSON object, a file, or the config.json in a folder."""
     if isinstance(config, Mapping):
         return cast(Mapping[str, object], config)
