@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import posenc as pe
 from posenc.core.encoding import unwrap
 from posenc.interop.conventions import ROTARY
-from posenc.interop.write import Draft, rope_parts
+from posenc.interop.scaling_fields import scaling_fields
+from posenc.interop.write import ACCEPTED, Draft, rope_parts
 from tests.interop.configs import LLAMA, LLAMA3, SHARED, YARN, model
 
 REQUIRED = {
@@ -104,6 +105,8 @@ def test_reading_what_was_written_gives_the_encoding(data, dialect):
     scaling = data.draw(scalings(unwrap(old).rotary_dim // 2))
     if isinstance(unwrap(old), pe.AxialRoPE) and not getattr(scaling, "fits_any_length", True):
         scaling = None  # M-RoPE takes none that depend on the length
+    if name in ACCEPTED and scaling_fields(scaling, name)["rope_type"] not in ACCEPTED[name]:
+        scaling = None
     if ROTARY[name].local_scaled:
         dialect = "rope_parameters"  # flat, the scaling of one kind of layers is that of both
     new = with_parts(old, data.draw(BASES), scaling)
@@ -234,6 +237,8 @@ HALVES = {"pairing": "halves"}
          "the Learned of 'gpt2' is fixed by its weights or its code"),
         (pe.ALiBi(4), {"model_type": "bloom", "n_head": 8, "n_layer": 2}, "the ALiBi of 'bloom'"),
         (pe.RoPE(16, **HALVES), model("gemma3_text", 12), "layer_type must be given, since the"),
+        (pe.RoPE(16, scaling=pe.Interpolation(2.0), **HALVES), model("phi3"),
+         "that the config class of 'phi3' accepts: default, longrope; got Interpolation"),
         (pe.RoPE(16, base=2e4, **HALVES), model("nanochat"), "would be RoPE"),
     ],
 )  # fmt: skip

@@ -26,6 +26,21 @@ Dialect = Literal["rope_parameters", "rope_scaling"]
 DIALECTS: tuple[Dialect, ...] = ("rope_parameters", "rope_scaling")
 KEPT = ("partial_rotary_factor", "mrope_section", "mrope_interleaved", "interleaved")
 """Keys beside the scaling's that a dict of rope parameters keeps."""
+BASE_NAMES = {
+    "gpt_neox": ("rotary_emb_base", ""),
+    "gpt_neox_japanese": ("rotary_emb_base", ""),
+    "modernbert": ("global_rope_theta", "local_rope_theta"),
+    "modernbert-decoder": ("global_rope_theta", "local_rope_theta"),
+    "deepseek_v4": ("compress_rope_theta", "rope_theta"),
+}
+"""The fields of transformers 4 for the base of all or the global layers, and of the local ones,
+where they are not rope_theta and rope_local_base_freq."""
+ACCEPTED = {
+    "phi3": ("default", "longrope"),
+    "phi4_multimodal": ("default", "longrope"),
+    "hunyuan_v1_moe": ("default", "linear", "dynamic"),
+}
+"""The rope_types that a config class accepts, if not all."""
 CODE, WEIGHTS = "the code", "the weights"
 OWN_ORIGINAL = frozenset({"phi3", "phi4_multimodal"})
 """Model types whose config class has the original length, which overrides that of the scaling."""
@@ -260,7 +275,14 @@ class Draft:
             fields["partial_rotary_factor"] = _share(cast(RoPE, under))
         if isinstance(new.temperature, MinistralTemperature):
             fields["llama_4_scaling_beta"] = new.temperature.beta
-        return fields | scaling_fields(scaling, self.model_type)
+        fields |= scaling_fields(scaling, self.model_type)
+        accepted = ACCEPTED.get(self.model_type)
+        if accepted is not None and fields["rope_type"] not in accepted:
+            raise ValueError(
+                f"scaling must be of a rope_type that the config class of {self.model_type!r} "
+                f"accepts: {', '.join(accepted)}; got {scaling!r}"
+            )
+        return fields
 
     def _sections(self, rope: AxialRoPE, old: Mapping[str, Any]) -> dict[str, Any]:
         layout = rope.layout
@@ -281,8 +303,13 @@ class Draft:
                 f"scale in {self.model_type!r}; with dialect='rope_parameters' each type has its "
                 f"own; got {scaling!r}"
             )
-        names = ("rope_theta",) if self.model_type == "deepseek_v4" else LOCAL_BASES
-        self.text[next((n for n in names if n in self.text), names[0])] = base
+        self.text[self._base_name(LOCAL_BASES, 1)] = base
+
+    def _base_name(self, names: tuple[str, ...], place: int) -> str:
+        """The field for a base: the one that the file has, else that of the config class."""
+        default = ("rope_theta", "rope_local_base_freq")
+        own = BASE_NAMES.get(self.model_type, default)[place]
+        return own if own in self.text else next((n for n in names if n in self.text), own)
 
     def _write_flat(self, new: Encoding, dialect: Dialect) -> None:
         text = self.text
@@ -290,20 +317,16 @@ class Draft:
         base, _ = rope_parts(new)
         self._write_share(new, old)
         fields = self._fields(new, old, with_base=dialect == "rope_parameters")
-        # in DeepSeek-V4's file rope_theta is the base of the local layers
-        names = ("compress_rope_theta",) if self.model_type == "deepseek_v4" else BASES
-        outer = [name for name in names if text.get(name) is not None]
         for name in DIALECTS:
             text.pop(name, None)
         if dialect == "rope_parameters":
-            for name in outer:
-                del text[name]
+            for name in BASES:
+                text.pop(name, None)
             text[dialect] = fields
             return
         if "partial_rotary_factor" in fields and fields["rope_type"] != "proportional":
             text["partial_rotary_factor"] = fields.pop("partial_rotary_factor")
-        for name in outer or names[:1]:
-            text[name] = base
+        text[self._base_name(BASES, 0)] = base
         if "type" in old and "rope_type" not in old:  # before transformers 4.43
             kind = fields.pop("rope_type")
             mrope = kind == "default" and old["type"] == "mrope"
