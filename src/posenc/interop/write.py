@@ -371,9 +371,13 @@ class Draft:
                 length = given  # Llama 3.1 reaches 16 times its original length by a factor of 8
         elif original is not None:
             length = original
-        if length is not None and self.text.get(name) != length:
-            names = [n for n in LENGTH if self.text.get(n) is not None] or [name]
-            self.text.update(dict.fromkeys(names, length))
+        if length is not None:
+            self.set_length(length)
+
+    def set_length(self, length: int) -> None:
+        """Write the number of positions, under each name that the file has for it."""
+        names = [n for n in LENGTH if self.text.get(n) is not None] or [LENGTH[0]]
+        self.text.update(dict.fromkeys(names, length))
 
 
 def _share(rope: RoPE) -> float:
