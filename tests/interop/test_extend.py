@@ -82,6 +82,8 @@ def test_sections_and_latent_attention_are_extended():
         (LLAMA, "longrope", {}, "found by a search on the model, which no formula replaces"),
         (LLAMA, "longrope", {"factors": {"short_factor": 3}}, "a factor for each of the 8 pairs"),
         (LLAMA, "longrope", {"factors": FACTORS}, "8"),
+        (LLAMA, "longrope", {"factors": [1.0]}, "a factor for each of the 8 pairs"),
+        (LLAMA, "yarn", {"trained_length": 2**40, "factor": 1e6}, "must be"),
         (LLAMA, "yarn", {"factors": FACTORS}, "factors must be left out for the method 'yarn'"),
         (LLAMA, "stretch", {}, "method must be"),
         (LLAMA, "yarn", {"factor": 1.0}, "factor must be above 1"),

@@ -249,6 +249,8 @@ def test_what_the_model_cannot_express_is_refused(encoding, config, why):
 
 def test_arguments_are_checked():
     rope = pe.RoPE(16, **HALVES)
+    with pytest.raises(TypeError, match="encoding must be an Encoding; got encoding='rope'"):
+        pe.to_config("rope", LLAMA)
     with pytest.raises(ValueError, match="dialect must be 'rope_parameters' or"):
         pe.to_config(rope, LLAMA, dialect="yaml")
     with pytest.raises(ValueError, match="layer_type must be"):

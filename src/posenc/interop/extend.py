@@ -183,14 +183,19 @@ def _build_longrope(
     factor: float, length: int, pairs: int, factors: Mapping[str, Any] | None
 ) -> scalings.LongRoPE:
     names = ("short_factor", "long_factor")
-    if factors is None or any(not isinstance(factors.get(name), list | tuple) for name in names):
+    given = factors if isinstance(factors, Mapping) else {}
+    short, long = (given.get(name) for name in names)
+    if not isinstance(short, list | tuple) or not isinstance(long, list | tuple):
         raise ValueError(
             "factors (--factors FILE) must be {'short_factor': […], 'long_factor': […]} for the "
             f"method 'longrope': a factor for each of the {pairs} pairs, found by a search on the "
             "model, which no formula replaces; got none"
         )
-    short, long = (tuple(factors[name]) for name in names)
-    return scalings.LongRoPE(short, long, length, factor=factor)
+    return scalings.LongRoPE(_tuple(short), _tuple(long), length, factor=factor)
+
+
+def _tuple(values: object) -> tuple[float, ...]:
+    return tuple(cast(list[float], values))
 
 
 def _name(scaling: Scaling) -> str:

@@ -80,6 +80,8 @@ def to_config(
     Traceback (most recent call last):
     ValueError: pairing must be 'halves', which the code of 'llama' fixes; got pairing='interleaved'
     """
+    if not isinstance(encoding, Encoding):
+        raise TypeError(f"encoding must be an Encoding; got encoding={encoding!r}")
     if dialect is not None:
         rules.one_of("dialect", dialect, DIALECTS)
     values = copy.deepcopy(dict(load_config(like)))
