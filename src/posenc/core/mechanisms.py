@@ -18,9 +18,9 @@ array([[[ 0. , -0.5],
 """
 
 import dataclasses
+import math
 from abc import abstractmethod
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,7 +32,6 @@ from posenc.core.arrays import (
     Positions,
     cast,
     default_float,
-    is_plain_tensor,
     namespace,
     working,
 )
@@ -48,18 +47,19 @@ from posenc.core.inputs import (
 from posenc.core.positions import as_arrays, as_positions, distances, exact
 from posenc.core.rotation import Pairing, Rotated, Waves, rotate, rotate_pairs, unscale
 from posenc.core.values import UNSTATED, value
+from posenc.core.waves import Wavelike
 
 if TYPE_CHECKING:
     from posenc.core.fused_torch import FusedAddition, FusedRotation
 
 
-class Additive(Encoding):
+class Additive(Wavelike):
     """Added to the token embeddings before the first layer: x + e(p)."""
 
     mechanism = "additive"
     dim: int
     layout: str = "interleaved"
-    _is_waves: ClassVar[bool] = False
+    _methods = ("encode", "add", "add_encoded")
 
     @abstractmethod
     def encode(
@@ -89,11 +89,11 @@ class Additive(Encoding):
         scale       multiplies x first; the original Transformer has sqrt(dim)
         """
         at: Array = positions_for("x", x, positions, axes=self.axes)
-        tensor: Array = x
-        plain = is_plain_tensor(x) and x.shape[-1] == self.dim and isinstance(scale, int | float)
-        fused = self.fuse() if plain else None
-        if fused is not None and fused.takes(tensor, at):
+        numbers = isinstance(scale, int | float) and x.shape[-1] == self.dim
+        fused: FusedAddition | None = self.fuse_for(x, at) if numbers else None
+        if fused is not None:
             self.read_params(params)
+            tensor: Array = x
             added: Array = fused.add(tensor, exact(at), factor=scale)
             return added
         return self.add_encoded(x, at, params, scale=scale)
@@ -114,31 +114,13 @@ class Additive(Encoding):
         wide_x = cast(x, wide) if scale == 1 else scale * cast(x, wide)
         return cast(wide_x + encoded, x.dtype)
 
-    def waves(self) -> Waves | None:
-        """The frequencies of its sines and cosines, if it is no more than those; None otherwise.
-
-        Channels are sin, cos, sin, cos, …, or with `layout` "concat" all sines first.
-        """
-        return None
-
-    def fuse(self) -> "FusedAddition | None":
-        """This encoding as the compiled kernels for PyTorch take it; None if it has no waves."""
-        waves = self.waves() if self._is_waves else None
-        if waves is None:
-            return None
+    def _fuse(self, waves: Waves) -> "FusedAddition":
         from posenc.core.fused_torch import FusedAddition
 
         return FusedAddition(waves, self.dim, concat=self.layout == "concat")
 
-    def __init_subclass__(cls, **options: object) -> None:
-        """A class that overrides `encode` alone is asked for it, whatever waves it inherits."""
-        super().__init_subclass__(**options)
-        own = vars(cls)
-        overrides = not own.keys().isdisjoint(("encode", "add", "add_encoded"))
-        cls._is_waves = "waves" in own or (cls._is_waves and not overrides)
 
-
-class Rotary(Encoding):
+class Rotary(Wavelike):
     """Rotates queries and keys: R(p) q, R(p) k.
 
     A subclass implements `cos_sin`. If it also states a `dim`, x must have that many channels, and
@@ -151,16 +133,7 @@ class Rotary(Encoding):
     rotary_dim: int | None = UNSTATED
     """Number of channels that are rotated; None: all."""
 
-    _is_waves: ClassVar[bool] = False
-    """Whether `waves` are all that there is to it: no subclass has a `cos_sin` of its own."""
-
-    def waves(self) -> Waves | None:
-        """The frequency of each pair, if angles are positions times frequencies; None otherwise.
-
-        An encoding that has them may define `cos_sin` by `super().cos_sin`, and is computed by the
-        compiled kernels.
-        """
-        return None
+    _methods = ("cos_sin", "key_cos_sin", "rotate", "rotate_keys", "_rotate", "tables_for")
 
     @abstractmethod
     def cos_sin(
@@ -254,8 +227,8 @@ class Rotary(Encoding):
     ) -> Array:
         rules.flag("inverse", inverse)
         positions, needed = self.check_call(x, positions, params, features)
-        fused = self.fuse() if self._is_waves and is_plain_tensor(x) else None
-        if fused is not None and fused.takes(x, positions):
+        fused: FusedRotation | None = self.fuse_for(x, positions)
+        if fused is not None:
             return fused.rotate(x, exact(positions), inverse=inverse)
         cos, sin = self._tables(x, positions, params, keys=keys, **needed)
         if inverse and not self.traits.norm_preserving:
@@ -264,17 +237,12 @@ class Rotary(Encoding):
         rotated = None if self.dim is None else self.rotated
         return apply(x, cos, sin, pairing=self.pairing, rotated=rotated, inverse=inverse)
 
-    def fuse(self) -> "FusedRotation | None":
-        """This rotation as the compiled kernels for PyTorch take it; None if it has no waves."""
-        if not self._is_waves:
+    def _fuse(self, waves: Waves) -> "FusedRotation | None":
+        if self.dim is None:
             return None
-        try:
-            fused = _fuse_rotation(self)
-        except TypeError:  # a field that cannot be hashed
-            return _fuse_rotation.__wrapped__(self)
-        if fused is not None and not fused.has_values:  # made under FakeTensorMode
-            _fuse_rotation.cache_clear()
-        return fused
+        from posenc.core.fused_torch import FusedRotation
+
+        return FusedRotation(waves, self.dim, pairing=self.pairing, rotated=self.rotated)
 
     def tables_for(
         self,
@@ -328,26 +296,6 @@ class Rotary(Encoding):
             cos, sin = call(self, tables, positions, positions, *given, dtype=dtype, **needed)
         return beside_heads(cos, x), beside_heads(sin, x)
 
-    def __init_subclass__(cls, **options: object) -> None:
-        """A class that overrides `cos_sin` alone is asked for it, whatever waves it inherits."""
-        super().__init_subclass__(**options)
-        own = vars(cls)
-        overrides = not own.keys().isdisjoint(
-            ("cos_sin", "key_cos_sin", "rotate", "rotate_keys", "_rotate", "tables_for")
-        )
-        cls._is_waves = "waves" in own or (cls._is_waves and not overrides)
-
-
-@lru_cache(maxsize=256)  # by the whole value: equal encodings rotate alike
-def _fuse_rotation(encoding: Rotary) -> "FusedRotation | None":
-    waves = encoding.waves()
-    if waves is None or encoding.dim is None:
-        return None
-    from posenc.core.fused_torch import FusedRotation
-
-    dim, pairing, rotated = encoding.dim, encoding.pairing, encoding.rotated
-    return FusedRotation(waves, dim, pairing=pairing, rotated=rotated)
-
 
 class Bias(Encoding):
     """Added to the attention logits: logits + b(p_q, p_k)."""
@@ -366,6 +314,15 @@ class Bias(Encoding):
 
         On a grid, positions have a last axis of size `axes`.
         """
+
+    def relative_until(self, params: Params[Array] = None) -> float:
+        """Up to which position of a query the bias depends on the distance of a key alone.
+
+        params   learned parameters as from `init`; None if there are none
+
+        Infinity for a bias that claims to be relative, else minus infinity, unless it knows better.
+        """
+        return math.inf if self.traits.relative else -math.inf
 
     def terms(
         self,
@@ -482,6 +439,21 @@ class Scores(Encoding):
         dtype   floating dtype of the result
         """
         return cast(k_pos[..., None][..., :0], dtype)
+
+    def relative_terms(
+        self, q: ArrayT, behind: Array, params: Params[ArrayT] = None
+    ) -> tuple[ArrayT, ArrayT, ArrayT] | None:
+        """q', left and right: q' k^T plus left times a row of right, that of the distance.
+
+        q        queries, (…, head, q, dim)
+        behind   distances i - j, (distance,)
+        params   learned parameters as from `init`; None if there are none
+
+        The logits times sqrt(dim) of query i and key j are q'_i k_j + left_i right_{i-j}. Returns
+        arrays (…, head, q, dim), (…, head, q, term) and (head, distance, term); None if there are
+        none.
+        """
+        return None
 
     def mix(
         self, weights: Array, v: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
