@@ -59,6 +59,7 @@ from posenc.interop import ModelPositions as ModelPositions
 from posenc.interop import from_config as from_config
 from posenc.interop import from_state_dict as from_state_dict
 from posenc.interop import read_config as read_config
+from posenc.interop import to_config as to_config
 from posenc.layouts import Alternating as Alternating
 from posenc.layouts import AxisLayout as AxisLayout
 from posenc.layouts import PairTable as PairTable
@@ -162,4 +163,5 @@ __all__ = [
     "randomised",
     "read_config",
     "show",
+    "to_config",
 ]
