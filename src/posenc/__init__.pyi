@@ -56,6 +56,7 @@ from posenc.explanation import demonstrate as demonstrate
 from posenc.explanation import explain as explain
 from posenc.explorer.widget import explore as explore
 from posenc.interop import ModelPositions as ModelPositions
+from posenc.interop import convert as convert
 from posenc.interop import from_config as from_config
 from posenc.interop import from_state_dict as from_state_dict
 from posenc.interop import read_config as read_config
@@ -142,6 +143,7 @@ __all__ = [
     "check",
     "compare",
     "consecutive",
+    "convert",
     "demonstrate",
     "detr_grid",
     "distances",

@@ -1,7 +1,8 @@
-"""Read the positional encodings of a model from its config.json and its checkpoint."""
+"""Read the positional encodings of a model from its config.json, and convert its checkpoint."""
 
+from posenc.interop.checkpoints.convert import convert
 from posenc.interop.config import from_config, read_config
 from posenc.interop.model import ModelPositions
 from posenc.interop.state_dict import from_state_dict
 
-__all__ = ["ModelPositions", "from_config", "from_state_dict", "read_config"]
+__all__ = ["ModelPositions", "convert", "from_config", "from_state_dict", "read_config"]
