@@ -100,3 +100,19 @@ def test_the_pairing_that_it_has_is_refused(run, folder):
     result = run("convert", str(folder), "--to", "halves", "-o", "out")
     assert result.exit_code == 2
     assert "llama are in halves already" in result.stderr
+
+
+def test_a_proof_is_reported(run, folder):
+    arguments = ("convert", str(folder), "--to", "interleaved", "-o", "out", "--verify")
+    result = run(*arguments)
+    assert result.exit_code == 0, result.stderr
+    assert "layers: largest difference" in result.stdout.splitlines()[-1]
+    proof = json.loads(run(*arguments, "--json").stdout)["proof"]
+    assert proof["largest"] <= proof["bound"] < proof["wrong"]
+
+
+def test_an_output_that_is_wrong_is_reported(run, folder, monkeypatch):
+    monkeypatch.setattr(stream, "_move_rows", lambda file, size, rows, to: [file.read(size)])
+    result = run("convert", str(folder), "--to", "interleaved", "-o", "out", "--verify")
+    assert result.exit_code == 1
+    assert "do not use the output" in result.stderr

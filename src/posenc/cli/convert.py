@@ -14,6 +14,7 @@ from posenc.cli.usage import call_library, print_data, report_unwritable
 if TYPE_CHECKING:
     from posenc.core.rotation import Pairing
     from posenc.interop.checkpoints.stream import Conversion
+    from posenc.interop.checkpoints.verify import Proof
 
 PAIRINGS = click.Choice(("interleaved", "halves"))
 
@@ -38,6 +39,12 @@ PAIRINGS = click.Choice(("interleaved", "halves"))
     metavar="PATH",
     help="Output: a file, or a folder for a checkpoint of several files.",
 )
+@click.option(
+    "--verify",
+    is_flag=True,
+    help="Then compare the logits of both layouts: of the first layers of the model, if "
+    "transformers can build it, or else of their attention.",
+)
 @options.as_json
 def convert(
     path: Path,
@@ -45,6 +52,7 @@ def convert(
     to: Pairing,
     pairing: Pairing | None,
     out: Path,
+    verify: bool,
     as_json: bool,
 ) -> None:
     """Convert a checkpoint from one channel pairing of RoPE to the other.
@@ -59,7 +67,8 @@ def convert(
     posenc convert llama/ --to interleaved -o llama-interleaved/
 
     \b
-    --json prints {"to", "files", "tensors", "layers"}.
+    --json prints {"to", "files", "tensors", "layers"}, and with --verify {"proof": {"what",
+    "layers", "largest", "bound", "wrong"}}. A difference above its bound is exit code 1.
     """
     from posenc.interop.checkpoints.stream import prepare
 
@@ -70,12 +79,33 @@ def convert(
     conversion = call_library(prepare, path, config, out, to=to, pairing=pairing)
     files = _run(conversion)
     tensors, layers = len(conversion.plan.rows), len(conversion.plan.layers)
-    data = {"to": to, "files": [str(file) for file in files], "tensors": tensors, "layers": layers}
+    data: dict[str, object] = {
+        "to": to,
+        "files": [str(file) for file in files],
+        "tensors": tensors,
+        "layers": layers,
+    }
     lines = [
         f"{out}: {tensors} tensors of {layers} layers converted to {to}",
         f"config.json does not name the pairing: run these weights with pairing='{to}'",
     ]
+    proof = _verify(conversion, config, files) if verify else None
+    if proof is not None:
+        data["proof"], lines = vars(proof), [*lines, str(proof)]
     print_data(data, lines, as_json=as_json)
+    if proof is not None and not proof.holds:
+        raise click.ClickException("the logits of both layouts differ; do not use the output")
+
+
+def _verify(conversion: Conversion, config: Path, files: list[Path]) -> Proof:
+    from posenc.interop.checkpoints.files import read_header
+    from posenc.interop.checkpoints.verify import verify_files
+
+    made = [read_header(file) for file in files]
+    proof, why = call_library(verify_files, config, conversion.headers, made, conversion.plan)
+    if why:
+        click.echo(f"comparing attention alone, since the model cannot be run: {why}", err=True)
+    return proof
 
 
 def _run(conversion: Conversion) -> list[Path]:
