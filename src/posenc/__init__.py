@@ -16,7 +16,8 @@ _NAMES = {
     "encodings.registry": "catalogue lookup",
     "plot": "show",
     "layouts": "Alternating AxisLayout PairTable Periods Sections SpaceThenTime Split",
-    "interop": "ModelPositions from_config from_state_dict read_config to_config",
+    "interop": "ModelPositions PairingGuess convert from_config from_state_dict pairing_by_loss "
+    "pairing_of read_config to_config",
     "core.encoding": "Encoding",
     "core.grids": "detr_grid grid mrope_positions",
     "core.logits": "logits",

@@ -56,8 +56,12 @@ from posenc.explanation import demonstrate as demonstrate
 from posenc.explanation import explain as explain
 from posenc.explorer.widget import explore as explore
 from posenc.interop import ModelPositions as ModelPositions
+from posenc.interop import PairingGuess as PairingGuess
+from posenc.interop import convert as convert
 from posenc.interop import from_config as from_config
 from posenc.interop import from_state_dict as from_state_dict
+from posenc.interop import pairing_by_loss as pairing_by_loss
+from posenc.interop import pairing_of as pairing_of
 from posenc.interop import read_config as read_config
 from posenc.interop import to_config as to_config
 from posenc.layouts import Alternating as Alternating
@@ -114,6 +118,7 @@ __all__ = [
     "ModelPositions",
     "NoPE",
     "PairTable",
+    "PairingGuess",
     "Periods",
     "PowerTemperature",
     "Proportional",
@@ -145,6 +150,7 @@ __all__ = [
     "check",
     "compare",
     "consecutive",
+    "convert",
     "demonstrate",
     "detr_grid",
     "distances",
@@ -160,6 +166,8 @@ __all__ = [
     "make",
     "mrope_positions",
     "packed",
+    "pairing_by_loss",
+    "pairing_of",
     "randomised",
     "read_config",
     "show",

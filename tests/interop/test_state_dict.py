@@ -138,6 +138,44 @@ def test_a_model_without_its_decoder():
     assert len(pe.from_state_dict(config | {"is_encoder_decoder": False}, half)) == 2
 
 
+GPT2 = {"model_type": "gpt2", "n_embd": 8, "n_head": 2, "n_layer": 2, "n_positions": 16}
+BERT = {"model_type": "bert", "hidden_size": 8, "num_hidden_layers": 2,
+        "max_position_embeddings": 16}  # fmt: skip
+VIT = {"model_type": "vit", "hidden_size": 8, "num_hidden_layers": 2, "image_size": 8,
+       "patch_size": 2}  # fmt: skip
+BART = {"model_type": "bart", "d_model": 8, "encoder_layers": 1, "decoder_layers": 2,
+        "max_position_embeddings": 14}  # fmt: skip
+WHISPER = {"model_type": "whisper", "d_model": 8, "encoder_layers": 1, "decoder_layers": 1,
+           "max_source_positions": 20, "max_target_positions": 16}  # fmt: skip
+
+
+@pytest.mark.parametrize("prefix", ["", "transformer.", "module.model."])
+@pytest.mark.parametrize(
+    ("config", "name"),
+    [(GPT2, "wpe.weight"), (BERT, "embeddings.position_embeddings.weight"),
+     (VIT, "embeddings.position_embeddings")],
+    ids=["gpt2", "bert", "vit"],
+)  # fmt: skip
+def test_learned_tables(config, name, prefix):
+    layer = pe.read_config(config).layers[0]
+    table = np.random.default_rng(0).normal(size=(layer.length, 8))
+    given = table[None] if config is VIT else table
+    for encoding, params in pe.from_state_dict(config, {prefix + name: given}):
+        assert encoding == layer
+        assert np.array_equal(encoding.encode([3], params)[0], table[3])
+
+
+def test_each_stack_has_its_table():
+    tables = [np.full((16, 8), 1.0), np.full((16, 8), 2.0)]
+    names = [f"model.{stack}.embed_positions.weight" for stack in ("encoder", "decoder")]
+    layers = pe.from_state_dict(BART, dict(zip(names, tables, strict=True)))
+    assert [params["table"][0, 0] for _, params in layers] == [1, 2, 2]
+    sines = np.zeros((20, 8))
+    first, second = pe.from_state_dict(WHISPER, {names[0]: sines, names[1]: tables[1]})
+    assert first[1] == {}
+    assert second[1]["table"] is tables[1]
+
+
 TABLE = "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
 ERRORS = [
     (T5, {}, "state_dict must hold one array whose name ends in "
@@ -148,9 +186,10 @@ ERRORS = [
     (T5, {TABLE: [[0.0]]}, f"{TABLE} must be an array; got list"),
     (SWIN, {}, "ends in layers.0.blocks.0.attention.*.relative_position_bias_table; got none"),
     (V2, {}, f"ends in layers.0.blocks.0.attention.self.{MLP}.0.weight; got none"),
-    ({"model_type": "gpt2", "n_embd": 8, "n_head": 2, "n_layer": 1, "n_positions": 16}, {},
-     "config must be of a model with the bias of T5 or Swin, or without learned positions; got "
-     "Learned(16, 8)"),
+    (GPT2, {}, "state_dict must hold one table of positions, wpe.weight or positions_embed.weight"),
+    (GPT2, {"wpe.weight": np.zeros((8, 16))}, "wpe.weight must be (16, 8); got shape (8, 16)"),
+    (GPT2, {"wpe.weight": np.zeros((16, 8)), "embed_positions.weight": np.zeros((16, 8))},
+     "got wpe.weight, embed_positions.weight"),
     (T5, [TABLE], "state_dict must map names to arrays; got list"),
     (T5, None, "state_dict must map names to arrays; got NoneType"),
     ({"model_type": "t6"}, {}, "model_type must be a known one"),

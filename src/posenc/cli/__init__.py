@@ -14,6 +14,7 @@ from posenc.cli.check import check
 from posenc.cli.compare import compare
 from posenc.cli.completion import completion
 from posenc.cli.config import config
+from posenc.cli.convert import convert
 from posenc.cli.explain import demo, explain
 from posenc.cli.explore import explore
 from posenc.cli.help import show_help
@@ -97,6 +98,7 @@ for command in (
     compare,
     check,
     config,
+    convert,
     bench,
     info,
     completion,

@@ -1,8 +1,20 @@
-"""Read the positional encodings of a model from its config.json and checkpoint, and write them."""
+"""Configs and checkpoints of models: read, written and converted."""
 
+from posenc.interop.checkpoints.convert import convert
 from posenc.interop.config import from_config, read_config
 from posenc.interop.model import ModelPositions
+from posenc.interop.pairing import PairingGuess, pairing_by_loss, pairing_of
 from posenc.interop.state_dict import from_state_dict
 from posenc.interop.write import to_config
 
-__all__ = ["ModelPositions", "from_config", "from_state_dict", "read_config", "to_config"]
+__all__ = [
+    "ModelPositions",
+    "PairingGuess",
+    "convert",
+    "from_config",
+    "from_state_dict",
+    "pairing_by_loss",
+    "pairing_of",
+    "read_config",
+    "to_config",
+]

@@ -12,10 +12,21 @@ from posenc.encodings.t5 import T5Bias
 from posenc.interop.biases import read_swin_stages
 from posenc.interop.config import Config, read_config, read_fields
 from posenc.interop.conventions import SWIN
+from posenc.interop.model import ModelPositions
 
 Layer = tuple[Encoding, dict[str, Array]]
 Names = dict[str, str]
 """The end of each parameter's name in a checkpoint, in which * matches anything."""
+
+TABLES = (
+    "wpe.weight",
+    "positions_embed.weight",
+    "embed_positions.weight",
+    "embeddings.position_embedding.weight",
+    "embeddings.position_embeddings.weight",
+    "embeddings.position_embeddings",
+)
+"""The ends of the names of learned tables: GPT-2, GPT, BART and OPT, CLIP, BERT, ViT."""
 
 
 @hinted("from_state_dict")
@@ -27,7 +38,8 @@ def from_state_dict(config: Config, state_dict: Mapping[str, Array]) -> tuple[La
 
     The parameters have the names and shapes that the encoding's `init` returns and keep the
     library of their arrays; an encoding that learns nothing has none. Layers that share a table
-    have the same array.
+    have the same array. Rows for class tokens and offsets of positions are those of the notes of
+    `read_config`.
 
     >>> import numpy as np
     >>> config = {"model_type": "t5", "num_heads": 2, "num_layers": 3, "is_encoder_decoder": False,
@@ -43,6 +55,8 @@ def from_state_dict(config: Config, state_dict: Mapping[str, Array]) -> tuple[La
     if not isinstance(state_dict, Mapping):
         raise TypeError(f"state_dict must map names to arrays; got {type(state_dict).__name__}")
     model = read_config(config)
+    if any(isinstance(layer, Learned) for layer in model.layers):
+        return _take_tables(model, state_dict)
     places = _locate_parameters(config, model.model_type, model.layers)
     layers: list[Layer] = []
     for layer, names in zip(model.layers, places, strict=True):
@@ -50,6 +64,26 @@ def from_state_dict(config: Config, state_dict: Mapping[str, Array]) -> tuple[La
         params = {key: _take(state_dict, name, shapes[key].shape) for key, name in names.items()}
         layers.append((layer, params))
     return tuple(layers)
+
+
+def _take_tables(model: ModelPositions, state_dict: Mapping[str, object]) -> tuple[Layer, ...]:
+    """The learned tables that a model adds to its embeddings, one for each of its stacks."""
+    parts = model.parts or ("",) * len(model.layers)
+    params: dict[tuple[str, Encoding], dict[str, Array]] = {}
+    for part, layer in dict.fromkeys(zip(parts, model.layers, strict=True)):
+        shapes = {key: parameter.shape for key, parameter in layer.parameters().items()}
+        names = [f"{part}.{name}" if part else name for name in TABLES]
+        found = [n for n in names if any(fnmatchcase(f".{key}", f"*.{n}") for key in state_dict)]
+        if shapes and len(found) != 1:
+            got = ", ".join(found) or "none"
+            wanted = " or ".join(names)
+            raise ValueError(f"state_dict must hold one table of positions, {wanted}; got {got}")
+        params[part, layer] = {
+            key: _take(state_dict, found[0], shape) for key, shape in shapes.items()
+        }
+    return tuple(
+        (layer, params[part, layer]) for part, layer in zip(parts, model.layers, strict=True)
+    )
 
 
 def _locate_parameters(
@@ -83,11 +117,6 @@ def _name_parameters(encoding: Encoding, module: str) -> Names:
         case SwinV2Bias():
             name = f"{module}.attention.self.continuous_position_bias_mlp"
             return {"w1": f"{name}.0.weight", "b1": f"{name}.0.bias", "w2": f"{name}.2.weight"}
-        case Learned():
-            raise ValueError(
-                "config must be of a model with the bias of T5 or Swin, or without learned "
-                f"positions; got {encoding!r}"
-            )
         case _:
             return {}
 
@@ -101,6 +130,8 @@ def _take(state_dict: Mapping[str, object], name: str, shape: tuple[int, ...]) -
     value = state_dict[keys[0]]
     if not is_array(value):
         raise TypeError(f"{keys[0]} must be an array; got {type(value).__name__}")
+    if tuple(value.shape) == (1, *shape):  # ViT's, of every image in a batch
+        return value[0]
     if tuple(value.shape) != shape:
         raise ValueError(f"{keys[0]} must be {shape}; got shape {tuple(value.shape)}")
     return value

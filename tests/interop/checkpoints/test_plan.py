@@ -1,0 +1,75 @@
+"""The tensors of every rotary model type of transformers are found, or refused with a reason."""
+
+import json
+import warnings
+
+import pytest
+
+import posenc as pe
+from posenc.core.encoding import unwrap
+from posenc.interop.checkpoints.plan import plan_conversion
+from posenc.interop.conventions import ROTARY
+from tests.interop.checkpoints.models import MODELS
+
+OTHER = {"halves": "interleaved", "interleaved": "halves"}
+NOT_FOUND = {  # built by transformers with defaults, and still refused, with the reason
+    "deepseek_v32", "deepseek_v4", "glm_moe_dsa", "axk2", "hy_v4", "jetmoe", "longcat_flash",
+    "moonshine", "zaya",
+    "csm", "hrm_text", "mimi",  # several stacks of layers
+    "kyutai_speech_to_text", "moshi",  # projections of their own kind
+    "zamba2", "granitemoehybrid",  # without rotation by default
+    "bamba", "glm4_moe", "glm4v_moe_text",  # defaults that are no model
+}  # fmt: skip
+
+
+def shapes_of(name):
+    """The config of a model type and the shapes of its tensors; None where there is no such."""
+    import torch
+    import transformers
+
+    try:
+        with warnings.catch_warnings(), torch.device("meta"):
+            warnings.simplefilter("ignore")
+            config = transformers.CONFIG_MAPPING[name]()
+            state = transformers.AutoModel.from_config(config).state_dict()
+    except Exception:  # no class of its own, or defaults that make no model
+        return None
+    values = json.loads(config.to_json_string(use_diff=False))
+    return values, {key: tuple(value.shape) for key, value in state.items()}
+
+
+@pytest.mark.conformance
+def test_the_tensors_of_every_model_type_are_found_or_refused():
+    found, refused = [], {}
+    for name in ROTARY:
+        if (made := shapes_of(name)) is None:
+            continue
+        config, shapes = made
+        try:
+            ropes = [unwrap(layer) for layer in pe.read_config(config).layers]
+            pairing = next((r.pairing for r in ropes if hasattr(r, "pairing")), "halves")
+            plan = plan_conversion(config, shapes, to=OTHER[pairing])
+        except ValueError as error:
+            refused[name] = str(error)
+            continue
+        assert {plan.places[key].layer for key in plan.rows} == plan.layers.keys(), name
+        found.append(name)
+    assert refused.keys() <= NOT_FOUND
+    assert len(found) >= 115
+
+
+def test_layers_that_predict_further_tokens_are_converted_too():
+    model = MODELS["latent"]
+    shapes = {key: value.shape for key, value in model.state(layers=3).items()}
+    config = model.config | {"num_nextn_predict_layers": 1}
+    assert sorted(plan_conversion(config, shapes, to="halves").layers) == [0, 1, 2]
+    assert sorted(plan_conversion(model.config, shapes, to="halves").layers) == [0, 1]
+
+
+def test_layers_without_keys_of_their_own():
+    """Gemma 3n: the last layers use the keys of an earlier one."""
+    model = MODELS["grouped heads"]
+    shapes = {key: value.shape for key, value in model.state().items()}
+    del shapes["model.layers.1.self_attn.k_proj.weight"]
+    config = model.config | {"num_kv_shared_layers": 1}
+    assert len(plan_conversion(config, shapes, to="interleaved").rows) == 3
