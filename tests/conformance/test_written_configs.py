@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("transformers", reason="transformers is not installed: make conformance")
 
 import posenc as pe
-from posenc.interop.write import rope_parts
+from posenc.interop.draft import rope_parts
 from tests.conformance import walk
 
 pytestmark = [pytest.mark.conformance, pytest.mark.filterwarnings("ignore")]

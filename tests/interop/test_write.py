@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import posenc as pe
 from posenc.core.encoding import unwrap
 from posenc.interop.conventions import ROTARY
+from posenc.interop.draft import ACCEPTED, Draft, rope_parts
 from posenc.interop.scaling_fields import scaling_fields
-from posenc.interop.write import ACCEPTED, Draft, rope_parts
 from tests.interop.configs import LLAMA, LLAMA3, SHARED, YARN, model
 
 REQUIRED = {

@@ -19,10 +19,11 @@ from posenc.core.rotation import Pairing
 from posenc.core.scaling import Plain, Scaling
 from posenc.encodings.axial import AxialRoPE
 from posenc.encodings.rope import RoPE
-from posenc.interop.config import Config, read_config, read_fields
+from posenc.interop.config import read_config, read_fields
 from posenc.interop.conventions import ROTARY, RotaryConvention
+from posenc.interop.draft import rope_parts
+from posenc.interop.loading import Config
 from posenc.interop.model import format_ranges, group_layers
-from posenc.interop.write import rope_parts
 
 Engine = Literal["vllm", "llama.cpp", "transformers"]
 VERSIONS: dict[Engine, str] = {

@@ -15,8 +15,9 @@ from posenc.core.scaling import Scaling
 from posenc.encodings.axial import AxialRoPE
 from posenc.encodings.rope import RoPE
 from posenc.interop.config import read_config
+from posenc.interop.draft import Draft, rope_parts
 from posenc.interop.loading import Config, load_config
-from posenc.interop.write import Draft, rope_parts, to_config
+from posenc.interop.write import to_config
 from posenc.temperatures import Tempered
 
 Method = Literal["linear", "ntk", "dynamic", "yarn", "llama3", "longrope"]

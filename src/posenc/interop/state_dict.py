@@ -10,8 +10,9 @@ from posenc.encodings.learned import Learned
 from posenc.encodings.swin import SwinBias, SwinV2Bias
 from posenc.encodings.t5 import T5Bias
 from posenc.interop.biases import read_swin_stages
-from posenc.interop.config import Config, read_config, read_fields
+from posenc.interop.config import read_config, read_fields
 from posenc.interop.conventions import SWIN
+from posenc.interop.loading import Config
 from posenc.interop.model import ModelPositions
 
 Layer = tuple[Encoding, dict[str, Array]]

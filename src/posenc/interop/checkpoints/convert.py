@@ -8,7 +8,7 @@ from posenc.core.hints import hinted
 from posenc.core.rotation import Pairing
 from posenc.interop.checkpoints.plan import plan_conversion
 from posenc.interop.checkpoints.rows import Rows
-from posenc.interop.config import Config
+from posenc.interop.loading import Config
 
 
 @hinted("convert")

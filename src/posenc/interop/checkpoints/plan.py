@@ -20,9 +20,10 @@ from posenc.interop.checkpoints.names import (
     find_places,
 )
 from posenc.interop.checkpoints.rows import Heads, Rows, rows_of
-from posenc.interop.config import Config, read_config, read_fields
+from posenc.interop.config import read_config, read_fields
 from posenc.interop.conventions import ROTARY
 from posenc.interop.fields import Fields
+from posenc.interop.loading import Config
 
 Shape = tuple[int, ...]
 Rotation = RoPE | AxialRoPE

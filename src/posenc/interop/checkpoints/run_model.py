@@ -14,8 +14,9 @@ from posenc.core.rotation import Pairing, rotate
 from posenc.interop.checkpoints.names import find_places
 from posenc.interop.checkpoints.plan import Plan
 from posenc.interop.checkpoints.verify import LENGTH, Proof
-from posenc.interop.config import Config, read_fields
+from posenc.interop.config import read_fields
 from posenc.interop.fields import LAYERS
+from posenc.interop.loading import Config
 
 MOST_PARAMETERS = 10**9
 RELATIVE = 1e-4

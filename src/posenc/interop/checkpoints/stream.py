@@ -13,7 +13,7 @@ from posenc.core.rotation import Pairing
 from posenc.interop.checkpoints.files import INDEX, Header, find_files, read_header
 from posenc.interop.checkpoints.plan import Plan, plan_conversion
 from posenc.interop.checkpoints.rows import Rows
-from posenc.interop.config import Config
+from posenc.interop.loading import Config
 
 PIECE = 2**24
 """Bytes that are in memory at once, or one head if that has more."""

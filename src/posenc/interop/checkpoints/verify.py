@@ -10,7 +10,7 @@ from posenc.core.rotation import Pairing, rotate
 from posenc.interop.checkpoints.files import Header
 from posenc.interop.checkpoints.plan import Plan, Rotation
 from posenc.interop.checkpoints.rows import Heads, Rows
-from posenc.interop.config import Config
+from posenc.interop.loading import Config
 
 LENGTH = 17
 RELATIVE = 2.0**-40
