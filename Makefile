@@ -15,7 +15,7 @@ ROTATIONS := tests/torch/test_rotary.py tests/torch/test_additive.py tests/encod
 # Python keeps what it has compiled, and tests start in half the time.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: explore page browser quick test fuzz test-slow prove test-browser screenshots check conformance conformance-page readme-table cli-page contract stub peers triton explorer-slow format venv bench bench-regress performance-page clean
+.PHONY: explore page browser quick test fuzz test-slow prove test-browser screenshots check conformance conformance-page models-page readme-table cli-page contract stub peers triton explorer-slow format venv bench bench-regress performance-page clean
 
 explore: .venv/explorer  ## the explorer: type a sentence, see its positional encoding
 	@$(BIN)/python hatch_build.py  # after a pull that changed it
@@ -69,6 +69,9 @@ conformance-page: venv  ## docs/conformance.md, out of the same walk
 
 readme-table: venv  ## the READMEs' tables: the list of encodings, and properties out of checks that passed
 	$(BIN)/python -m tests.checks.readme_table
+
+models-page: venv  ## docs/models.md, out of the default config of every model type of transformers
+	$(BIN)/python -W ignore -m tests.conformance.models_page
 
 cli-page: venv  ## docs/cli.md, out of the help of every command
 	$(BIN)/python -m tests.cli.page

@@ -17,7 +17,7 @@ _NAMES = {
     "plot": "show",
     "layouts": "Alternating AxisLayout PairTable Periods Sections SpaceThenTime Split",
     "interop": "ModelPositions PairingGuess convert from_config from_state_dict pairing_by_loss "
-    "pairing_of read_config",
+    "pairing_of read_config to_config",
     "core.encoding": "Encoding",
     "core.grids": "detr_grid grid mrope_positions",
     "core.logits": "logits",
@@ -25,7 +25,8 @@ _NAMES = {
     "core.scaling": "Scaling",
     "core.positions": "cape consecutive distances documents left_padded packed randomised",
     "scalings": "DynamicNTK Interpolation Llama3 LongRoPE NTK Proportional YaRN",
-    "temperatures": "Llama4Temperature LogN MinistralTemperature SSMax Temperature Tempered",
+    "temperatures": "Llama4Temperature LogN MinistralTemperature PowerTemperature SSMax "
+    "Temperature Tempered",
     "explanation": "Explanation demonstrate explain",
     "names.make": "make",
 }

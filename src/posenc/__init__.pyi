@@ -63,6 +63,7 @@ from posenc.interop import from_state_dict as from_state_dict
 from posenc.interop import pairing_by_loss as pairing_by_loss
 from posenc.interop import pairing_of as pairing_of
 from posenc.interop import read_config as read_config
+from posenc.interop import to_config as to_config
 from posenc.layouts import Alternating as Alternating
 from posenc.layouts import AxisLayout as AxisLayout
 from posenc.layouts import PairTable as PairTable
@@ -82,6 +83,7 @@ from posenc.scalings import YaRN as YaRN
 from posenc.temperatures import Llama4Temperature as Llama4Temperature
 from posenc.temperatures import LogN as LogN
 from posenc.temperatures import MinistralTemperature as MinistralTemperature
+from posenc.temperatures import PowerTemperature as PowerTemperature
 from posenc.temperatures import SSMax as SSMax
 from posenc.temperatures import Temperature as Temperature
 from posenc.temperatures import Tempered as Tempered
@@ -118,6 +120,7 @@ __all__ = [
     "PairTable",
     "PairingGuess",
     "Periods",
+    "PowerTemperature",
     "Proportional",
     "Report",
     "RoPE",
@@ -168,4 +171,5 @@ __all__ = [
     "randomised",
     "read_config",
     "show",
+    "to_config",
 ]

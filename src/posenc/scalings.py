@@ -185,8 +185,10 @@ class YaRN(Blend):
         if self.attention_factor is not None:
             return self.attention_factor
         if self.mscale and self.mscale_all_dim:
-            return _mscale(self.factor, self.mscale) / _mscale(self.factor, self.mscale_all_dim)
-        return _mscale(self.factor, 1.0)
+            return yarn_mscale(self.factor, self.mscale) / yarn_mscale(
+                self.factor, self.mscale_all_dim
+            )
+        return yarn_mscale(self.factor, 1.0)
 
     def keep(self, dim: int, *, base: float) -> np.ndarray:
         if base <= 1:
@@ -206,7 +208,7 @@ class YaRN(Blend):
 
     def softmax_factor(self) -> float:
         """DeepSeek's factor on the softmax scale: (0.1 mscale_all_dim ln(factor) + 1)^2, else 1."""
-        return _mscale(self.factor, self.mscale_all_dim) ** 2 if self.mscale_all_dim else 1.0
+        return yarn_mscale(self.factor, self.mscale_all_dim) ** 2 if self.mscale_all_dim else 1.0
 
 
 @value
@@ -394,7 +396,8 @@ def common_scalings(factor: float, original_length: int) -> tuple[Scaling, ...]:
     return *by_factor, YaRN(factor, original_length), Llama3(factor, original_length)
 
 
-def _mscale(factor: float, mscale: float) -> float:
+def yarn_mscale(factor: float, mscale: float) -> float:
+    """YaRN's factor on cosines and sines: 0.1 mscale ln(factor) + 1, and 1 without stretching."""
     return 0.1 * mscale * math.log(factor) + 1.0 if factor > 1 else 1.0
 
 

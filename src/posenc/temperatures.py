@@ -99,6 +99,28 @@ class MinistralTemperature(Temperature):
 
 
 @value
+class PowerTemperature(Temperature):
+    """Beam, on layers without RoPE: (1 + (p + 1) / scale)^power.
+
+    scale   positions over which the factor grows, at least 1
+    power   growth with the position, at least 0
+
+    >>> PowerTemperature().factors([0, 2047, 131_071]).round(4)
+    array([1.    , 1.0718, 1.5181])
+    """
+
+    scale: float = 2048.0
+    power: float = 0.1
+
+    def __post_init__(self) -> None:
+        rules.real("scale", self.scale, least=1)
+        rules.real("power", self.power, least=0, most=10)
+
+    def _factors(self, p: Array, xp: ModuleType) -> Array:
+        return xp.exp(self.power * xp.log1p((p + 1) / self.scale))
+
+
+@value
 class LogN(Temperature):
     """Su's log n: max(1, ln(p + 1) / ln(original_length)), which keeps the entropy constant.
 
@@ -138,7 +160,7 @@ class SSMax(Temperature):
         return self.s * xp.log1p(p)
 
 
-TYPICAL = (Llama4Temperature(), MinistralTemperature(8192), LogN(512), SSMax())
+TYPICAL = (Llama4Temperature(), MinistralTemperature(8192), PowerTemperature(), LogN(512), SSMax())
 """A temperature of each kind, for tools that offer a choice of them."""
 
 FACTS = (

@@ -30,8 +30,8 @@ def test_libraries_are_not_mixed():
     with pytest.raises(TypeError) as caught:
         arrays.namespace(x=np.zeros(1), positions=torch.zeros(1))
     assert str(caught.value) == (
-        "x and positions must come from one array library; got x of numpy, positions of torch; "
-        "position builders take like=x"
+        "x and positions must come from the same array library; got x of numpy, positions of "
+        "torch; position builders take like=x"
     )
     with pytest.raises(TypeError, match=r"x must be an array .*; got list"):
         arrays.namespace(x=[1.0])

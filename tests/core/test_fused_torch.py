@@ -1,5 +1,7 @@
 """Waves as the kernels take them, and why a call cannot go through them."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -15,8 +17,9 @@ X, P = torch.zeros(2, 5, 16), torch.arange(5)
 
 def test_a_partial_rotation_begins_where_its_channels_do():
     fused = pe.RoPE(16, rotary_dim=6, rotated="trailing", pairing="halves").fuse()
-    assert (fused.start, fused.halves, fused.turns_all, fused.dim) == (10, True, False, 16)
-    assert pe.RoPE(16).fuse().turns_all
+    assert (fused.start, fused.halves, fused.dim) == (10, True, 16)
+    assert fused.tables_for_few(P, torch.float32) is None
+    assert pe.RoPE(16).fuse().tables_for_few(P, torch.float32) is not None
     assert pe.XPos(16).fuse() is None
 
 
@@ -57,8 +60,13 @@ def test_waves_that_are_too_fast_are_not_for_the_kernels(monkeypatch):
 
 def test_cosines_of_pytorch_are_those_of_the_encoding():
     rope = pe.RoPE(16, scaling=pe.YaRN(4.0, 64))
+    (turns,) = rope.fuse().tables_for_few(P, torch.float64)
+    assert torch.allclose(turns, torch.complex(*rope.cos_sin(P, dtype=torch.float64)), atol=1e-14)
+    halves = dataclasses.replace(rope, pairing="halves")
+    cos, sin = rope.cos_sin(P, dtype=torch.float64)
+    of_channels = torch.cat([cos, cos], -1), torch.cat([-sin, sin], -1)
     for ours, theirs in zip(
-        rope.fuse().cos_sin(P, torch.float64), rope.cos_sin(P, dtype=torch.float64), strict=True
+        halves.fuse().tables_for_few(P, torch.float64), of_channels, strict=True
     ):
         assert torch.allclose(ours, theirs, rtol=0, atol=1e-14)
 

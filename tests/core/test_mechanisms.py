@@ -1,5 +1,3 @@
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 
@@ -7,35 +5,6 @@ import posenc as pe
 from posenc.core.needs import draw_needs
 from posenc.encodings.registry import load_builtins
 from tests.libraries import numpy_of
-
-
-@dataclass(frozen=True)
-class Turn(pe.Rotary):
-    speed: float
-
-    def cos_sin(self, positions, *, dtype=None):
-        angle = positions[..., None] * self.speed
-        return np.cos(angle).astype(dtype), np.sin(angle).astype(dtype)
-
-
-@pytest.fixture
-def q(rng):
-    return rng.normal(size=(2, 3, 5, 8))  # batch, head, q, dim
-
-
-def test_rotary_positions_of_a_batch_reach_every_head(q):
-    encoding, positions = Turn(0.3), np.array([[0, 1, 2, 3, 4], [9, 8, 7, 6, 5]])
-    turned = encoding.rotate(q[..., :2], positions)
-    for row in range(2):
-        for head in range(3):
-            alone = encoding.rotate(q[row, head, :, :2], positions[row])
-            assert np.array_equal(turned[row, head], alone)
-
-
-def test_user_encodings_claim_nothing_and_have_no_parameters(rng):
-    assert Turn(0.1).traits.claims() == ()
-    assert Turn(0.1).init(rng) == {}
-
 
 BUILTIN = [*load_builtins().values()]
 ENCODINGS = [

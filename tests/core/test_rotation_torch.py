@@ -54,7 +54,11 @@ def test_halves_are_turned_wide_in_pieces_of_any_size(pairing, piece, monkeypatc
 @PAIRINGS
 def test_few_vectors_by_tables_of_every_channel(pairing):
     x, (cos, sin) = drawn(6, 8), tables(4)
-    ours = rotation_torch.turn_few(x, *rotation_torch.widen(cos, sin, pairing), pairing)
+    tables_of = {
+        "interleaved": (torch.complex(cos, sin),),
+        "halves": (torch.cat([cos, cos], -1), torch.cat([-sin, sin], -1)),
+    }
+    ours = rotation_torch.turn_few(x, tables_of[pairing])
     truth = _turn(x, cos, sin, pairing=pairing, trailing=False)
     assert torch.allclose(ours, truth, rtol=0, atol=1e-14)
 

@@ -57,5 +57,5 @@ def test_missing_names_of_parameters_are_told_before_those_that_are_too_many():
     rules.known_params({"nonsense": 1}, "table")  # reading table raises the error
     with pytest.raises(ValueError, match=r"got \['nonsense'\] too$"):
         rules.known_params({"table": 0, "nonsense": 1}, "table")
-    with pytest.raises(TypeError, match="params must be None, for nothing is learned; got 3"):
+    with pytest.raises(TypeError, match="params must be None, since nothing is learned; got 3"):
         rules.known_params(3)

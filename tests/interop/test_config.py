@@ -77,7 +77,7 @@ ERRORS = [
      "unknown keys; got 'speed'=3"),
     (scaled(type="linear", factor=2.0, low_freq_factor=3), "got 'low_freq_factor'=3"),
     (scaled(type="linear"), "rope_scaling of type 'linear' must have 'factor'"),
-    (scaled(type="yarn", factor=4.0),
+    (model("phi3", rope_scaling={"type": "yarn", "factor": 4.0}),
      "rope_scaling of type 'yarn' must have 'original_max_position_embeddings'"),
     (LLAMA | {"rope_scaling": without(LLAMA3, "high_freq_factor")},
      "rope_scaling of type 'llama3' must have 'high_freq_factor'"),
@@ -118,8 +118,7 @@ ERRORS = [
     (LLAMA | {"num_hidden_layers": "2"}, "num_hidden_layers must be a whole number"),
     (LLAMA | {"n_layer": 3}, "num_hidden_layers and n_layer must agree; got num_hidden_layers=2, "
      "n_layer=3"),
-    (without(model("bert"), "max_position_embeddings"),
-     "max_position_embeddings must be in the config of 'bert'; it is missing"),
+    ({"model_type": "whisper"}, "d_model must be in the config of 'whisper'; it is missing"),
     (model("gemma3_text", 3, layer_types=["full_attention"]), "layer_types must be a list with an "
      "entry for each of the 3 layers; got layer_types=['full_attention']"),
     (model("flint"), "layer_types must be in the config of 'flint'; it is missing"),
@@ -175,7 +174,7 @@ ERRORS = [
     ({"model_type": "mpt", "n_heads": 8, "n_layers": 2, "attn_config": 3},
      "attn_config must be an object; got attn_config=3"),
     ({"model_type": "llava", "text_config": 3}, "text_config must be an object; got text_config=3"),
-    (3, "config must be a path, its text or a dict; got 3"),
+    (3, "config must be a path, its text, a dict or a config object with to_dict(); got 3"),
 ]  # fmt: skip
 
 

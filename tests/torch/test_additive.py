@@ -273,4 +273,6 @@ def test_tracing_does_not_freeze_positions():
 
 
 def test_repr_names_the_encoding():
-    assert "Sinusoidal(16" in repr(AddPositions(SINUSOIDAL))
+    shown = repr(AddPositions(SINUSOIDAL, dropout=0.25))
+    assert "Sinusoidal(16" in shown
+    assert "dropout=0.25" in shown

@@ -65,6 +65,36 @@ def test_the_value_itself_is_fused_and_turns_back(encoding):
     assert (encoding.rotate(turned, p, inverse=True) - q).abs().max() < 1e-14
 
 
+@pytest.mark.parametrize("encoding", ROTATIONS, ids=str)
+def test_without_a_gradient_the_numbers_are_packed_and_the_bits_the_same(encoding):
+    q, k = qk()
+    p, module = positions_of(encoding), RotateQK(encoding, impl="fused")
+    packed = encoding.fuse().packed
+    shortest = torch.ops.posenc.rotate_qk.packed(q, k, p, p, packed)
+    learning = module(q.clone().requires_grad_(), k.clone().requires_grad_(), p)
+    for each in zip(module(q, k, p), shortest, learning, strict=True):
+        assert torch.equal(each[0], each[1])
+        assert torch.equal(each[0], each[2])
+    with pytest.raises(RuntimeError, match="x must have the channels of the encoding"):
+        torch.ops.posenc.rotate.packed(torch.zeros(40, 18), p, packed)
+    if encoding.axes is not None:
+        more = torch.cat([p, p], dim=-1)
+        with pytest.raises(RuntimeError, match="positions must have the axes of the encoding"):
+            torch.ops.posenc.rotate.packed(q, more, packed)
+    for wrong in (packed.float(), packed[:3], packed[None], packed.repeat_interleave(2)[::2]):
+        with pytest.raises(RuntimeError, match="packed must be"):
+            torch.ops.posenc.rotate.packed(q, p, wrong)
+
+
+def test_a_packed_sum_is_that_of_the_numbers():
+    x, p = torch.randn(3, 40, 7, generator=torch.Generator().manual_seed(0)), torch.arange(40)
+    fused = pe.Sinusoidal(7, layout="concat").fuse()
+    packed = torch.ops.posenc.add_waves.packed(x, p, fused.pack_addition(1.5))
+    assert torch.equal(packed, fused.add(x, p, factor=1.5))
+    with pytest.raises(RuntimeError, match="x must have two channels for each frequency"):
+        torch.ops.posenc.add_waves.packed(x, p, fused.pack_addition(1.5)[:-1].clone())
+
+
 def test_in_place_equals_out_of_place():
     for encoding in ROTATIONS:
         q, k = qk(torch.bfloat16)

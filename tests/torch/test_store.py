@@ -27,7 +27,8 @@ def test_who_holds_the_end_goes_on_and_nobody_else():
     assert numbers(store, 5) == [0, 1, 2, 3, 4]
     other = join(store, 3, *tokens(1, 90.0), None, None, seq=-1)
     assert numbers(other, 4) == [0, 1, 2, 90]
-    assert numbers(store, 5) == [0, 1, 2, 3, 4]
+    assert store.extend(5, *tokens(1, 5.0), None, None)  # who failed has not taken the end away
+    assert numbers(store, 6) == [0, 1, 2, 3, 4, 5]
 
 
 def test_room_is_doubled_and_its_end_is_respected():

@@ -19,7 +19,7 @@ from posenc.views import cost
         (cost.logits, pe.TransformerXL(2, 64, features=30), 2 * 100 * (2 * 64 + 30)),
         (cost.logits, pe.RoPE(256), 256 * 512),
     ],
-    ids=str,
+    ids=lambda each: getattr(each, "__name__", str(each)),
 )
 def test_sizes_are_multiplied(sizes, encoding, numbers):
     assert math.prod(sizes(encoding, 100).values()) == numbers

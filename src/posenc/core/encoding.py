@@ -120,7 +120,7 @@ class Encoding(ABC):  # noqa: B024 (its mechanisms have the abstract methods)
         drawn = self.init(np.random.default_rng(0))
         return {name: Parameter(tuple(values.shape)) for name, values in drawn.items()}
 
-    def init(self, rng: np.random.Generator, *, like: ArrayT | None = None) -> dict[str, ArrayT]:
+    def init(self, rng: "np.random.Generator", *, like: ArrayT | None = None) -> dict[str, ArrayT]:
         """Draw fresh parameters by name, in float32; empty if nothing is learned.
 
         rng    a NumPy generator: equal seeds give equal parameters in every library

@@ -68,13 +68,22 @@ def ntk(dim: int, /, *, base: float, factor: float) -> np.ndarray:
     >>> (ntk(8, base=10_000.0, factor=2.0) / geometric(8)).round(4)
     array([1.    , 0.7937, 0.63  , 0.5   ])
     """
+    return geometric(dim, base=ntk_base(dim, base=base, factor=factor))
+
+
+def ntk_base(dim: int, /, *, base: float, factor: float) -> float:
+    """The base of NTK: base * factor^(dim/(dim-2)).
+
+    >>> round(ntk_base(128, base=10_000.0, factor=2.0), 2)
+    20221.26
+    """
     if rules.dim("dim", dim) < 4:
         raise translatable(
             ValueError,
             "NTK needs two pairs to spread its factor over, dim >= 4; got dim={dim}",
             dim=dim,
         )
-    return geometric(dim, base=base * float(factor) ** (dim / (dim - 2)))
+    return base * float(factor) ** (dim / (dim - 2))
 
 
 def by_parts(w: np.ndarray, keep: np.ndarray, /, *, factor: float) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Encodings by waves as the compiled kernels take them: one pass over memory, angles included."""
 
 import sys
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,9 @@ from torch import Tensor
 from torch.autograd import forward_ad as _forward_ad
 
 from posenc import kernels
+from posenc.core.positions import LIMIT
 from posenc.core.rotation import Pairing, Rotated, Waves
+from posenc.core.rotation_torch import FEW, turn_few
 
 ops: Any = torch.ops.posenc
 internals: Any = sys.modules["torch._C"]
@@ -24,6 +27,7 @@ class Fused:
 
     def __init__(self, waves: Waves, dim: int):
         w = waves.frequencies
+        self.waves = waves
         self.dim = dim
         self.axes = None if waves.axis is None else int(waves.axis.max(initial=0)) + 1
         self.is_slow_enough = bool(np.abs(w).max(initial=0.0) <= kernels.FASTEST)
@@ -84,6 +88,13 @@ class Fused:
             return False
         return self.axes is None or (positions.ndim > 1 and positions.shape[-1] == self.axes)
 
+    def pack(self, *, start: int, factor: float, halves: bool, back: bool) -> Tensor:
+        """The numbers of a call in one tensor, as `unpack` of csrc/library.cpp reads them."""
+        header = np.array([self.dim, self.axes or 0, start, factor, halves, back], dtype=float)
+        axis = self.waves.axis
+        whole = () if axis is None else axis.astype(np.int64).view(np.float64)
+        return torch.from_numpy(np.concatenate([header, self.waves.frequencies, whole]))
+
 
 class FusedRotation(Fused):
     """R(p) x for rotations whose angles are positions times frequencies."""
@@ -94,6 +105,10 @@ class FusedRotation(Fused):
         self.scale = waves.scale
         self.halves = pairing == "halves"
         self.start = dim - 2 * len(waves.frequencies) if rotated == "trailing" else 0
+        self.packed, self.packed_inverse = (
+            self.pack(start=self.start, factor=scale, halves=self.halves, back=back)
+            for scale, back in ((self.scale, False), (1 / self.scale, True))
+        )
 
     def why_refused_off_cpu(self, x: Tensor, positions: Tensor) -> str | None:
         if not (x.is_cuda and positions.is_cuda) or torch.compiler.is_compiling():
@@ -105,18 +120,32 @@ class FusedRotation(Fused):
 
     def rotate(self, x: Tensor, positions: Tensor, *, inverse: bool) -> Tensor:
         """R(p) x, or R(p)^-1 x; x must have `dim` channels."""
+        if is_at_rest() and not learns(x) and x.is_cpu:
+            packed = self.packed_inverse if inverse else self.packed
+            return find_packed("rotate")(x, positions, packed)
         scale = 1 / self.scale if inverse else self.scale
-        rotate = ops.rotate.default if learns(x) else ops.rotate.inference
         rest = self.frequencies, self.axis, scale, self.halves, self.start, inverse
-        return rotate(x, positions, *rest)
+        return ops.rotate.default(x, positions, *rest)
 
     def rotate_both(
         self, q: Tensor, k: Tensor, q_pos: Tensor, k_pos: Tensor
     ) -> tuple[Tensor, Tensor]:
         """R(p) q and R(p) k, each with `dim` channels."""
-        rotate = ops.rotate_qk.default if learns(q, k) else ops.rotate_qk.inference
         rest = self.frequencies, self.axis, self.scale, self.halves, self.start, False
-        return rotate(q, k, q_pos, k_pos, *rest)
+        return ops.rotate_qk.default(q, k, q_pos, k_pos, *rest)
+
+    def try_both(
+        self, q: Tensor, k: Tensor, q_pos: Any, k_pos: Any
+    ) -> tuple[Tensor, Tensor] | None:
+        """R(p) q and R(p) k with no check that the kernels make themselves; None if not by them."""
+        try:
+            if is_at_rest() and is_plain(q, q_pos) and is_plain(k, k_pos):
+                return find_packed("rotate_qk")(q, k, q_pos, k_pos, self.packed)
+            if self.fits(q, q_pos) and self.fits(k, k_pos):
+                return self.rotate_both(q, k, q_pos, k_pos)
+        except RuntimeError:  # the caller says what is wrong, or does without the kernels
+            pass
+        return None
 
     def rotate_in_place(self, q: Tensor, k: Tensor, q_pos: Tensor, k_pos: Tensor) -> None:
         """Overwrite q and k by R(p) q and R(p) k."""
@@ -125,20 +154,53 @@ class FusedRotation(Fused):
         if not torch.compiler.is_compiling():  # autograd must see that they have changed
             torch.autograd.graph.increment_version([x for x in (q, k) if not x.is_inference()])
 
-    @property
-    def turns_all(self) -> bool:
-        """Whether every channel is turned."""
-        return 2 * len(self.frequencies) == self.dim
+    @cached_property
+    def _turns(self) -> tuple[Tensor, Tensor]:
+        """The scale, and the frequency of each pair or, with halves, of each channel's partner."""
+        w = self.waves.frequencies
+        w = np.concatenate([-w, w]) if self.halves else w
+        return torch.from_numpy(np.array(self.scale)), torch.from_numpy(w)
 
-    def cos_sin(self, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-        """Cosines and sines (…, seq, pair) with PyTorch's own operators, unchecked."""
-        at = positions.double()
-        at = at[..., None] if self.axis is None else at[..., self.axis]
-        angles = at * self.frequencies
+    def tables_for_few(self, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor, ...] | None:
+        """What `turn_few` takes at positions (seq,) or (batch, seq); None if it is not for them."""
+        if 2 * len(self.frequencies) != self.dim or self.axis is not None:
+            return None
+        if positions.ndim not in (1, 2) or positions.numel() * self.dim > FEW:
+            return None
+        scale, w = self._turns
+        at = positions[..., None] if positions.ndim == 1 else positions[:, None, :, None]
+        angles = at * w
+        if not self.halves:
+            turns = torch.polar(scale, angles)
+            return (turns if dtype == torch.float64 else turns.to(torch.complex64),)
         cos, sin = angles.cos(), angles.sin()
         if self.scale != 1:
-            cos, sin = self.scale * cos, self.scale * sin
-        return cos.to(dtype), sin.to(dtype)
+            cos, sin = scale * cos, scale * sin
+        wide = torch.float64 if dtype == torch.float64 else torch.float32
+        return cos.to(wide), sin.to(wide)
+
+    def fits_few(self, x: Any, positions: Any) -> bool:
+        """Whether `turn_few` rotates x (…, seq, dim) to these positions, which are checked too."""
+        if not (is_plain(x, positions) and x.dtype in ELEMENTS and positions.dtype in NUMBERS):
+            return False
+        shape, where = x.shape, positions.shape
+        if len(shape) < 2 or shape[-1] != self.dim or x.numel() > FEW:
+            return False
+        if where != shape[-2:-1] and (len(shape) != 4 or where not in (shape[::2], (1, shape[2]))):
+            return False
+        return all(-LIMIT < p < LIMIT for p in positions.flatten().tolist())
+
+    def rotate_few(self, positions: Any, *tensors: Any) -> list[Tensor] | None:
+        """R(p) x of few vectors, in few of PyTorch's own operators; None where it takes more.
+
+        positions   (seq,), or (batch, seq) for tensors (batch, head, seq, dim)
+        """
+        if not (is_at_rest() and all(self.fits_few(x, positions) for x in tensors)):
+            return None
+        tables = self.tables_for_few(positions, tensors[0].dtype)
+        if tables is None or any(x.dtype != tensors[0].dtype for x in tensors):
+            return None
+        return [turn_few(x, tables) for x in tensors]
 
 
 class FusedAddition(Fused):
@@ -150,17 +212,58 @@ class FusedAddition(Fused):
 
     def add(self, x: Tensor, positions: Tensor, *, factor: float) -> Tensor:
         """factor x + e(p); x must have `dim` channels."""
-        add = ops.add_waves.default if learns(x) else ops.add_waves.inference
-        return add(x, positions, self.frequencies, factor, self.concat)
+        return ops.add_waves.default(x, positions, self.frequencies, factor, self.concat)
+
+    def try_add(self, x: Tensor, positions: Any, factor: float, packed: Tensor) -> Tensor | None:
+        """factor x + e(p) with no check that the kernels make themselves; None if not by them.
+
+        packed   what `pack_addition` makes of the factor
+        """
+        try:
+            if is_at_rest() and is_plain(x, positions):
+                return find_packed("add_waves")(x, positions, packed)
+            if self.fits(x, positions):
+                return self.add(x, positions, factor=factor)
+        except RuntimeError:  # the caller says what is wrong, or does without the kernels
+            pass
+        return None
+
+    def pack_addition(self, factor: float) -> Tensor:
+        """What `try_add` hands over to the kernels."""
+        return self.pack(start=0, factor=factor, halves=self.concat, back=False)
+
+
+@cache
+def find_packed(name: str) -> Any:
+    """The operator that takes its numbers in one tensor, as PyTorch's OpOverload calls it."""
+    return getattr(ops, name).packed._op
+
+
+def is_at_rest() -> bool:
+    """Whether PyTorch only computes: it does not compile, trace, transform or push tangents."""
+    return not (torch.compiler.is_compiling() or is_transformed())
+
+
+def is_transformed() -> bool:
+    """Whether calls are traced, mapped, differentiated by torch.func or given tangents."""
+    return (
+        forward_ad._current_level >= 0
+        or internals._get_tracing_state() is not None
+        or internals._functorch.maybe_current_level() is not None
+    )
+
+
+def is_plain(x: Any, positions: Any) -> bool:
+    """Whether x is an ordinary tensor on the CPU, and neither it nor its positions learn."""
+    if not (type(x) is Tensor and type(positions) is Tensor and x.is_cpu):
+        return False
+    return not (torch.is_grad_enabled() and (x.requires_grad or positions.requires_grad))
 
 
 def has_memory(*tensors: object) -> bool:
     """Whether these are ordinary tensors: not traced, transformed or with tangents."""
-    if forward_ad._current_level >= 0 or internals._get_tracing_state() is not None:
-        return False
-    if internals._functorch.maybe_current_level() is not None:  # inside vmap, grad, … of torch.func
-        return False
-    return all(type(x) is Tensor or type(x) is torch.nn.Parameter for x in tensors)
+    ordinary = all(type(x) is Tensor or type(x) is torch.nn.Parameter for x in tensors)
+    return ordinary and not is_transformed()
 
 
 def learns(*tensors: Tensor) -> bool:

@@ -162,6 +162,8 @@ def _add_hints(function: Callable[..., Any], maker: str) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def wrapper(*args: object, **kwargs: object) -> Any:
+        if not kwargs:
+            return function(*args)
         for name in kwargs:
             if name not in known:
                 raise unknown_argument(maker, name, known)

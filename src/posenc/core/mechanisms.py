@@ -4,6 +4,7 @@ An encoding is a frozen dataclass that derives from one of the four mechanisms a
 one abstract method. An encoding of your own needs no more than this:
 
 >>> from dataclasses import dataclass
+>>> import numpy as np
 >>> import posenc as pe
 >>> @dataclass(frozen=True)
 ... class Recency(Bias):
@@ -17,14 +18,10 @@ array([[[ 0. , -0.5],
         [-0.5,  0. ]]])
 """
 
-import dataclasses
+import math
 from abc import abstractmethod
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from posenc.core import rules
 from posenc.core.arrays import (
     Array,
     ArrayT,
@@ -32,7 +29,6 @@ from posenc.core.arrays import (
     Positions,
     cast,
     default_float,
-    is_plain_tensor,
     namespace,
     working,
 )
@@ -40,26 +36,27 @@ from posenc.core.encoding import Encoding, Params
 from posenc.core.inputs import (
     beside_heads,
     call,
-    check_needs,
-    if_given,
     positions_for,
-    result_dtype,
 )
-from posenc.core.positions import as_arrays, as_positions, distances, exact
-from posenc.core.rotation import Pairing, Rotated, Waves, rotate, rotate_pairs, unscale
-from posenc.core.values import UNSTATED, value
+from posenc.core.positions import as_arrays, distances, exact
+from posenc.core.rotary import Rotary
+from posenc.core.rotation import Waves
+from posenc.core.values import value
+from posenc.core.waves import Wavelike
 
 if TYPE_CHECKING:
-    from posenc.core.fused_torch import FusedAddition, FusedRotation
+    from posenc.core.fused_torch import FusedAddition
+
+__all__ = ["Additive", "Bias", "Rotary", "Scores", "Unbiased"]
 
 
-class Additive(Encoding):
+class Additive(Wavelike):
     """Added to the token embeddings before the first layer: x + e(p)."""
 
     mechanism = "additive"
     dim: int
     layout: str = "interleaved"
-    _is_waves: ClassVar[bool] = False
+    _methods = ("encode", "add", "add_encoded")
 
     @abstractmethod
     def encode(
@@ -89,11 +86,11 @@ class Additive(Encoding):
         scale       multiplies x first; the original Transformer has sqrt(dim)
         """
         at: Array = positions_for("x", x, positions, axes=self.axes)
-        tensor: Array = x
-        plain = is_plain_tensor(x) and x.shape[-1] == self.dim and isinstance(scale, int | float)
-        fused = self.fuse() if plain else None
-        if fused is not None and fused.takes(tensor, at):
+        numbers = isinstance(scale, int | float) and x.shape[-1] == self.dim
+        fused: FusedAddition | None = self.fuse_for(x, at) if numbers else None
+        if fused is not None:
             self.read_params(params)
+            tensor: Array = x
             added: Array = fused.add(tensor, exact(at), factor=scale)
             return added
         return self.add_encoded(x, at, params, scale=scale)
@@ -114,239 +111,10 @@ class Additive(Encoding):
         wide_x = cast(x, wide) if scale == 1 else scale * cast(x, wide)
         return cast(wide_x + encoded, x.dtype)
 
-    def waves(self) -> Waves | None:
-        """The frequencies of its sines and cosines, if it is no more than those; None otherwise.
-
-        Channels are sin, cos, sin, cos, …, or with `layout` "concat" all sines first.
-        """
-        return None
-
-    def fuse(self) -> "FusedAddition | None":
-        """This encoding as the compiled kernels for PyTorch take it; None if it has no waves."""
-        waves = self.waves() if self._is_waves else None
-        if waves is None:
-            return None
+    def _fuse(self, waves: Waves) -> "FusedAddition":
         from posenc.core.fused_torch import FusedAddition
 
         return FusedAddition(waves, self.dim, concat=self.layout == "concat")
-
-    def __init_subclass__(cls, **options: object) -> None:
-        """A class that overrides `encode` alone is asked for it, whatever waves it inherits."""
-        super().__init_subclass__(**options)
-        own = vars(cls)
-        overrides = not own.keys().isdisjoint(("encode", "add", "add_encoded"))
-        cls._is_waves = "waves" in own or (cls._is_waves and not overrides)
-
-
-class Rotary(Encoding):
-    """Rotates queries and keys: R(p) q, R(p) k.
-
-    A subclass implements `cos_sin`. If it also states a `dim`, x must have that many channels, and
-    with fewer angles than pairs only the `rotated` channels are rotated.
-    """
-
-    mechanism = "rotary"
-    pairing: Pairing = "interleaved"
-    rotated: Rotated = "leading"
-    rotary_dim: int | None = UNSTATED
-    """Number of channels that are rotated; None: all."""
-
-    _is_waves: ClassVar[bool] = False
-    """Whether `waves` are all that there is to it: no subclass has a `cos_sin` of its own."""
-
-    def waves(self) -> Waves | None:
-        """The frequency of each pair, if angles are positions times frequencies; None otherwise.
-
-        An encoding that has them may define `cos_sin` by `super().cos_sin`, and is computed by the
-        compiled kernels.
-        """
-        return None
-
-    @abstractmethod
-    def cos_sin(
-        self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
-    ) -> tuple[ArrayT, ArrayT]:
-        """Cosines and sines of the angles: two arrays (…, seq, pair).
-
-        positions   (seq,) or (batch, seq), with a last axis of size `axes` on a grid; |p| < 2^24
-        params      learned parameters as from `init`; None if there are none
-        dtype       floating dtype of the result; None: that of fractional positions, or the default
-                    of the library
-        """
-        self.read_params(params)
-        waves, positions = self.waves(), as_positions(positions, axes=self.axes)
-        assert waves is not None, f"{type(self).__name__} must define cos_sin or waves"
-        return waves.cos_sin(positions, dtype=result_dtype(positions, dtype))
-
-    def key_cos_sin(
-        self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
-    ) -> tuple[ArrayT, ArrayT]:
-        """`cos_sin` for keys, with the same arguments; differs in xPos."""
-        return self.cos_sin(positions, *if_given(params), dtype=dtype)
-
-    def rotate(
-        self,
-        x: ArrayT,
-        positions: Positions[ArrayT],
-        params: Params[ArrayT] = None,
-        *,
-        inverse: bool = False,
-        features: ArrayT | None = None,
-    ) -> ArrayT:
-        """Rotate each pair of channels of `x` by its angle at `positions`: R(p) x.
-
-        x          (…, seq, dim), of any floating dtype, which is that of the result
-        positions  (seq,) or (batch, seq); whole or fractional, |p| < 2^24
-        params     learned parameters as from `init`; None if there are none
-        inverse    rotate back: R(p)^-1 x
-        features   (…, seq, feature_dim), for an encoding that `needs` them
-        """
-        return self._rotate(x, positions, params, features, inverse=inverse, keys=False)
-
-    def rotate_keys(
-        self,
-        x: ArrayT,
-        positions: Positions[ArrayT],
-        params: Params[ArrayT] = None,
-        *,
-        inverse: bool = False,
-        features: ArrayT | None = None,
-    ) -> ArrayT:
-        """`rotate` for keys, which differ from queries in some encodings (xPos).
-
-        x          keys, (…, seq, dim); the other arguments are those of `rotate`
-        """
-        return self._rotate(x, positions, params, features, inverse=inverse, keys=True)
-
-    @property
-    def searched(self) -> bool:
-        """Whether its frequencies were found by search, so that they need not follow a rule."""
-        return False
-
-    def without_scaling(self) -> "Rotary | None":
-        """The same encoding before a scaling stretched its waves; None if it has no scaling."""
-        return None
-
-    def other_layout(self) -> tuple[Encoding, np.ndarray] | None:
-        """The other `pairing`, where that is a field and every channel turns.
-
-        >>> from posenc import RoPE
-        >>> RoPE(4).other_layout()
-        (RoPE(4, pairing='halves'), array([0, 2, 1, 3]))
-        """
-        dim = self.dim or 0
-        if dim % 2 or self.rotary_dim not in (None, dim) or "pairing" not in _init_fields(self):
-            return None
-        evens_first = np.arange(dim).reshape(-1, 2).T.ravel()
-        if self.pairing == "interleaved":
-            return _replace(self, pairing="halves"), evens_first
-        return _replace(self, pairing="interleaved"), np.argsort(evens_first)
-
-    def _rotate(
-        self,
-        x: Array,
-        positions: Array,
-        params: Params[Array],
-        features: Array | None,
-        *,
-        inverse: bool,
-        keys: bool,
-    ) -> Array:
-        rules.flag("inverse", inverse)
-        positions, needed = self.check_call(x, positions, params, features)
-        fused = self.fuse() if self._is_waves and is_plain_tensor(x) else None
-        if fused is not None and fused.takes(x, positions):
-            return fused.rotate(x, exact(positions), inverse=inverse)
-        cos, sin = self._tables(x, positions, params, keys=keys, **needed)
-        if inverse and not self.traits.norm_preserving:
-            cos, sin = unscale(cos, sin)
-        apply = rotate_pairs if self._is_waves else rotate  # which validates tables
-        rotated = None if self.dim is None else self.rotated
-        return apply(x, cos, sin, pairing=self.pairing, rotated=rotated, inverse=inverse)
-
-    def fuse(self) -> "FusedRotation | None":
-        """This rotation as the compiled kernels for PyTorch take it; None if it has no waves."""
-        if not self._is_waves:
-            return None
-        try:
-            fused = _fuse_rotation(self)
-        except TypeError:  # a field that cannot be hashed
-            return _fuse_rotation.__wrapped__(self)
-        if fused is not None and not fused.has_values:  # made under FakeTensorMode
-            _fuse_rotation.cache_clear()
-        return fused
-
-    def tables_for(
-        self,
-        x: ArrayT,
-        positions: Positions[ArrayT],
-        params: Params[ArrayT] = None,
-        *,
-        keys: bool = False,
-        features: ArrayT | None = None,
-    ) -> tuple[ArrayT, ArrayT, Rotated | None]:
-        """Cosines and sines that broadcast over the heads of x, and which channels they rotate.
-
-        x           queries or keys, (…, seq, dim)
-        positions   (seq,) or (batch, seq)
-        params      learned parameters as from `init`; None if there are none
-        keys        whether x are keys
-        features    (…, seq, feature_dim), for an encoding that `needs` them
-        """
-        positions, needed = self.check_call(x, positions, params, features)
-        tables = self._tables(x, positions, params, keys=keys, **needed)
-        return *tables, None if self.dim is None else self.rotated
-
-    def check_call(
-        self,
-        x: Array,
-        positions: Positions[Array],
-        params: Params[Array] = None,
-        features: Array | None = None,
-    ) -> tuple[Array, dict[str, Any]]:
-        """The positions as an array, and features by name; raise an error if they do not fit x."""
-        positions = positions_for("x", x, positions, axes=self.axes)
-        if self.dim is not None and x.shape[-1] != self.dim:
-            raise ValueError(f"x must be (…, seq, {self.dim}); got shape {tuple(x.shape)}")
-        if params is not None and not self.parameters():
-            self.read_params(params)  # raises
-        needs = self.needs or features is not None
-        return positions, check_needs(self, features=features) if needs else {}
-
-    def _tables(
-        self, x: Array, positions: Array, params: Params[Array], *, keys: bool, **needed: object
-    ) -> tuple[Array, Array]:
-        """Cosines and sines at validated positions, beside the heads of x."""
-        dtype = working(namespace(x=x), x.dtype)
-        waves = self.waves() if self._is_waves else None
-        if waves is not None:
-            cos, sin = waves.cos_sin(positions, dtype=dtype)
-        else:
-            differ = type(self).key_cos_sin is not Rotary.key_cos_sin  # which takes no features
-            tables = self.key_cos_sin if keys and differ else self.cos_sin
-            given = if_given(params)
-            cos, sin = call(self, tables, positions, positions, *given, dtype=dtype, **needed)
-        return beside_heads(cos, x), beside_heads(sin, x)
-
-    def __init_subclass__(cls, **options: object) -> None:
-        """A class that overrides `cos_sin` alone is asked for it, whatever waves it inherits."""
-        super().__init_subclass__(**options)
-        own = vars(cls)
-        overrides = not own.keys().isdisjoint(
-            ("cos_sin", "key_cos_sin", "rotate", "rotate_keys", "_rotate", "tables_for")
-        )
-        cls._is_waves = "waves" in own or (cls._is_waves and not overrides)
-
-
-@lru_cache(maxsize=256)  # by the whole value: equal encodings rotate alike
-def _fuse_rotation(encoding: Rotary) -> "FusedRotation | None":
-    waves = encoding.waves()
-    if waves is None or encoding.dim is None:
-        return None
-    from posenc.core.fused_torch import FusedRotation
-
-    dim, pairing, rotated = encoding.dim, encoding.pairing, encoding.rotated
-    return FusedRotation(waves, dim, pairing=pairing, rotated=rotated)
 
 
 class Bias(Encoding):
@@ -366,6 +134,15 @@ class Bias(Encoding):
 
         On a grid, positions have a last axis of size `axes`.
         """
+
+    def relative_until(self, params: Params[Array] = None) -> float:
+        """Up to which position of a query the bias depends on the distance of a key alone.
+
+        params   learned parameters as from `init`; None if there are none
+
+        Infinity for a bias that claims to be relative, else minus infinity, unless it knows better.
+        """
+        return math.inf if self.traits.relative else -math.inf
 
     def terms(
         self,
@@ -483,6 +260,21 @@ class Scores(Encoding):
         """
         return cast(k_pos[..., None][..., :0], dtype)
 
+    def relative_terms(
+        self, q: ArrayT, behind: Array, params: Params[ArrayT] = None
+    ) -> tuple[ArrayT, ArrayT, ArrayT] | None:
+        """q', left and right: q' k^T plus left times a row of right, that of the distance.
+
+        q        queries, (…, head, q, dim)
+        behind   distances i - j, (distance,)
+        params   learned parameters as from `init`; None if there are none
+
+        The logits times sqrt(dim) of query i and key j are q'_i k_j + left_i right_{i-j}. Returns
+        arrays (…, head, q, dim), (…, head, q, term) and (head, distance, term); None if there are
+        none.
+        """
+        return None
+
     def mix(
         self, weights: Array, v: ArrayT, q_pos: Array, k_pos: Array, params: Params[ArrayT] = None
     ) -> ArrayT:
@@ -499,13 +291,3 @@ class Scores(Encoding):
     def mixes_values(self) -> bool:
         """Whether the output is more than weights @ v: by default, whether `mixed` is its own."""
         return type(self).mix is not Scores.mix
-
-
-def _init_fields(encoding: object) -> set[str]:
-    """The names of the fields that its constructor takes, if it is a dataclass."""
-    fields = dataclasses.fields(encoding) if dataclasses.is_dataclass(encoding) else ()
-    return {field.name for field in fields if field.init}
-
-
-def _replace(encoding: Any, **changes: Any) -> Any:
-    return dataclasses.replace(encoding, **changes)

@@ -165,7 +165,7 @@ def shared_rows(q_pos: Array, k_pos: Array, *, axes: int | None = None) -> tuple
 
 @hinted("randomised")
 def randomised(
-    length: int, *, limit: int, rng: np.random.Generator, like: ArrayT | None = None
+    length: int, *, limit: int, rng: "np.random.Generator", like: ArrayT | None = None
 ) -> ArrayT:
     """Distinct random positions in ascending order, for training on all distances: (length,).
 
@@ -192,7 +192,7 @@ def cape(
     positions: Positions[ArrayT],
     /,
     *,
-    rng: np.random.Generator,
+    rng: "np.random.Generator",
     global_shift: float = 0.0,
     local_shift: float = 0.0,
     scale: float = 1.0,

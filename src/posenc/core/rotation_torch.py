@@ -4,12 +4,11 @@ The specification is `_turn` in rotation.py; this does the same in place of its 
 tensors with memory of their own come here: under torch.compile the specification is fused instead.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
-
-from posenc.core.rotation import Pairing
 
 FEW = 2**16
 """Elements up to which the number of operators matters more than their temporaries."""
@@ -25,24 +24,20 @@ def turn(x: Tensor, cos: Tensor, sin: Tensor, *, pairing: str, trailing: bool) -
     return _turn(x, cos, sin, pairing, trailing)
 
 
-def widen(cos: Tensor, sin: Tensor, pairing: Pairing) -> tuple[Tensor, Tensor]:
-    """Tables (…, dim) for `turn_few`: the cosine of each channel, and the sine of its partner."""
-    if pairing == "halves":
-        return torch.cat([cos, cos], dim=-1), torch.cat([-sin, sin], dim=-1)
-    return (
-        torch.stack([cos, cos], dim=-1).flatten(-2),
-        torch.stack([-sin, sin], dim=-1).flatten(-2),
-    )
+def turn_few(x: Tensor, tables: Sequence[Tensor]) -> Tensor:
+    """Rotate all channels of few vectors in few operators, without a gradient.
 
-
-def turn_few(x: Tensor, cos: Tensor, sin: Tensor, pairing: Pairing) -> Tensor:
-    """Rotate all channels of few vectors by tables of `widen`, in as few operators as there are."""
+    tables   e^(i angle) of each pair of neighbours; or of halves the cosine of each channel, and
+             the sine that its partner is multiplied by
+    """
+    if len(tables) == 1:
+        wide = x.to(torch.float64 if x.dtype == torch.float64 else torch.float32).contiguous()
+        if wide.storage_offset() % 2:
+            wide = wide.clone()
+        return (wide.view(tables[0].dtype) * tables[0]).view(wide.dtype).to(x.dtype)
+    cos, sin = tables
     wide = x.to(cos.dtype)
-    if pairing == "halves":
-        partners = wide.roll(x.shape[-1] // 2, -1)
-    else:
-        partners = wide.unflatten(-1, (-1, 2)).flip(-1).flatten(-2)
-    return torch.addcmul(wide * cos, partners, sin).to(x.dtype)
+    return (wide * cos).addcmul_(wide.roll(x.shape[-1] // 2, -1), sin).to(x.dtype)
 
 
 def turn_in_place(x: Tensor, cos: Tensor, sin: Tensor, *, pairing: str, trailing: bool) -> Tensor:

@@ -1,5 +1,6 @@
 """FIRE: a small network applied to the distance divided by the length of the text so far."""
 
+import math
 from dataclasses import field
 
 import numpy as np
@@ -13,6 +14,8 @@ from posenc.core.arrays import (
     cast,
     clip,
     disable_autocast,
+    host,
+    is_plain_tensor,
     namespace,
     working,
 )
@@ -132,6 +135,11 @@ class FIRE(Bias):
         """
         return abs(multiplier * self.length)
 
+    def relative_until(self, params: Params[Array] = None) -> float:
+        """L: up to there all distances are divided alike."""
+        multiplier = host(self.read_params(params)["multiplier"])
+        return -math.inf if multiplier is None else float(self.threshold(multiplier))
+
     def bias(
         self, q_pos: Positions[ArrayT], k_pos: Positions[ArrayT], params: Params[ArrayT] = None
     ) -> ArrayT:
@@ -144,9 +152,22 @@ class FIRE(Bias):
         c, multiplier, w1, b1, w2, b2 = (cast(weights, wide) for weights in given.values())
         x = self.ratios(q_pos, k_pos, c, multiplier)
         shape = tuple(x.shape)
-        # (query, key) pairs stay on the last axis, where elementwise arithmetic is fastest
-        x = xp.reshape(x, (*shape[:-2], 1, shape[-2] * shape[-1]))
-        hidden = clip(w1 * x + b1[:, None], least=0.0)
-        with disable_autocast(hidden):
-            made = w2 @ hidden + b2[:, None]
+        x = xp.reshape(x, (*shape[:-2], shape[-2] * shape[-1]))
+        with disable_autocast(x):
+            made = apply_network(x, w1, b1, w2, b2)
         return xp.reshape(made, (*shape[:-2], self.heads, *shape[-2:]))
+
+
+def apply_network(x: Array, w1: Array, b1: Array, w2: Array, b2: Array) -> Array:
+    """f of each number of x (…, n), w2 relu(w1 x + b1) + b2: (…, heads, n).
+
+    w1, b1   (hidden, 1) and (hidden,)
+    w2, b2   (heads, hidden) and (heads,)
+    """
+    if is_plain_tensor(x, w1, b1, w2, b2) and x.device.type == "cpu":
+        from posenc.core.network_torch import apply_network as apply_in_parts
+
+        return apply_in_parts(x, w1, b1, w2, b2)
+    # numbers stay on the last axis, where elementwise arithmetic is fastest
+    hidden = clip(w1 * x[..., None, :] + b1[:, None], least=0.0)
+    return w2 @ hidden + b2[:, None]

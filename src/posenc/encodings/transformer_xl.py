@@ -130,26 +130,40 @@ class TransformerXL(Scores):
     ) -> tuple[ArrayT, ArrayT]:
         """q + u and rotate((q + v) W, i)."""
         xp = namespace(q=q)
-        wide = working(xp, q.dtype)
+        q_pos, _ = as_arrays(q_pos, q_pos, like=q)
+        with_u, with_v, w = self._shift(q, params)
+        of_sin, of_cos = _halves(with_v @ w)
+        cos, sin = self._turns(q_pos, with_v.dtype)
+        # a sin((i-j)w) + b cos((i-j)w) as a dot product of a vector of i and one of j
+        turned = xp.concat([of_cos * sin - of_sin * cos, of_cos * cos + of_sin * sin], axis=-1)
+        return with_u, turned
+
+    def key_terms(self, k_pos: ArrayT, *, dtype: Dtype) -> ArrayT:
+        """R_j."""
+        return self.sinusoids(k_pos, dtype=dtype)
+
+    def relative_terms(
+        self, q: ArrayT, behind: Array, params: Params[ArrayT] = None
+    ) -> tuple[ArrayT, ArrayT, ArrayT]:
+        """q + u, q + v and W R_{i-j}."""
+        with_u, with_v, w = self._shift(q, params)
+        xp = namespace(q=q)
+        waves = self.sinusoids(behind, dtype=w.dtype)
+        return with_u, with_v, waves @ xp.matrix_transpose(w)
+
+    def _shift(self, q: Array, params: Params[Array]) -> tuple[Array, Array, Array]:
+        """q + u, q + v and W, in the working dtype."""
+        wide = working(namespace(q=q), q.dtype)
         given = self.read_params(params)
         for weights in given.values():
             namespace(q=q, params=weights)
-        q_pos, _ = as_arrays(q_pos, q_pos, like=q)
         u, v, w = (cast(weights, wide) for weights in given.values())
         if q.ndim < 3 or q.shape[-3] != self.heads or q.shape[-1] != self.dim:
             raise ValueError(
                 f"q must be (…, {self.heads}, seq, {self.dim}); got shape {tuple(q.shape)}"
             )
         q = cast(q, wide)
-        of_sin, of_cos = _halves((q + v[:, None, :]) @ w)
-        cos, sin = self._turns(q_pos, wide)
-        # a sin((i-j)w) + b cos((i-j)w) as a dot product of a vector of i and one of j
-        turned = xp.concat([of_cos * sin - of_sin * cos, of_cos * cos + of_sin * sin], axis=-1)
-        return q + u[:, None, :], turned
-
-    def key_terms(self, k_pos: ArrayT, *, dtype: Dtype) -> ArrayT:
-        """R_j."""
-        return self.sinusoids(k_pos, dtype=dtype)
+        return q + u[:, None, :], q + v[:, None, :], w
 
     def sinusoids(self, positions: Array, *, dtype: Dtype) -> Array:
         """R_p = [sin(p w), cos(p w)]: (…, features).

@@ -1,10 +1,11 @@
-"""Read the positional encodings of a model from its config.json, and convert its checkpoint."""
+"""Read and write the positional encodings of a model's config.json, and convert checkpoints."""
 
 from posenc.interop.checkpoints.convert import convert
 from posenc.interop.config import from_config, read_config
 from posenc.interop.model import ModelPositions
 from posenc.interop.pairing import PairingGuess, pairing_by_loss, pairing_of
 from posenc.interop.state_dict import from_state_dict
+from posenc.interop.write import to_config
 
 __all__ = [
     "ModelPositions",
@@ -15,4 +16,5 @@ __all__ = [
     "pairing_by_loss",
     "pairing_of",
     "read_config",
+    "to_config",
 ]

@@ -1,11 +1,12 @@
 """Models that add positions to their embeddings: learned and sinusoidal tables."""
 
 from posenc.core.encoding import Encoding
+from posenc.core.rules import MOST_CHANNELS
 from posenc.encodings.learned import Learned
 from posenc.encodings.sinusoidal import Sinusoidal
 from posenc.i18n import N_, translatable
 from posenc.interop.conventions import AbsoluteConvention
-from posenc.interop.fields import LENGTH, MOST_LAYERS, Fields
+from posenc.interop.fields import LENGTH, MOST_LAYERS, MOST_LENGTH, Fields
 
 Layers = tuple[Encoding, ...]
 
@@ -18,7 +19,8 @@ def read_absolute(fields: Fields, convention: AbsoluteConvention) -> tuple[Layer
             "position_embedding_type must be 'absolute'; got position_embedding_type={kind!r}"
         )
         raise translatable(ValueError, template, kind=kind)
-    dim = fields.whole(*[n for n in convention.dim if n in fields.values][:1] or convention.dim)
+    stated = [name for name in convention.dim if name in fields.values][:1]
+    dim = fields.whole(*stated or convention.dim, default=fields.sizes.hidden, most=MOST_CHANNELS)
     extra, offset = convention.extra, convention.offset
     if convention.rows == "patches":
         size, patch = (fields.sides(name) for name in ("image_size", "patch_size"))
@@ -26,17 +28,26 @@ def read_absolute(fields: Fields, convention: AbsoluteConvention) -> tuple[Layer
         table: Encoding = Learned(length + extra, dim)
         fields.add_note("rows: {extra} for class tokens, then one for each patch", extra=extra)
     elif convention.kind == "sinusoidal" or fields.flag("sinusoidal_pos_embds", default=False):
-        length = fields.whole(*LENGTH, "max_source_positions")
+        names = (*LENGTH, "max_source_positions")
+        length = fields.whole(*names, default=fields.sizes.length, most=MOST_LENGTH)
         table = Sinusoidal(dim, layout="concat", spacing=convention.spacing)
     else:
-        rows = fields.whole(*LENGTH) + extra
+        rows = fields.whole(*LENGTH, default=fields.sizes.length, most=MOST_LENGTH) + extra
         length, table = rows - offset, Learned(rows, dim)
     if offset:
         template = N_("the first token has position {offset}: add {offset} to positions")
         fields.add_note(template, offset=offset)
     fields.add_note("added once, before the first layer")
-    layers = sum(_read_stacks(fields)) if convention.stacks else fields.layers()
-    return (table,) * layers, length
+    return (table,) * _count_layers(fields, convention), length
+
+
+def _count_layers(fields: Fields, convention: AbsoluteConvention) -> int:
+    """The layers of both stacks, or of the decoder alone where it is part of another model."""
+    if not convention.stacks:
+        return fields.layers()
+    if not fields.flag("is_encoder_decoder", default=True):
+        return fields.whole("decoder_layers", most=MOST_LAYERS)
+    return sum(_read_stacks(fields))
 
 
 def read_whisper(fields: Fields) -> tuple[Layers, int]:

@@ -1,12 +1,7 @@
 """Read the positional encodings in a Hugging Face config.json, without transformers."""
 
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import replace
-from os import PathLike
-from pathlib import Path
-from typing import Any, cast
 
 from posenc.core import rules
 from posenc.core.encoding import Encoding
@@ -21,27 +16,23 @@ from posenc.interop.conventions import (
     ABSOLUTE,
     ALIBI,
     NO_POSITIONS,
-    READ_FIELDS,
     ROTARY,
     SWIN,
     T5,
     RotaryConvention,
 )
 from posenc.interop.fields import HEADS, Fields
+from posenc.interop.loading import Config, load_config, select_stacks, select_text_config
 from posenc.interop.model import ModelPositions, format_ranges, group_layers
+from posenc.interop.refusals import LATENT, REFUSED, refuse_unknown, refuse_unread
 from posenc.interop.rotary import read_rotary
-
-Config = Mapping[str, object] | str | PathLike[str]
-
-NESTED = ("text_config", "llm_config", "language_config", "thinker_config", "decoder")
-"""Fields in which a multimodal model keeps the config of its text model."""
 
 
 @hinted("read_config")
 def read_config(config: Config, *, pairing: Pairing | None = None) -> ModelPositions:
     """Read the positional encoding of each layer of a model from its config.json.
 
-    config   a path, the text of the file, or a dict, as written by transformers 4 or 5
+    config   a path, the text of the file, a dict, or a config object of transformers, 4 or 5
     pairing  'interleaved' or 'halves': required if the model type is unknown, whose file must then
              have the base
 
@@ -55,9 +46,19 @@ def read_config(config: Config, *, pairing: Pairing | None = None) -> ModelPosit
     >>> model.notes
     ('base 10,000 is the default of llama; the file does not set it',)
     """
-    fields = read_fields(config, pairing)
     if pairing is not None:
         rules.one_of("pairing", pairing, PAIRINGS)
+    values = load_config(config)
+    stacks = select_stacks(values)
+    if stacks is None:
+        return _read_model(values, pairing)
+    encoder, decoder = (_read_stack(part, values, stacks[part], pairing) for part in stacks)
+    return _join_stacks(values, encoder, decoder)
+
+
+def _read_model(values: Mapping[str, object], pairing: Pairing | None) -> ModelPositions:
+    """The positions of a model, or of one stack."""
+    fields = _select_fields(values, pairing)
     layers, length, head_dim = _read_layers(fields, pairing)
     # heads differ between the stages of Swin
     found = None if fields.model_type in SWIN else fields.first(*HEADS)
@@ -68,9 +69,41 @@ def read_config(config: Config, *, pairing: Pairing | None = None) -> ModelPosit
     return ModelPositions(fields.model_type, layers, length, heads, head_dim, notes, parts)
 
 
+def _read_stack(
+    part: str, whole: Mapping[str, object], own: Mapping[str, object], pairing: Pairing | None
+) -> ModelPositions:
+    """The positions of the encoder or the decoder, whose own config is `own`."""
+    try:
+        return _read_model({"model_type": whole.get("model_type"), **own}, pairing)
+    except (ValueError, TypeError) as error:
+        other = "decoder" if part == "encoder" else "encoder"
+        message = f"the {part} needs a config that can be read: {error}; to read the {other} alone,"
+        raise type(error)(f"{message} pass the object under {other!r}") from error
+
+
+def _join_stacks(
+    values: Mapping[str, object], encoder: ModelPositions, decoder: ModelPositions
+) -> ModelPositions:
+    """An encoder and a decoder that have configs of their own, as one model."""
+    fields = Fields(values, str(values.get("model_type") or decoder.model_type))
+    fields.note_stacks(len(encoder.layers), len(decoder.layers))
+    notes = tuple(dict.fromkeys((*fields.notes, *encoder.notes, *decoder.notes)))
+    return replace(
+        decoder,
+        model_type=fields.model_type,
+        layers=encoder.layers + decoder.layers,
+        notes=notes,
+        parts=fields.parts,
+    )
+
+
 def read_fields(config: Config, pairing: Pairing | None = None) -> Fields:
     """The fields of a config's text model, with the model type that decides the conventions."""
-    values = _select_text_config(_load(config))
+    return _select_fields(load_config(config), pairing)
+
+
+def _select_fields(values: Mapping[str, object], pairing: Pairing | None) -> Fields:
+    values = select_text_config(values)
     return Fields(values, _resolve_model_type(values, pairing))
 
 
@@ -80,7 +113,7 @@ def from_config(
 ) -> Encoding:
     """Read the encoding of one layer of a model, or the one that all its layers share.
 
-    config   a path, the text of the file, or a dict, as in `read_config`
+    config   a path, the text of the file, a dict or a config object, as in `read_config`
     layer    counted from 0; may be left out if all layers have the same encoding
     pairing  as in `read_config`
 
@@ -130,7 +163,10 @@ def _read_layers(
             template = N_("pairing {pairing} as requested; {name} uses {usual}")
             fields.add_note(template, pairing=pairing, name=name, usual=convention.pairing)
         convention = replace(convention, pairing=pairing)
-    _refuse_unread(fields)
+    refuse_unread(fields, convention)
+    if name not in ROTARY and any(fields.values.get(each) is not None for each in LATENT):
+        # both widths are in the file: refuse_unread asks for them
+        convention = replace(convention, latent=(0, 0), rotated="trailing")
     layers = read_rotary(fields, convention)
     lengths = (layer.trained_length for layer in layers)
     length = next((n for n in lengths if n is not None), None) or fields.length()
@@ -146,78 +182,9 @@ def _resolve_model_type(values: Mapping[str, object], pairing: Pairing | None) -
         template = N_("model_type must be a string; got model_type={name!r}")
         raise translatable(ValueError, template, name=name)
     known = ROTARY.keys() | ABSOLUTE.keys() | ALIBI | T5 | SWIN | NO_POSITIONS | {"whisper"}
-    for candidate in (name, f"{name}_text"):
+    for candidate in (name, f"{name}_text", f"{name}_text_model"):
         if candidate in known:
             return candidate
-    if pairing is not None:
+    if pairing is not None and name not in REFUSED:
         return name
-    template = N_(
-        "model_type must be a known one, unless pairing is given (`posenc config --pairing halves`,"
-        " in Python read_config(…, pairing='halves')); got model_type={name!r}"
-    )
-    raise translatable(ValueError, template, name=name)
-
-
-ABOUT_POSITIONS = re.compile(r"rope|rotary|theta|alibi|position_embeddings?_type")
-
-
-def _refuse_unread(fields: Fields) -> None:
-    """Refuse fields that seem to be about positions and would be ignored."""
-    for name, value in fields.values.items():
-        if ABOUT_POSITIONS.search(name) and name not in READ_FIELDS:
-            template = N_("{name} must be a field that {model_type!r} has; got {name}={value!r}")
-            named = {"name": name, "model_type": fields.model_type, "value": value}
-            raise translatable(ValueError, template, **named)
-    kind = fields.get("position_embedding_type", "position_embeddings_type")
-    if kind not in (None, "absolute", "rotary", "rope") or fields.get("alibi"):
-        name, value = ("alibi", True) if fields.get("alibi") else ("position_embedding_type", kind)
-        template = N_(
-            "{name} must agree with the rotary encoding of {model_type!r}; got {name}={value!r}"
-        )
-        named = {"name": name, "model_type": fields.model_type, "value": value}
-        raise translatable(ValueError, template, **named)
-
-
-def shorten(text: str) -> str:
-    """Shorten a path or a text to one line of at most 256 characters, for a message.
-
-    >>> shorten("a" * 1000)[-4:], len(shorten("a" * 1000))
-    ('aaa…', 256)
-    """
-    line = " ".join(text.splitlines())
-    return line if len(line) <= 256 else line[:255] + "…"
-
-
-def _select_text_config(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The part of a config that describes its text model."""
-    while name := next((n for n in NESTED if isinstance(values.get(n), Mapping)), None):
-        values = {"model_type": values.get("model_type"), **values[name]}
-    if (given := values.get("text_config")) is not None:
-        template = N_("text_config must be an object; got text_config={given!r}")
-        raise translatable(ValueError, template, given=given)
-    return values
-
-
-def _load(config: object) -> Mapping[str, object]:
-    """Load a config: a dict, the text of a JSON object, a file, or the config.json in a folder."""
-    if isinstance(config, Mapping):
-        return cast(Mapping[str, object], config)
-    if not isinstance(config, str | PathLike):
-        raise TypeError(f"config must be a path, its text or a dict; got {config!r}")
-    source = shorten(str(config))
-    try:
-        if isinstance(config, str) and config.lstrip().startswith("{"):
-            text = config
-        else:
-            path = Path(config)
-            path = path / "config.json" if path.is_dir() else path
-            source = shorten(str(path))
-            text = path.read_text(encoding="utf-8")
-        values = json.loads(text)
-    except OSError as error:
-        raise ValueError(f"config must be a readable file; {source}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"config must be JSON; {source}: {error}") from error
-    if not isinstance(values, dict):
-        raise ValueError(f"config must be a JSON object; {source} has {type(values).__name__}")
-    return cast(Mapping[str, object], values)
+    raise refuse_unknown(name, values)

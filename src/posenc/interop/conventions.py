@@ -55,6 +55,7 @@ class RotaryConvention:
     every: int | None = None
     """If the file has no `layer_types`, every n-th layer is global and the local_type local."""
     every_field: str = "sliding_window_pattern"
+    """The field that states another n; "" if the class does not read one (Gemma 4)."""
     global_first: bool = False
     """Whether the first layer is global (ModernBERT)."""
     global_last: Literal["counted", "always"] | None = None
@@ -81,13 +82,14 @@ class RotaryConvention:
     """Default rope_parameters of the config class."""
     backwards: bool = False
     """Rotates by -p w (nanochat)."""
-    temperature: Literal["llama4", "ministral"] | None = None
+    temperature: Literal["llama4", "ministral", "beam"] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class AbsoluteConvention:
     """How a model type adds positions to its embeddings."""
 
+    sizes: Sizes = NO_SIZES
     kind: Literal["learned", "sinusoidal"] = "learned"
     rows: Literal["positions", "patches"] = "positions"
     offset: int = 0
@@ -127,4 +129,10 @@ ABSOLUTE = _load_table(AbsoluteConvention, _TABLES["absolute"])
 ALIBI, T5, SWIN, NO_POSITIONS = (
     frozenset[str](_TABLES[name]) for name in ("alibi", "t5", "swin", "no_positions")
 )
+REFUSED: Mapping[str, str] = MappingProxyType(
+    {name: row["has"] for row in _TABLES["refused"] for name in row["types"]}
+)
+"""What each model type that is not read has, as the end of a sentence."""
 READ_FIELDS = frozenset[str](_TABLES["read_fields"])
+SWITCHES: Mapping[str, bool] = MappingProxyType(_TABLES["switches"])
+"""Fields of rotary models that must have one value, if the file has them."""

@@ -124,7 +124,7 @@ def _difference(name: str, one: object, other: object, where: str) -> dict[str, 
 
 def _describe_encoding(encoding: Encoding, trained: int | None) -> dict[str, object]:
     under = unwrap(encoding)
-    data: dict[str, object] = {"encoding": _format_encoding(encoding), "name": type(under).__name__}
+    data: dict[str, object] = {"encoding": format_encoding(encoding), "name": type(under).__name__}
     if encoding.temperature is not None:
         data["temperature"] = repr(encoding.temperature)
     if isinstance(under, RoPE | AxialRoPE):
@@ -133,10 +133,10 @@ def _describe_encoding(encoding: Encoding, trained: int | None) -> dict[str, obj
     return data
 
 
-def _format_encoding(encoding: Encoding) -> str:
+def format_encoding(encoding: Encoding) -> str:
     """The repr of an encoding, without long lists."""
     if isinstance(encoding, Tempered):
-        return f"Tempered({_format_encoding(encoding.encoding)}, {encoding.temperature!r})"
+        return f"Tempered({format_encoding(encoding.encoding)}, {encoding.temperature!r})"
     if isinstance(encoding, AxialRoPE):
         return f"AxialRoPE(dim={encoding.dim}, axes={encoding.axes}, pairing={encoding.pairing!r})"
     if isinstance(encoding, RoPE) and isinstance(encoding.scaling, scalings.LongRoPE):

@@ -5,7 +5,7 @@ from typing import Any
 
 from posenc.core import rules
 from posenc.i18n import N_, Note, translatable
-from posenc.interop.conventions import NO_SIZES, ROTARY
+from posenc.interop.conventions import ABSOLUTE, NO_SIZES, ROTARY
 
 LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
 HIDDEN = ("hidden_size", "n_embd", "d_model")
@@ -14,6 +14,7 @@ HEAD_DIM = ("head_dim", "kv_channels", "attention_head_dim")
 LENGTH = ("max_position_embeddings", "n_positions", "max_seq_len", "model_max_length", "seq_length")
 MOST_LAYERS = 10_000
 MOST_LENGTH = 2**40
+MOST_SIDE = 2**20
 MOST_DIFFERENT = 2**10
 MOST_CHANNELS = 2**16
 """Limits on the different rotary encodings of a model, and on the sum of their head dims: each pair
@@ -34,17 +35,28 @@ class Fields:
     def __init__(self, values: Mapping[str, Any], model_type: str) -> None:
         self.values = values
         self.model_type = model_type
-        self.sizes = ROTARY[model_type].sizes if model_type in ROTARY else NO_SIZES
+        convention = ROTARY.get(model_type) or ABSOLUTE.get(model_type)
+        self.sizes = NO_SIZES if convention is None else convention.sizes
         self.notes: list[Note] = []
         self.parts: tuple[str, ...] = ()
         self._different = self._channels = 0
 
     def first(self, *names: str) -> tuple[str, Any] | None:
-        """The first of `names` that the file has, with its value; all that it has must agree."""
-        found = [(n, self.values[n]) for n in names if self.values.get(n) is not None]
+        """The first of `names` that the file has, with its value; all that it has must agree.
+
+        A name with a dot is a field of an object: attn_config.rope_theta.
+        """
+        found = [(n, value) for n in names if (value := self._find(n)) is not None]
         for other in found[1:]:
             require_agreement(found[0], other)
         return found[0] if found else None
+
+    def _find(self, name: str) -> Any:
+        outer, _, inner = name.partition(".")
+        value = self.values.get(outer)
+        return (
+            value.get(inner) if inner and isinstance(value, Mapping) else None if inner else value
+        )
 
     def get(self, *names: str, default: object = None) -> Any:
         """The value of the first of `names` that the file has, else `default`."""
@@ -94,7 +106,10 @@ class Fields:
         return value
 
     def layers(self) -> int:
-        """The number of layers."""
+        """The number of layers, or of the types that the file lists (Nemotron-H)."""
+        listed = self.values.get("layers_block_type")
+        if self.first(*LAYERS) is None and isinstance(listed, list) and listed:
+            return rules.whole("len(layers_block_type)", len(listed), least=1, most=MOST_LAYERS)
         return self.whole(*LAYERS, default=self.sizes.layers, most=MOST_LAYERS)
 
     def heads(self) -> int:
@@ -106,10 +121,20 @@ class Fields:
         return self.whole(*HIDDEN, default=self.sizes.hidden, most=rules.MOST_CHANNELS)
 
     def length(self) -> int | None:
-        """The number of positions, if the file or the config class states one."""
-        if self.first(*LENGTH) is None and not self.sizes.length:
+        """The number of positions, if the file or the config class states one.
+
+        Lengths do not affect the angles, so the first is used where two differ.
+        """
+        stated = [name for name in LENGTH if self.values.get(name) is not None]
+        if not stated and not self.sizes.length:
             return None
-        return self.whole(*LENGTH, default=self.sizes.length, most=MOST_LENGTH)
+        for other in stated[1:]:
+            if (value := self.values[other]) != self.values[stated[0]]:
+                template = N_(
+                    "{name} is the length that is used; the file also has {other}={value!r}"
+                )
+                self.add_note(template, name=stated[0], other=other, value=value)
+        return self.whole(*stated[:1] or LENGTH, default=self.sizes.length, most=MOST_LENGTH)
 
     def head_dim(self, *, widen: int = 1) -> int:
         """Channels of a head: head_dim, or the class's default, or widen * hidden_size / heads."""
@@ -145,11 +170,14 @@ class Fields:
         """Height and width, from a list of two numbers or one number for both."""
         value = self.get_or_note(name, default)
         both = value if isinstance(value, list | tuple) and len(value) == 2 else (value, value)
-        height, width = (rules.whole(name, side, least=1) for side in both)
+        height, width = (rules.whole(name, side, least=1, most=MOST_SIDE) for side in both)
         return height, width
 
     def note_stacks(self, encoder: int, decoder: int) -> None:
         """Record which layers are in the encoder and which in the decoder."""
+        if encoder + decoder > MOST_LAYERS:
+            rule = f"the encoder and the decoder must have at most {MOST_LAYERS:,} layers in total"
+            raise ValueError(f"{rule}; got {encoder:,} and {decoder:,}")
         self.parts = ("encoder",) * encoder + ("decoder",) * decoder
         template = N_("layers 0-{end} are in the encoder, {start}-{last} in the decoder")
         self.add_note(template, end=encoder - 1, start=encoder, last=encoder + decoder - 1)
@@ -181,3 +209,13 @@ def disagreement(one: tuple[str, object], other: tuple[str, object]) -> Exceptio
     template = N_("{name} and {other} must agree; got {name}={value!r}, {other}={other_value!r}")
     named = {"name": one[0], "value": one[1], "other": other[0], "other_value": other[1]}
     return translatable(ValueError, template, **named)
+
+
+def shorten(text: str, most: int = 256) -> str:
+    """Shorten a text to one line of at most `most` characters, for a message.
+
+    >>> shorten("a" * 1000)[-4:], len(shorten("a" * 1000))
+    ('aaa…', 256)
+    """
+    line = " ".join(text.splitlines())
+    return line if len(line) <= most else line[: most - 1] + "…"

@@ -5,7 +5,7 @@ from typing import Any
 from posenc.core import rules
 from posenc.i18n import N_, translatable
 from posenc.interop.conventions import NO_ATTENTION, RotaryConvention
-from posenc.interop.fields import Fields
+from posenc.interop.fields import Fields, shorten
 
 GLOBAL = "full_attention"
 
@@ -40,6 +40,13 @@ def _read_listed_types(fields: Fields, count: int) -> list[Any] | None:
         if listed is None and isinstance(where := fields.values.get(name), list):
             full = {rules.whole(f"each of {name}", i, least=0) for i in where}
             listed = [GLOBAL if i in full else "linear_attention" for i in range(count)]
+    if listed is None and (flags := fields.per_layer("attn_type_list", count)) is not None:
+        if any(flag not in (0, 1) for flag in flags):
+            template = N_("each of {name} must be 0 or 1; got {name}={flags}")
+            raise translatable(
+                ValueError, template, name="attn_type_list", flags=shorten(repr(flags), 80)
+            )
+        listed = [GLOBAL if flag else "linear_attention" for flag in flags]
     return listed
 
 
@@ -52,14 +59,16 @@ def _has_no_window(fields: Fields) -> bool:
 
 
 def _alternate(fields: Fields, convention: RotaryConvention, count: int) -> list[str]:
-    if convention.every is None or _has_no_window(fields):
+    if convention.every is None or (convention.every_field and _has_no_window(fields)):
         return [GLOBAL] * count
-    every = fields.get_or_note(convention.every_field, convention.every)
+    every: Any = convention.every
+    if convention.every_field:
+        every = fields.get_or_note(convention.every_field, convention.every)
     if isinstance(every, str) and every and set(every) <= {"L", "G"}:  # EXAONE's "LLLG"
         everywhere = [letter == "G" for letter in _repeat(every, count)]
         everywhere[-1] = True
     else:
-        every = rules.whole(convention.every_field, every, least=1)
+        every = rules.whole(convention.every_field or "every", every, least=1)
         first = 0 if convention.global_first else 1
         everywhere = [(i + first) % every == 0 for i in range(count)]
     if convention.global_last:
@@ -76,8 +85,10 @@ def choose_rotating(fields: Fields, convention: RotaryConvention, types: list[st
             every = rules.whole(name, fields.get_or_note(name, convention.unrotated_every), least=1)
             return [(i + 1) % every != 0 for i in range(len(types))]
         if any(flag not in (0, 1) for flag in flags):
-            template = N_("each of no_rope_layers must be 0 or 1; got no_rope_layers={flags!r}")
-            raise translatable(ValueError, template, flags=flags)
+            template = N_("each of {name} must be 0 or 1; got {name}={flags}")
+            raise translatable(
+                ValueError, template, name="no_rope_layers", flags=shorten(repr(flags), 80)
+            )
         fields.add_note("despite its name, no_rope_layers is 1 where a layer has RoPE")
         return [bool(flag) for flag in flags]
     for kind in sorted(set(types) & NO_ATTENTION):

@@ -84,6 +84,9 @@ class Parameters:
         if outer is not None:
             inner = self.values.setdefault(_ORIGINAL, outer)
             require_agreement((_ORIGINAL, outer), (f"{self.name}.{_ORIGINAL}", inner))
+        # Phi-3's config class has a default of its own
+        if self.type in ("yarn", "llama3") and not self.fields.model_type.startswith("phi"):
+            self._default_original_length()
         named = {"name": self.name, "type": self.type}
         for key in sorted(needed - self.values.keys()):
             template = N_("{name} of type {type!r} must have {key!r}")
@@ -95,6 +98,19 @@ class Parameters:
                 "{name} of type {type!r} must have no unknown keys; got {key!r}={value!r}"
             )
             raise translatable(ValueError, template, key=key, value=self.values[key], **named)
+
+    def _default_original_length(self) -> None:
+        """Take the length of the model for that before scaling, as transformers does."""
+        length = self.fields.length()
+        if _ORIGINAL in self.values or length is None:
+            return
+        self.values[_ORIGINAL] = length
+        template = N_(
+            "{name} of type {type!r} has no {key}; {length:,}, the length of the model, is used as "
+            "in transformers"
+        )
+        named = {"name": self.name, "type": self.type, "key": _ORIGINAL}
+        self.fields.add_note(template, length=length, **named)
 
     def number(self, key: str, *, least: float | None = None, default: object = None) -> Any:
         """The finite number under `key`, as a float."""

@@ -12,16 +12,31 @@ from posenc.encodings.nope import NoPE
 from posenc.encodings.rope import RoPE
 from posenc.i18n import N_, either, translatable
 from posenc.interop.conventions import NO_ATTENTION, ROTARY, RotaryConvention
-from posenc.interop.fields import MOST_ENTRIES, Fields, disagreement, require_agreement
+from posenc.interop.fields import (
+    MOST_ENTRIES,
+    Fields,
+    disagreement,
+    require_agreement,
+    shorten,
+)
 from posenc.interop.layers import choose_rotating, read_layer_types
 from posenc.interop.parameters import Backwards, Parameters
 from posenc.layouts import SpaceThenTime
 from posenc.scalings import YaRN
-from posenc.temperatures import Llama4Temperature, MinistralTemperature, Tempered
+from posenc.temperatures import (
+    Llama4Temperature,
+    MinistralTemperature,
+    PowerTemperature,
+    Tempered,
+)
 
-BASES = ("rope_theta", "rotary_emb_base", "global_rope_theta", "compress_rope_theta")
+BASES = (
+    *("rope_theta", "rotary_emb_base", "global_rope_theta", "compress_rope_theta"),
+    "attn_config.rope_theta",  # DBRX
+)
 LOCAL_BASES = ("rope_local_base_freq", "local_rope_theta", "swa_rope_theta")
-WIDTHS = ("rotary_dim", "qk_rope_head_dim")
+WIDTHS = ("rotary_dim", "qk_rope_head_dim", "attn_rotary_emb")
+SHARES = ("partial_rotary_factor", "rotary_pct", "rotary_emb_fraction")
 
 
 def read_rotary(fields: Fields, convention: RotaryConvention) -> tuple[Encoding, ...]:
@@ -34,6 +49,11 @@ def read_rotary(fields: Fields, convention: RotaryConvention) -> tuple[Encoding,
             return (NoPE(),) * fields.layers()
     if convention.required and not any(fields.values.get(name) for name in convention.required):
         raise fields.missing(either(convention.required))
+    if fields.model_type == "hy_v4":
+        fields.add_note(
+            "transformers pairs hy_v4 by halves, which is read here; a public report "
+            "(WestWaters/pollard-weights#70) measures interleaved as right: compare both"
+        )
     types = read_layer_types(fields, convention)
     fields.parts = tuple(types)
     thetas = fields.per_layer("layer_rope_theta", len(types))
@@ -62,21 +82,32 @@ class LayerReader:
         self.local = convention.local_base is not None and "sliding" in kind
 
     def read_unrotated(self) -> Encoding:
-        """The encoding of a layer without rotation: NoPE, with a temperature in Llama 4."""
-        tuned = self.convention.temperature == "llama4" and self.kind not in NO_ATTENTION
-        if tuned and self.fields.flag("attn_temperature_tuning", default=True):
+        """The encoding of a layer without rotation: NoPE, with a temperature in some models."""
+        if self.kind in NO_ATTENTION:
+            return NoPE()
+        if self.convention.temperature == "beam":
+            return Tempered(NoPE(), PowerTemperature())
+        if self.convention.temperature == "llama4" and self._is_tuned():
             floor_scale = rules.real("floor_scale", self.fields.get("floor_scale", default=8192))
             scale = rules.real("attn_scale", self.fields.get("attn_scale", default=0.1))
             return Tempered(NoPE(), Llama4Temperature(floor_scale, scale))
         return NoPE()
+
+    def _is_tuned(self) -> bool:
+        """Whether queries of Llama 4 have a temperature; Scout's file has 4 for true."""
+        name = "attn_temperature_tuning"
+        value = self.fields.get(name, default=True)
+        return value if isinstance(value, bool) else rules.whole(name, value, least=0) > 0
 
     def read(self, theta: object) -> Encoding:
         """The encoding of a layer that rotates; `theta` is its own base, where layers list them."""
         convention = self.convention
         parameters = self._read_parameters()
         if parameters is None:
-            return NoPE()
+            return self.read_unrotated()
         base = self._read_base(parameters) if theta is None else theta
+        if (ratio := self.fields.get("rope_ratio")) is not None:  # ChatGLM stretches its base
+            base = rules.real("rope_theta", base) * rules.real("rope_ratio", ratio, least=1e-6)
         name = "rope_theta" if theta is None else "layer_rope_theta"
         base = rules.real(name, base, least=1e-6, most=1e18)
         dim, rotary_dim, share = self._read_widths(parameters)
@@ -179,7 +210,7 @@ class LayerReader:
             return still + rotating, rotating, 1.0
         dim = fields.head_dim(widen=convention.widen)
         if convention.global_head_dim is not None and self.kind == "full_attention":
-            dim = fields.whole("global_head_dim", default=convention.global_head_dim)
+            dim = self._read_global_head_dim(convention.global_head_dim)
         stated, share = self._read_share(parameters), convention.share
         if stated is not None:
             share = stated[1]
@@ -199,10 +230,32 @@ class LayerReader:
             fields.note_default("rotary_dim", rotary_dim := convention.rotary_dim)
         return dim, rotary_dim, share
 
+    def _read_global_head_dim(self, default: int) -> int:
+        """Channels of a head in the global layers; transformers 5 writes them layer by layer."""
+        name, listed = "per_layer_config", self.fields.values.get("per_layer_config")
+        if not listed:
+            most = rules.MOST_CHANNELS
+            return self.fields.whole("global_head_dim", default=default, most=most)
+        entries = list(listed.values()) if isinstance(listed, Mapping) else []
+        dims = [entry.get("head_dim") for entry in entries if isinstance(entry, Mapping)]
+        if (
+            len(entries) > MOST_ENTRIES
+            or len(dims) < len(entries)
+            or any(d != dims[0] for d in dims)
+        ):
+            template = N_(
+                "{name} must have the same head_dim in each global layer; got {name}={value}"
+            )
+            value = shorten(repr(listed), 80)
+            raise translatable(ValueError, template, name=name, value=value)
+        if not dims or dims[0] is None:
+            return self.fields.head_dim()
+        return rules.whole(f"{name}.head_dim", dims[0], least=1, most=rules.MOST_CHANNELS)
+
     def _read_share(self, parameters: Parameters) -> tuple[str, float] | None:
         """The field for the fraction of channels that rotate, with its value, if there is one."""
         name = "partial_rotary_factor"
-        found, inner = self.fields.first(name, "rotary_pct"), parameters.get(name)
+        found, inner = self.fields.first(*SHARES), parameters.get(name)
         if inner is not None:
             if found is not None:
                 require_agreement(found, (f"{parameters.name}.{name}", inner))

@@ -10,11 +10,13 @@ ops: Any = torch.ops.posenc
 
 
 def register() -> None:
-    """Register the fake kernels and the derivatives; the kernels must be loaded."""
-    for name in ("rotate", "rotate.inference", "add_waves", "add_waves.inference"):
+    """Register the fake kernels and the derivatives; the kernels must be loaded.
+
+    Packed calls have neither: only ordinary tensors that want no gradient are handed over so.
+    """
+    for name in ("rotate", "add_waves"):
         register_fake(f"posenc::{name}", _make_one)
-    for name in ("rotate_qk", "rotate_qk.inference"):
-        register_fake(f"posenc::{name}", _make_both)
+    register_fake("posenc::rotate_qk", _make_both)
     register_fake("posenc::rotate_qk_", _make_none)
     register_autograd("posenc::rotate", _turn_back_one, setup_context=_keep_rotation)
     register_autograd("posenc::rotate_qk", _turn_back_both, setup_context=_keep_rotation)

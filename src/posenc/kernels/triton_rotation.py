@@ -31,17 +31,14 @@ OPTIONS = {"enable_fp_fusion": False}  # the arithmetic of the interpreter, whic
 
 _ROTATION = "Tensor frequencies, Tensor? axis, float scale, bool halves, int start, bool back)"
 _BOTH = f"Tensor q_pos, Tensor k_pos, {_ROTATION}"
-_WAVES = "(Tensor x, Tensor positions, Tensor frequencies, float factor, bool halves) -> Tensor"
 SCHEMAS = (
     f"rotate(Tensor x, Tensor positions, {_ROTATION} -> Tensor",
     f"rotate_qk(Tensor q, Tensor k, {_BOTH} -> (Tensor, Tensor)",
     f"rotate_qk_(Tensor(a!) q, Tensor(b!) k, {_BOTH} -> ()",
-    f"add_waves{_WAVES}",
-    f"rotate.inference(Tensor x, Tensor positions, {_ROTATION} -> Tensor",
-    f"rotate_qk.inference(Tensor q, Tensor k, {_BOTH} -> (Tensor, Tensor)",
-    f"add_waves.inference{_WAVES}",
+    "add_waves(Tensor x, Tensor positions, Tensor frequencies, float factor, bool halves)"
+    " -> Tensor",
 )
-"""Those of library.cpp, for machines on which it is not compiled."""
+"""Those of library.cpp but the packed ones, for machines on which it is not compiled."""
 
 _kernel: Any = triton_kernel.rotate_block
 _library = torch.library.Library("posenc", "FRAGMENT")
@@ -55,10 +52,8 @@ def define() -> None:
 
 def implement(key: str = "CUDA") -> None:
     """Make the rotations those of a dispatch key; the operators must be defined."""
-    for name in ("rotate", "rotate.inference"):
-        _library.impl(name, rotate, key)
-    for name in ("rotate_qk", "rotate_qk.inference"):
-        _library.impl(name, rotate_qk, key)
+    _library.impl("rotate", rotate, key)
+    _library.impl("rotate_qk", rotate_qk, key)
     _library.impl("rotate_qk_", rotate_qk_, key)
 
 

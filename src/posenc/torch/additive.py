@@ -50,15 +50,17 @@ class AddPositions(EncodingModule):
         self.scale_input = scale_input
         self._factor = math.sqrt(encoding.dim) if scale_input else 1.0
         self.impl: Impl = impl
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = float(dropout)
         self._set_kernels()
 
     def _set_kernels(self) -> None:
-        self._fused = choose_fused(self.impl, self.additive.fuse(), self.additive)
+        fused = choose_fused(self.impl, self.additive.fuse(), self.additive)
+        self._fused = fused
+        self._packed = None if fused is None else fused.pack_addition(self._factor)
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the kernels, which the process that reads it may not have."""
-        return {name: x for name, x in self.__dict__.items() if name != "_fused"}
+        return {name: x for name, x in self.__dict__.items() if name not in ("_fused", "_packed")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -69,21 +71,14 @@ class AddPositions(EncodingModule):
         """x + e(positions); positions are (seq,) or (batch, seq), 0, 1, … unless given."""
         if positions is None and isinstance(x, Tensor) and x.ndim > 1:
             positions = torch.arange(x.shape[-2], device=x.device)
-        added = None if self._fused is None else self._try_fused(x, positions)
+        added, packed = None, self._packed
+        if self._fused is not None and packed is not None:
+            added = self._fused.try_add(x, positions, self._factor, packed)
         if added is None:
             added = self._add(x, positions)
-        return self.dropout(added) if self.training else added
-
-    def _try_fused(self, x: Tensor, positions: object) -> Tensor | None:
-        """The sum by the kernels, with no check that these make themselves; None if not."""
-        fused = self._fused
-        if fused is None or not fused.fits(x, positions):
-            return None
-        assert isinstance(positions, Tensor)
-        try:
-            return fused.add(x, positions, factor=self._factor)
-        except RuntimeError:  # `_add` says what is wrong, or does without the kernels
-            return None
+        if self.dropout and self.training:
+            return nn.functional.dropout(added, self.dropout)
+        return added
 
     def _add(self, x: Tensor, positions: Positions[Tensor] | None) -> Tensor:
         """The sum, with every argument checked."""
@@ -105,4 +100,4 @@ class AddPositions(EncodingModule):
 
     def extra_repr(self) -> str:
         """The encoding and what is not its default."""
-        return f"{self.encoding}, scale_input={self.scale_input}"
+        return f"{self.encoding}, scale_input={self.scale_input}, dropout={self.dropout:g}"

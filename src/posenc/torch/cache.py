@@ -10,12 +10,10 @@ from torch import Tensor
 from posenc.core import rules
 from posenc.core.arrays import working
 from posenc.core.encoding import Encoding, unwrap
-from posenc.core.fused_torch import FusedRotation, learns
+from posenc.core.fused_torch import FusedRotation
 from posenc.core.hints import hinted
 from posenc.core.inputs import positions_for
 from posenc.core.mechanisms import Additive, Rotary, Unbiased
-from posenc.core.positions import exact
-from posenc.core.rotation_torch import FEW, turn_few, widen
 from posenc.torch.given import unpack_encoding, wrappers
 from posenc.torch.parameters import EncodingModule
 from posenc.torch.store import Store, join
@@ -250,20 +248,17 @@ class Plan:
     def _rotate_waves(self, x: Tensor, positions: Tensor) -> Tensor | None:
         """R(p) x with no more checks than a token can pay for; None where more are needed."""
         waves = self.waves
-        if waves is None or not waves.fits(x, positions):
+        if waves is None:
             return None
-        if self.by_kernels:
-            try:
-                return waves.rotate(x, positions, inverse=False)
-            except RuntimeError:  # the method says what is wrong, or does without the kernels
-                return None
-        few = x.numel() <= FEW and waves.turns_all and waves.axis is None and positions.ndim == 1
-        if not few or learns(x) or x.shape[-2] != len(positions) or torch.compiler.is_compiling():
+        if not self.by_kernels:
+            made = waves.rotate_few(positions, x)
+            return None if made is None else made[0]
+        if not waves.fits(x, positions):
             return None
-        assert self.rotary is not None
-        pairing, wide = self.rotary.pairing, working(torch, x.dtype)
-        tables = widen(*waves.cos_sin(exact(positions), wide), pairing)
-        return turn_few(x, *tables, pairing)
+        try:
+            return waves.rotate(x, positions, inverse=False)
+        except RuntimeError:  # the method says what is wrong, or does without the kernels
+            return None
 
 
 def make_plan(given: object, params: Mapping[str, object] | None) -> Plan:

@@ -106,7 +106,7 @@ def draw_params(encoding: Encoding) -> dict[str, np.ndarray]:
     return encoding.init(rng()) if encoding.parameters() else {}
 
 
-def rng() -> np.random.Generator:
+def rng() -> "np.random.Generator":
     """A NumPy generator that `torch.manual_seed` governs."""
     seed = torch.empty((), dtype=torch.int64, device="cpu").random_()
     return np.random.default_rng(int(seed))

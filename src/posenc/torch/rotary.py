@@ -11,14 +11,14 @@ from torch import Tensor
 from posenc.core import rules
 from posenc.core.arrays import Array, Positions
 from posenc.core.encoding import Encoding, Params, unwrap
-from posenc.core.fused_torch import FusedRotation, has_memory
+from posenc.core.fused_torch import FusedRotation, is_at_rest, learns
 from posenc.core.hints import hinted
 from posenc.core.inputs import Features, at_length_of, check_floating, read_needs, span
 from posenc.core.logits import rotate_both
 from posenc.core.mechanisms import Rotary, Scores
 from posenc.core.positions import as_arrays, exact
 from posenc.core.rotation import rotate
-from posenc.core.rotation_torch import FEW, turn, turn_few, turn_in_place, widen
+from posenc.core.rotation_torch import FEW, turn, turn_few, turn_in_place
 from posenc.torch.given import wrappers
 from posenc.torch.parameters import EncodingModule, Impl, choose_fused
 
@@ -32,7 +32,7 @@ class Prepared:
     k_pos: Tensor
     tables: tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]] | None
     """Cosines and sines of q and of k; None where the kernels are active."""
-    few: tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]] | None = None
+    few: tuple[tuple[Tensor, ...], tuple[Tensor, ...]] | None = None
     """The same for `turn_few`, where there are few of them."""
 
 
@@ -116,8 +116,11 @@ class RotateQK(EncodingModule):
         """
         if isinstance(q_pos, Prepared):
             return self._apply_prepared(q, k, q_pos)
-        if self._fused is not None and not (features is not None or self.inplace or self._wrappers):
-            rotated = _try_fused(self._fused, q, k, q_pos, q_pos if k_pos is None else k_pos)
+        if self._waves is not None and not (features is not None or self.inplace or self._wrappers):
+            if self._fused is None:
+                rotated = _rotate_few(self._waves, q, k, q_pos, k_pos)
+            else:
+                rotated = self._fused.try_both(q, k, q_pos, q_pos if k_pos is None else k_pos)
             if rotated is not None:
                 return rotated
         return self._forward(q, k, q_pos, k_pos, features)
@@ -159,35 +162,38 @@ class RotateQK(EncodingModule):
             rotary.tables_for(_queries_at(p, rotary, dtype), exact(p), keys=keys)[:2]
             for p, keys in ((q_pos, False), (k_pos, True))
         )
-        few = None
-        if self._waves is not None and self._waves.turns_all and of_q[0].numel() <= FEW:
-            few = widen(*of_q, self.rotary.pairing), widen(*of_k, self.rotary.pairing)
-        return Prepared(self.rotary, q_pos, k_pos, (of_q, of_k), few)
+        few = [self._waves and self._waves.tables_for_few(p, dtype) for p in (q_pos, k_pos)]
+        both = (few[0], few[1]) if few[0] and few[1] else None
+        return Prepared(self.rotary, q_pos, k_pos, (of_q, of_k), both)
 
     def _apply_prepared(self, q: Tensor, k: Tensor, prepared: Prepared) -> tuple[Tensor, Tensor]:
         if prepared.rotary is not self.rotary and prepared.rotary != self.rotary:
             raise ValueError(
                 f"q_pos must be prepared for {self.rotary}; got what is for {prepared.rotary}"
             )
-        pairs = [*zip((q, k), prepared.tables or (), strict=False)]
-        wide = torch.float64 if q.dtype == torch.float64 else torch.float32
-        fits = bool(pairs) and all(
-            x.shape[-1] == self.rotary.dim
-            and x.shape[-2] == cos.shape[-2]
-            and cos.dtype == wide  # tables for a narrower dtype would round
-            for x, (cos, _) in pairs
-        )
-        compiling = torch.compiler.is_compiling()
-        if not fits or compiling or self.inplace or self._wrappers or not has_memory(q, k):
+        if prepared.tables is None or self.inplace or self._wrappers or not is_at_rest():
+            return self.forward(q, k, prepared.q_pos, prepared.k_pos)
+        few = prepared.few if q.numel() + k.numel() <= FEW and not learns(q, k) else None
+        if few is not None and self._fits(q, few[0][0]) and self._fits(k, few[1][0]):
+            return turn_few(q, few[0]), turn_few(k, few[1])
+        (q_cos, q_sin), (k_cos, k_sin) = prepared.tables
+        if not (self._fits(q, q_cos) and self._fits(k, k_cos)):
             return self.forward(q, k, prepared.q_pos, prepared.k_pos)
         pairing, trailing = self.rotary.pairing, self.rotary.rotated == "trailing"
-        if prepared.few and q.numel() + k.numel() <= FEW:
-            of_q, of_k = (
-                turn_few(x, *few, pairing) for x, few in zip((q, k), prepared.few, strict=True)
-            )
-        else:
-            of_q, of_k = (turn(x, *at, pairing=pairing, trailing=trailing) for x, at in pairs)
-        return of_q, of_k
+        q = turn(q, q_cos, q_sin, pairing=pairing, trailing=trailing)
+        return q, turn(k, k_cos, k_sin, pairing=pairing, trailing=trailing)
+
+    def _fits(self, x: Tensor, table: Tensor) -> bool:
+        """Whether a prepared table, (seq, …) or (batch, 1, seq, …), is for x, and as exact."""
+        shape, rows = x.shape, table.shape
+        exact = table.dtype in (torch.float64, torch.complex128)
+        if (x.dtype == torch.float64) != exact or shape[-1:] != (self.rotary.dim,):
+            return False
+        if not (type(x) is Tensor or type(x) is torch.nn.Parameter):
+            return False
+        if len(rows) == 2:
+            return shape[-2:-1] == rows[:1]
+        return len(shape) == 4 and shape[2] == rows[2] and rows[0] in (1, shape[0])
 
     def _forward(
         self,
@@ -223,7 +229,8 @@ class RotateQK(EncodingModule):
                 rotary.check_call(x, exact(positions))
             q, k = fused.rotate_both(q, k, q_pos, k_pos)
         else:
-            by_tables = self.impl == "reference" and rotary.fuse() is not None
+            by_tables = self.impl == "reference" or (self._waves is not None and is_at_rest())
+            by_tables = by_tables and rotary.fuse() is not None
             rotate = _rotate_by_tables if by_tables else rotate_both
             q, k = rotate(rotary, q, k, q_pos, k_pos, self.tensors() or None, **needed)
         for wrapper in self._wrappers:
@@ -249,16 +256,15 @@ def _queries_at(positions: Tensor, rotary: Rotary, dtype: torch.dtype) -> Tensor
     return torch.empty((*rows[:-1], 1, rows[-1], rotary.dim or 0), dtype=dtype, device="meta")
 
 
-def _try_fused(
-    fused: FusedRotation, q: Tensor, k: Tensor, q_pos: Any, k_pos: Any
+def _rotate_few(
+    waves: FusedRotation, q: Tensor, k: Tensor, q_pos: Any, k_pos: Any
 ) -> tuple[Tensor, Tensor] | None:
-    """R(p) q and R(p) k by the kernels, with no check that these make themselves; None if not."""
-    if not (fused.fits(q, q_pos) and fused.fits(k, k_pos)):
-        return None
-    try:
-        return fused.rotate_both(q, k, q_pos, k_pos)
-    except RuntimeError:  # `_forward` says what is wrong, or does without the kernels
-        return None
+    """R(p) q and R(p) k of few tokens by PyTorch's own operators; None where it takes more."""
+    if k_pos is None or k_pos is q_pos:
+        both = waves.rotate_few(q_pos, q, k)
+        return None if both is None else (both[0], both[1])
+    of_q, of_k = waves.rotate_few(q_pos, q), waves.rotate_few(k_pos, k)
+    return None if of_q is None or of_k is None else (of_q[0], of_k[0])
 
 
 def _rotate_by_tables(
@@ -270,9 +276,13 @@ def _rotate_by_tables(
     params: Params[Tensor],
     features: tuple[Tensor | None, Tensor | None] = (None, None),
 ) -> tuple[Tensor, Tensor]:
-    """R(p) q and R(p) k with PyTorch's own operators."""
+    """R(p) q and R(p) k of waves with PyTorch's own operators."""
     of_q = rotary.tables_for(q, q_pos, params, features=features[0])
-    of_k = rotary.tables_for(k, k_pos, params, keys=True, features=features[1])
+    if k_pos is q_pos and k.dtype == q.dtype and k.ndim == q.ndim:  # waves turn keys as queries
+        rotary.check_call(k, k_pos)
+        of_k = of_q
+    else:
+        of_k = rotary.tables_for(k, k_pos, params, keys=True, features=features[1])
     rotated = (
         rotate(x, cos, sin, pairing=rotary.pairing, rotated=part)
         for x, (cos, sin, part) in ((q, of_q), (k, of_k))

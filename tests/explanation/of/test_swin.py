@@ -7,6 +7,8 @@ import pytest
 
 import posenc as pe
 from posenc.explanation.cell import cell
+from posenc.explanation.maths import to_json
+from tests.explanation.evaluating import computed, sides
 from tests.explanation.reading import values_in
 
 
@@ -28,6 +30,9 @@ def test_the_logarithms_of_the_second_version():
     t = [math.log2(1 + 8 * 4 / 3) / 3, -math.log2(1 + 8 * 2 / 4) / 3]
     shown = [values_in(formula)[-1] for formula in steps["logarithms"].formulas]
     assert shown == pytest.approx(t)
+    for formula in steps["logarithms"].formulas:
+        _, numbers, value = sides(to_json(formula))
+        assert computed(numbers) == pytest.approx(computed(value))
     hidden = np.maximum(params["w1"] @ np.array(t) + params["b1"], 0)
     value = 16 / (1 + math.exp(-(params["w2"][1] @ hidden)))
     assert told.truth == pytest.approx(value, rel=1e-6)

@@ -44,6 +44,8 @@ def encodings(heads=HEADS, dim=DIM):
         "clipped": BiasLogits(pe.ClippedBias(heads, 7, std=1.0)),
         "kerple": BiasLogits(pe.KERPLE(heads)),
         "fire": BiasLogits(pe.FIRE(heads, hidden=8)),  # dense has so many numbers for each pair
+        # of 70 queries on 90 keys the last four are beyond its length
+        "fire, beyond": BiasLogits(pe.FIRE(heads, hidden=8, length=85)),
         "sandwich": pe.Sandwich(heads),
         "nope": pe.NoPE(),
         "rope": RotateQK(pe.RoPE(dim)),
@@ -185,6 +187,24 @@ def test_every_form_equals_dense(name, length):
 def test_texts_of_a_few_hundred_tokens_in_pieces(name, length):
     encoding, q, *kv = encodings(heads=2)[name], *torch.randn(3, 1, 2, length, DIM)
     check(("auto", "folded"), q, *(x[:, :1] for x in kv), encoding=encoding, causal=True)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(("name", "length"), [("nope", 384), ("rope", 500), ("alibi", 767)])
+def test_texts_of_a_few_hundred_tokens_go_backward_in_pieces(name, length, dtype):
+    encoding, shape = encodings()[name], (2, HEADS, length, DIM)
+    drawn = [torch.randn(shape), *(torch.randn(2, 2, length, DIM) for _ in range(2))]
+    tensors, cotangent = [x.to(dtype).requires_grad_() for x in drawn], torch.randn(shape)
+
+    def gradients(tensors, **options):
+        out = attend(*tensors, encoding=encoding, causal=True, **options)
+        return torch.autograd.grad(out, tensors, cotangent.to(out.dtype))
+
+    truth = gradients(in_float64(encoding, tensors)[1], impl="dense")
+    for ours, exact in zip(gradients(tensors), truth, strict=True):
+        # sums over up to `length` queries or keys, of products over the channels
+        bound = gradient_bound(exact, pairs=length + DIM, dtype=str(dtype).removeprefix("torch."))
+        assert (ours - exact).abs().max() < bound
 
 
 @pytest.mark.parametrize("length", [2049, *slow(4097)])
@@ -829,7 +849,12 @@ def test_explain_names_the_form_and_why():
     assert str(choice).startswith("blocked: its pairs are few enough to write down at once")
     assert attend.explain(q, k, v, encoding=pe.ALiBi(HEADS), impl="dense").impl == "dense"
     long = torch.randn(1, HEADS, 1500, DIM)
-    for encoding, told in ((pe.ALiBi(HEADS), "2N - 1"), (BiasLogits(pe.FIRE(HEADS)), "block")):
+    for encoding, told in (
+        (pe.ALiBi(HEADS), "the bias is a window of 2N - 1 values"),
+        (BiasLogits(pe.FIRE(HEADS, length=1499)), "the bias is a window of 2N - 1 values"),
+        (BiasLogits(pe.FIRE(HEADS, length=1498)), "the first 1,499 queries is a window of 2N - 1"),
+        (BiasLogits(pe.FIRE(HEADS, length=9)), "the bias is made for a block of queries"),
+    ):
         choice = attend.explain(long, long, long, encoding=encoding, causal=True)
         assert told in choice.why
     for name, encoding in encodings().items():

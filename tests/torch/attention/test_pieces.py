@@ -30,7 +30,11 @@ def piecewise(monkeypatch):
 @pytest.mark.usefixtures("piecewise")
 @pytest.mark.parametrize(
     ("name", "call", "kv_heads"),
-    in_turn(["alibi", "two-sided", "t5", "clipped", "fire"], CALLS, of=[HEADS, 2, 1]),
+    in_turn(
+        ["alibi", "two-sided", "t5", "clipped", "fire", "fire, beyond", "transformer-xl, wide"],
+        CALLS,
+        of=[HEADS, 2, 1],
+    ),
 )
 def test_pieces_equal_dense_forward_and_backward(name, call, kv_heads):
     """In float64: in float32 sums over all pairs differ by as much as they are rounded."""
@@ -243,6 +247,18 @@ def test_a_backward_pass_may_have_any_number_of_weights_before_it(entries, kv_he
     for mine, exact in zip(ours, dense, strict=True):
         # 12 sqrt(n) roundings of 2^-53, of sums of n <= 2 * 30 * 40 products of about 1
         assert (mine - exact).abs().max() < 12 * 2400**0.5 * 2.0**-53 * max(1, exact.abs().max())
+
+
+@pytest.mark.usefixtures("piecewise")
+def test_a_text_that_starts_late_is_beyond_the_length_sooner():
+    """By position, and by the largest of a batch, not by the number of the query."""
+    encoding = encodings()["fire, beyond"].double()
+    tensors = [x.double() for x in qkv(90, 90)]
+    for start, told in ((0, "86 queries"), (10, "76 queries"), (40, "block")):
+        rows = torch.arange(90) + torch.tensor([[start], [0]])
+        where = {"q_pos": rows, "k_pos": rows, "causal": True}
+        assert told in attend.explain(*tensors, encoding=encoding, **where).why
+        check(("blocked", "dense"), *tensors, encoding=encoding, **where)
 
 
 def test_a_mask_of_each_row_and_of_all_heads_has_its_gradient():

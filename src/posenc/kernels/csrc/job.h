@@ -17,7 +17,8 @@ struct Job {
   const void* in;
   void* out;
   Element type;
-  int64_t seq, dim, in_seq, out_seq, in_channel, out_channel;
+  int64_t dim, position_axes;  // those that the encoding has are set first; 0: any
+  int64_t seq, in_seq, out_seq, in_channel, out_channel;
   int64_t batches, in_batch, out_batch;  // 1 batch, unless each has positions of its own
   int64_t axes, outer, sizes[MOST_AXES], in_steps[MOST_AXES], out_steps[MOST_AXES];
   int64_t block, blocks;

@@ -21,6 +21,7 @@ using torch::headeronly::ScalarType;
 using torch::stable::Tensor;
 
 constexpr int64_t GRAIN = 1 << 15;  // elements that are worth a thread
+constexpr size_t FEW = 1 << 11;     // cells that a stack has room for
 
 namespace plain {
 #include "loops.h"
@@ -85,21 +86,65 @@ Number number_of(const Tensor& positions) {
   }
 }
 
-void set_waves(Job& job, const Tensor& frequencies, const std::optional<Tensor>& axis) {
+void check_frequencies(const Job& job) {
+  bool slow = true;
+  for (int64_t i = 0; i < job.pairs; i++)
+    slow &= job.frequencies[i] >= -FASTEST && job.frequencies[i] <= FASTEST;
+  STD_TORCH_CHECK(slow, "frequencies must be at most 8 radians per position in size");
+}
+
+Job job_of(const Tensor& frequencies, const std::optional<Tensor>& axis, bool halves) {
+  Job job{};
   STD_TORCH_CHECK(frequencies.is_cpu() && frequencies.dim() == 1 && frequencies.is_contiguous() &&
                       frequencies.scalar_type() == ScalarType::Double,
                   "frequencies must be (pair,) in float64, on the CPU");
   job.frequencies = static_cast<const double*>(frequencies.const_data_ptr());
   job.pairs = frequencies.size(0);
-  for (int64_t i = 0; i < job.pairs; i++)
-    STD_TORCH_CHECK(job.frequencies[i] >= -FASTEST && job.frequencies[i] <= FASTEST,
-                    "frequencies must be at most 8 radians per position in size");
-  job.axis = nullptr;
-  if (!axis) return;
+  job.scale = 1, job.halves = halves;
+  check_frequencies(job);
+  if (!axis) return job;
   STD_TORCH_CHECK(axis->is_cpu() && axis->dim() == 1 && axis->size(0) == job.pairs &&
                       axis->is_contiguous() && axis->scalar_type() == ScalarType::Long,
                   "axis must be (pair,) in int64, on the CPU");
   job.axis = static_cast<const int64_t*>(axis->const_data_ptr());
+  return job;
+}
+
+Job rotation_of(const Tensor& frequencies, const std::optional<Tensor>& axis, double scale,
+                bool halves, int64_t start, bool back) {
+  Job job = job_of(frequencies, axis, halves);
+  job.scale = scale, job.start = start, job.back = back;
+  job.width = 2 * job.pairs;
+  return job;
+}
+
+Job addition_of(const Tensor& frequencies, double factor, bool halves, int64_t width) {
+  Job job = job_of(frequencies, std::nullopt, halves);
+  job.factor = factor, job.adds = true;
+  job.width = width;
+  return job;
+}
+
+// All that a call has beside x and its positions, in one tensor, as `pack` of core/fused_torch.py
+// writes it: PyTorch takes as long to hand over a number or a flag as to rotate eight heads.
+Job unpack(const Tensor& packed, bool adds) {
+  enum { DIM, AXES, START, FACTOR, HALVES, BACK, HEADER };
+  STD_TORCH_CHECK(packed.is_cpu() && packed.dim() == 1 && packed.is_contiguous() &&
+                      packed.scalar_type() == ScalarType::Double && packed.size(0) >= HEADER,
+                  "packed must be (number,) in float64, on the CPU");
+  const double* numbers = static_cast<const double*>(packed.const_data_ptr());
+  const int64_t rest = packed.size(0) - HEADER;
+  Job job{};
+  job.dim = int64_t(numbers[DIM]), job.position_axes = int64_t(numbers[AXES]);
+  job.frequencies = numbers + HEADER;
+  job.pairs = job.position_axes ? rest / 2 : rest;
+  if (job.position_axes)  // the bits of whole numbers
+    job.axis = reinterpret_cast<const int64_t*>(job.frequencies + job.pairs);
+  job.halves = numbers[HALVES] != 0, job.back = numbers[BACK] != 0, job.adds = adds;
+  job.scale = adds ? 1 : numbers[FACTOR], job.factor = numbers[FACTOR];
+  job.start = int64_t(numbers[START]), job.width = adds ? job.dim : 2 * job.pairs;
+  check_frequencies(job);
+  return job;
 }
 
 void set_tensors(Job& job, const Tensor& x, const Tensor& out) {
@@ -108,11 +153,15 @@ void set_tensors(Job& job, const Tensor& x, const Tensor& out) {
   job.in = x.const_data_ptr();
   job.out = out.mutable_data_ptr();
   job.type = element_of(x);
-  job.seq = x.size(rank - 2), job.dim = x.size(rank - 1);
+  const int64_t dim = x.size(rank - 1);
+  STD_TORCH_CHECK(!job.dim || job.dim == dim, "x must have the channels of the encoding");
+  job.seq = x.size(rank - 2), job.dim = dim;
   job.in_seq = x.stride(rank - 2), job.out_seq = out.stride(rank - 2);
   job.in_channel = x.stride(rank - 1), job.out_channel = out.stride(rank - 1);
   STD_TORCH_CHECK(job.start >= 0 && job.width >= 0 && job.start <= job.dim - job.width,
                   "x must have a channel for each frequency");
+  STD_TORCH_CHECK(!job.adds || job.pairs == (job.width + 1) / 2,
+                  "x must have two channels for each frequency");
 }
 
 void set_positions(Job& job, const Tensor& x, const Tensor& positions) {
@@ -127,6 +176,8 @@ void set_positions(Job& job, const Tensor& x, const Tensor& positions) {
   job.batch_step = by_row ? positions.stride(0) : 0;
   job.seq_step = positions.stride(rank - 1);
   job.axis_step = job.axis ? positions.stride(rank) : 0;
+  STD_TORCH_CHECK(!job.position_axes || job.position_axes == positions.size(rank),
+                  "positions must have the axes of the encoding");
   for (int64_t i = 0; job.axis && i < job.pairs; i++)
     STD_TORCH_CHECK(job.axis[i] >= 0 && job.axis[i] < positions.size(rank),
                     "positions must have every axis that a pair follows");
@@ -139,11 +190,12 @@ void set_loops(Job& job, const Tensor& x, const Tensor& out) {
   job.axes = 0, job.outer = 1;
   int64_t closest = INT64_MAX;
   for (int64_t d = by_row; d < x.dim() - 2; d++) {
+    if (x.size(d) == 1) continue;
     const int64_t axis = job.axes++;
     job.sizes[axis] = x.size(d);
     job.in_steps[axis] = x.stride(d), job.out_steps[axis] = out.stride(d);
     job.outer *= x.size(d);
-    if (x.size(d) > 1 && x.stride(d) < closest) closest = x.stride(d);
+    if (x.stride(d) < closest) closest = x.stride(d);
   }
   job.outer_is_closer = closest < job.in_seq;
   job.block = job.seq < BLOCK ? job.seq : BLOCK;
@@ -164,8 +216,10 @@ void run(const Job& job) {
   std::atomic<bool> lacks_memory{false};
   const auto part = [&](int64_t first, int64_t last) {
     // nothing may be thrown here: it would pass through PyTorch's threads
-    const std::unique_ptr<double[]> memory(new (std::nothrow) double[cells]);
-    if (memory) level.run(job, first, last, reinterpret_cast<char*>(memory.get()));
+    double few[FEW];
+    const std::unique_ptr<double[]> many(cells > FEW ? new (std::nothrow) double[cells] : nullptr);
+    double* memory = cells > FEW ? many.get() : few;
+    if (memory) level.run(job, first, last, reinterpret_cast<char*>(memory));
     else lacks_memory = true;
   };
   if (tasks * work <= GRAIN) part(0, tasks);
@@ -188,51 +242,51 @@ Tensor allocate_like(const Tensor& x) {
   return Tensor(made);
 }
 
-Job prepare_rotation(const Tensor& x, const Tensor& out, const Tensor& positions,
-                     const Tensor& frequencies, const std::optional<Tensor>& axis, double scale,
-                     bool halves, int64_t start, bool back) {
-  Job job{};
-  set_waves(job, frequencies, axis);
-  job.scale = scale, job.halves = halves, job.start = start, job.back = back;
-  job.width = 2 * job.pairs;
+Tensor compute(Job job, const Tensor& x, const Tensor& positions) {
+  Tensor out = allocate_like(x);
   prepare(job, x, out, positions);
-  return job;
+  run(job);
+  return out;
 }
 
 Tensor rotate(Tensor x, Tensor positions, Tensor frequencies, std::optional<Tensor> axis,
               double scale, bool halves, int64_t start, bool back) {
-  Tensor out = allocate_like(x);
-  run(prepare_rotation(x, out, positions, frequencies, axis, scale, halves, start, back));
-  return out;
+  return compute(rotation_of(frequencies, axis, scale, halves, start, back), x, positions);
 }
 
 std::tuple<Tensor, Tensor> rotate_qk(Tensor q, Tensor k, Tensor q_pos, Tensor k_pos,
                                      Tensor frequencies, std::optional<Tensor> axis, double scale,
                                      bool halves, int64_t start, bool back) {
-  return {rotate(q, q_pos, frequencies, axis, scale, halves, start, back),
-          rotate(k, k_pos, frequencies, axis, scale, halves, start, back)};
+  const Job job = rotation_of(frequencies, axis, scale, halves, start, back);
+  return {compute(job, q, q_pos), compute(job, k, k_pos)};
 }
 
 void rotate_qk_(Tensor q, Tensor k, Tensor q_pos, Tensor k_pos, Tensor frequencies,
                 std::optional<Tensor> axis, double scale, bool halves, int64_t start, bool back) {
-  const Job of_q =
-      prepare_rotation(q, q, q_pos, frequencies, axis, scale, halves, start, back);
-  const Job of_k =
-      prepare_rotation(k, k, k_pos, frequencies, axis, scale, halves, start, back);
+  Job of_q = rotation_of(frequencies, axis, scale, halves, start, back), of_k = of_q;
+  prepare(of_q, q, q, q_pos);
+  prepare(of_k, k, k, k_pos);
   run(of_q);
   run(of_k);
 }
 
 Tensor add_waves(Tensor x, Tensor positions, Tensor frequencies, double factor, bool halves) {
-  Job job{};
-  set_waves(job, frequencies, std::nullopt);
-  job.scale = 1, job.factor = factor, job.halves = halves, job.adds = true;
-  job.width = x.size(x.dim() - 1);
-  STD_TORCH_CHECK(job.pairs == (job.width + 1) / 2, "x must have two channels for each frequency");
-  Tensor out = allocate_like(x);
-  prepare(job, x, out, positions);
-  run(job);
-  return out;
+  const int64_t width = x.dim() ? x.size(x.dim() - 1) : 0;
+  return compute(addition_of(frequencies, factor, halves, width), x, positions);
+}
+
+Tensor rotate_packed(Tensor x, Tensor positions, Tensor packed) {
+  return compute(unpack(packed, false), x, positions);
+}
+
+std::tuple<Tensor, Tensor> rotate_qk_packed(Tensor q, Tensor k, Tensor q_pos, Tensor k_pos,
+                                            Tensor packed) {
+  const Job job = unpack(packed, false);
+  return {compute(job, q, q_pos), compute(job, k, k_pos)};
+}
+
+Tensor add_waves_packed(Tensor x, Tensor positions, Tensor packed) {
+  return compute(unpack(packed, true), x, positions);
 }
 
 std::string level_name() { return level.name; }
@@ -247,12 +301,11 @@ STABLE_TORCH_LIBRARY(posenc, m) {
   m.def("rotate_qk_(Tensor(a!) q, Tensor(b!) k, Tensor q_pos, Tensor k_pos, " ROTATION " -> ()");
   m.def("add_waves(Tensor x, Tensor positions, Tensor frequencies, float factor, bool halves)"
         " -> Tensor");
-  // without a gradient, for calls that want none: what PyTorch does for one takes as long again
-  m.def("rotate.inference(Tensor x, Tensor positions, " ROTATION " -> Tensor");
-  m.def("rotate_qk.inference(Tensor q, Tensor k, Tensor q_pos, Tensor k_pos, " ROTATION
+  // For calls that want no gradient: what PyTorch does for one takes as long again.
+  m.def("rotate.packed(Tensor x, Tensor positions, Tensor packed) -> Tensor");
+  m.def("rotate_qk.packed(Tensor q, Tensor k, Tensor q_pos, Tensor k_pos, Tensor packed)"
         " -> (Tensor, Tensor)");
-  m.def("add_waves.inference(Tensor x, Tensor positions, Tensor frequencies, float factor, "
-        "bool halves) -> Tensor");
+  m.def("add_waves.packed(Tensor x, Tensor positions, Tensor packed) -> Tensor");
   m.def("level() -> str");
 }
 
@@ -261,9 +314,9 @@ STABLE_TORCH_LIBRARY_IMPL(posenc, CPU, m) {
   m.impl("rotate_qk", TORCH_BOX(&rotate_qk));
   m.impl("rotate_qk_", TORCH_BOX(&rotate_qk_));
   m.impl("add_waves", TORCH_BOX(&add_waves));
-  m.impl("rotate.inference", TORCH_BOX(&rotate));
-  m.impl("rotate_qk.inference", TORCH_BOX(&rotate_qk));
-  m.impl("add_waves.inference", TORCH_BOX(&add_waves));
+  m.impl("rotate.packed", TORCH_BOX(&rotate_packed));
+  m.impl("rotate_qk.packed", TORCH_BOX(&rotate_qk_packed));
+  m.impl("add_waves.packed", TORCH_BOX(&add_waves_packed));
 }
 
 STABLE_TORCH_LIBRARY_IMPL(posenc, CompositeExplicitAutograd, m) {

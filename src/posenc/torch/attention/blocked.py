@@ -16,9 +16,10 @@ from posenc.core.mechanisms import Bias, Scores
 from posenc.torch.attention.call import Call
 from posenc.torch.attention.dense import along, mix_values
 from posenc.torch.attention.pieces import BiasedPiece, Extras, Piece, blocks, in_pieces
-from posenc.torch.attention.toeplitz import affordable, bias_line, toeplitz
+from posenc.torch.attention.skewed import attend_skewed, has_relative_terms
+from posenc.torch.attention.toeplitz import FEW_QUERIES, affordable, bias_line, toeplitz
 
-PAIRS = 2**13
+PAIRS = 2**16
 """How many pairs of a query and a key a bias is made for at a time: few enough for a cache."""
 HELD_PAIRS = 2**17
 """How many pairs of a piece have what their bias is made from in memory, in a backward pass."""
@@ -35,23 +36,29 @@ def describe_route(call: Call) -> str:
         return "its pairs are few enough to write down at once"
     if isinstance(encoding, Scores):
         return "its scores are made for a block of queries at a time, never N x N"
-    if _by_line(encoding, call):
+    near = _count_near(encoding, call)
+    if near == call.q.shape[2]:
         return "the bias is a window of 2N - 1 values, and keys that cannot matter are left out"
-    return "the bias is made for a block of queries at a time, never N x N"
+    blockwise = "the bias is made for a block of queries at a time, never N x N"
+    first = f"that of the first {near:,} queries is a window of 2N - 1 values; of others "
+    return first + blockwise if near else blockwise
 
 
 def _at_once(bias: Encoding, call: Call) -> bool:
     return isinstance(bias, Bias) and call.q.shape[1] * call.pairs <= FEW_PAIRS
 
 
-def _by_line(bias: Encoding, call: Call) -> bool:
-    if not isinstance(bias, Bias) or bias.axes is not None or not bias.traits.relative:
-        return False
-    return (
-        call.visibility.by_distance
-        and call.visibility.offset is not None
-        and _has_whole_positions(call)
-    )
+def _count_near(bias: Encoding, call: Call) -> int:
+    """How many queries, from the first on, have a bias that a line of distances holds."""
+    if not isinstance(bias, Bias) or bias.axes is not None or not _has_whole_positions(call):
+        return 0
+    if not call.visibility.by_distance or call.visibility.offset is None:
+        return 0
+    until, queries = bias.relative_until(call.params), call.q.shape[2]
+    if not math.isfinite(until):
+        return queries if until > 0 else 0
+    near = math.floor(until) + 1 - int(call.q_pos[..., 0].max())
+    return 0 if near < min(queries, FEW_QUERIES) else min(near, queries)
 
 
 def attend_in_blocks(call: Call) -> Tensor:
@@ -75,12 +82,23 @@ def _attend_in_blocks(call: Call) -> Tensor:
         if torch.is_grad_enabled() and any(x.requires_grad for x in given):
             return in_pieces([piece], call.q, call.k, call.v, given)
         return piece.attend(call.q, call.k, call.v, given)
-    if _by_line(call.encoding, call) and call.visibility.offset is not None:
-        return toeplitz(call, call.visibility.offset)
+    near, queries = _count_near(call.encoding, call), call.q.shape[2]
+    if near >= queries:
+        return toeplitz(call)
+    if near:
+        first, rest = (call.of_queries(part) for part in (slice(0, near), slice(near, queries)))
+        return torch.cat([toeplitz(first), _by_pairs(rest)], dim=2)
+    return _by_pairs(call)
+
+
+def _by_pairs(call: Call) -> Tensor:
+    """Attention in blocks of queries, with what is added to their logits made for each pair."""
     if isinstance(call.encoding, Bias) and call.encoding.axes is None:
         found = _gather_bias(call) if call.encoding.traits.relative else None
         if found is not None:
             return found
+    if has_relative_terms(call):
+        return attend_skewed(call, _visible_blocks(call, 128))
     names = tuple(call.params or ())
     made, most = _scored_piece, 128
     if isinstance(call.encoding, Bias):  # the backward pass holds what a piece's bias is made from
@@ -166,7 +184,7 @@ def _hide_unseen(call: Call, bias: Tensor, rows: slice, keys: slice) -> Tensor:
     mask = bias.to(torch.float64 if call.q.dtype == torch.float64 else torch.float32)
     if call.visibility.everything:
         return mask
-    return mask.masked_fill(~call.visibility.visible(rows, keys), -math.inf)
+    return torch.where(call.visibility.visible(rows, keys), mask, -math.inf)
 
 
 def _visible_blocks(call: Call, most: int) -> list[tuple[slice, slice]]:

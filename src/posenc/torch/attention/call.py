@@ -93,6 +93,12 @@ class Call:
             k_pos=_first(self.k_pos, self.encoding),
         )
 
+    def of_queries(self, part: slice) -> "Call":
+        """The same call of some queries in a row, without features."""
+        q_pos = self.q_pos[..., part] if self.encoding.axes is None else self.q_pos[..., part, :]
+        seen = self.visibility.of_queries(part)
+        return replace(self, q=self.q[:, :, part], q_pos=q_pos, visibility=seen)
+
     def fold_into_qk(self) -> "Call":
         """The same without what can be put into q and k beforehand: rotations, Transformer-XL."""
         where = self.q_pos, self.k_pos

@@ -2,11 +2,10 @@
 
 import sys
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
-from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
 from posenc.core.arrays import disable_autocast, host, is_integer
 from posenc.core.mechanisms import Bias, Unbiased
@@ -14,6 +13,9 @@ from posenc.torch.attention.blocked import attend_in_blocks
 from posenc.torch.attention.call import Call
 from posenc.torch.attention.toeplitz import bias_line
 from posenc.torch.attention.visibility import Visibility
+
+if TYPE_CHECKING:  # imported where it is used: on CPUs it seldom is, and it takes its time
+    from torch.nn.attention.flex_attention import BlockMask
 
 BLOCK = 128
 ON_CPU = torch.backends.cpu.get_cpu_capability().startswith("AVX") and sys.platform != "darwin"
@@ -55,6 +57,8 @@ class _BackInBlocks(torch.autograd.Function):
 
 
 def _flex(call: Call) -> Tensor:
+    from torch.nn.attention.flex_attention import flex_attention
+
     dim = call.v.shape[-1]
     run = flex_attention if torch.compiler.is_compiling() else _compile()
     out: Any = run(
@@ -95,6 +99,8 @@ def _compile() -> Any:
 
     fullgraph, because otherwise past the limit it would quietly build the N x N matrix.
     """
+    from torch.nn.attention.flex_attention import flex_attention
+
     compiled: Any = torch.compile(flex_attention, dynamic=False, fullgraph=True)
 
     def run(*tensors: Tensor, **options: Any) -> Tensor:
@@ -131,7 +137,9 @@ def _score_mod(call: Call) -> Any:
     return score_mod
 
 
-def _block_mask(call: Call) -> BlockMask | None:
+def _block_mask(call: Call) -> "BlockMask | None":
+    from torch.nn.attention.flex_attention import BlockMask
+
     visibility, batch = call.visibility, call.q.shape[0]
     if visibility.everything:
         return None

@@ -12,12 +12,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from posenc.core.arrays import disable_autocast, working
+from posenc.core.arrays import disable_autocast, is_plain_tensor, working
 
 Extras = tuple[Tensor, ...]
 
-ENTRIES = 2**20
-"""How many weights a backward pass has before it at a time: 4 MB."""
+ops: Any = torch.ops.aten
+
+ENTRIES = 2**17
+"""How many weights a backward pass has before it at a time, for each thread: half a megabyte."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +31,16 @@ class Piece:
     keys: slice
     attend: Callable[[Tensor, Tensor, Tensor, Extras], Tensor]
 
-    def slopes(self, grad: Tensor, tensors: Sequence[Tensor]) -> Sequence[Tensor | None]:
-        """The gradients of q, k, v and extras that require one."""
+    def start(
+        self, q: Tensor, k: Tensor, v: Tensor, extras: Extras, *, keep: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        """What its queries get, and nothing to keep of it."""
+        return self.attend(q, k, v, extras), None
+
+    def slopes(
+        self, grad: Tensor, tensors: Sequence[Tensor], out: Tensor, kept: Tensor | None
+    ) -> Sequence[Tensor | None]:
+        """The gradients of q, k, v and extras that require one, of what was kept."""
         q, k, v, *extras = tensors
         with torch.enable_grad():
             made = self.attend(q, k, v, tuple(extras))
@@ -59,8 +69,23 @@ class BiasedPiece:
         out = attend_fused(q, k, v, attn_mask=self.mask(extras), scale=self.scale)
         return out.flip(2) if self.backwards else out
 
-    def slopes(self, grad: Tensor, tensors: Sequence[Tensor]) -> Sequence[Tensor | None]:
+    def start(
+        self, q: Tensor, k: Tensor, v: Tensor, extras: Extras, *, keep: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        """What its queries get and, to keep, the logsumexp of their logits if PyTorch has it."""
+        if not keep or not has_flash(q, k, v):
+            return self.attend(q, k, v, extras), None
+        q = q.flip(2) if self.backwards else q
+        flash = ops._scaled_dot_product_flash_attention_for_cpu
+        out, kept = flash(q, k, v, attn_mask=self.mask(extras), scale=self.scale)
+        return out.flip(2) if self.backwards else out, kept
+
+    def slopes(
+        self, grad: Tensor, tensors: Sequence[Tensor], out: Tensor, kept: Tensor | None
+    ) -> Sequence[Tensor | None]:
         """The gradients of q, k, v and extras that require one."""
+        if kept is not None:
+            return self._flash_slopes(grad, tensors, out, kept)
         q, k, v, *extras = tensors
         with torch.enable_grad():
             mask = self.mask(tuple(extras))
@@ -83,38 +108,65 @@ class BiasedPiece:
             *found
         ]
 
+    def _flash_slopes(
+        self, grad: Tensor, tensors: Sequence[Tensor], out: Tensor, kept: Tensor
+    ) -> list[Tensor]:
+        """The gradients by PyTorch's own backward pass, which has none for a mask."""
+        q, k, v, *extras = (x.detach() for x in tensors)
+        if self.backwards:
+            grad, q, out = grad.flip(2), q.flip(2), out.flip(2)
+        flash = ops._scaled_dot_product_flash_attention_for_cpu_backward
+        mask = self.mask(tuple(extras))
+        made = [*flash(grad, q, k, v, out, kept, 0.0, False, attn_mask=mask, scale=self.scale)]
+        if self.backwards:
+            made[0] = made[0].flip(2)
+        return [x for x, given in zip(made, tensors, strict=False) if given.requires_grad]
+
 
 def in_pieces(
     pieces: Sequence[Piece | BiasedPiece], q: Tensor, k: Tensor, v: Tensor, extras: Extras
 ) -> Tensor:
     """The pieces' results (batch, heads, q, dim of v); gradients go to q, k, v and extras."""
+    enabled = torch.is_grad_enabled()
+    tracked = enabled and any(x.requires_grad for x in (q, k, v))
+    learned = enabled and any(x.requires_grad for x in extras)
     apply: Any = _InPieces.apply
-    return apply(pieces, q, k, v, *extras)
+    return apply(pieces, tracked and not learned, q, k, v, *extras)
 
 
 class _InPieces(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, pieces: Sequence[Piece | BiasedPiece], *tensors: Tensor) -> Tensor:
-        ctx.pieces = pieces
-        ctx.save_for_backward(*tensors)
+    def forward(
+        ctx: Any, pieces: Sequence[Piece | BiasedPiece], keep: bool, *tensors: Tensor
+    ) -> Tensor:
         # PyTorch's attention takes the slow way if a mask requires a gradient, wanted or not
         q, k, v, *extras = (x.detach() for x in tensors)
-        out = v.new_zeros((*q.shape[:3], v.shape[3]))
+        # in memory as q, and as PyTorch has it: a model then joins its heads without a copy
+        alike = q.shape[3] == v.shape[3]
+        out = torch.empty_like(q) if alike else v.new_empty((*q.shape[:3], v.shape[3]))
+        if sum(out[_parts(piece, q, k)[0]].numel() for piece in pieces) < out.numel():
+            out.zero_()  # who is in no piece sees nothing
+        kept: list[Tensor | None] = []
         for piece in pieces:
             of_q, of_kv = _parts(piece, q, k)
-            out[of_q] = piece.attend(q[of_q], k[of_kv], v[of_kv], tuple(extras))
+            parts = q[of_q], k[of_kv], v[of_kv]
+            out[of_q], of_piece = piece.start(*parts, tuple(extras), keep=keep)
+            kept.append(of_piece)
+        ctx.pieces, ctx.count = pieces, len(tensors)
+        ctx.save_for_backward(*tensors, out, *kept)
         return out
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
-        tensors: tuple[Tensor, ...] = ctx.saved_tensors
-        needed: Sequence[bool] = ctx.needs_input_grad[1:]
+        saved: tuple[Any, ...] = ctx.saved_tensors
+        tensors, (out, *kept) = saved[: ctx.count], saved[ctx.count :]
+        needed: Sequence[bool] = ctx.needs_input_grad[2:]
         totals = [  # of many pieces, so never summed in a half
             torch.zeros_like(x, dtype=working(torch, x.dtype)) if need else None
             for x, need in zip(tensors, needed, strict=True)
         ]
-        for piece in ctx.pieces:
+        for piece, of_piece in zip(ctx.pieces, kept, strict=True):
             of_q, of_kv = _parts(piece, *tensors[:2])
             where = of_q, of_kv, of_kv, *[(...,)] * len(tensors[3:])
             parts = [
@@ -122,14 +174,18 @@ class _InPieces(torch.autograd.Function):
                 for x, index, need in zip(tensors, where, needed, strict=True)
             ]
             with disable_autocast(grad):  # a backward pass may run within autocast
-                found: Any = iter(piece.slopes(grad[of_q], parts))
+                found: Any = iter(piece.slopes(grad[of_q], parts, out[of_q], of_piece))
             for total, index in zip(totals, where, strict=True):
                 if total is not None and (part := next(found)) is not None:
                     total[index] += part
-        return None, *[
-            total if total is None else total.to(x.dtype)
-            for total, x in zip(totals, tensors, strict=True)
-        ]
+        return (
+            None,
+            None,
+            *[
+                total if total is None else total.to(x.dtype)
+                for total, x in zip(totals, tensors, strict=True)
+            ],
+        )
 
 
 def masked_slopes(
@@ -145,10 +201,11 @@ def masked_slopes(
     group = heads // kv_heads
     of_q, of_k, of_v = (torch.empty_like(x) for x in (q, k, v))
     of_mask = mask.new_zeros(mask.shape, dtype=q.dtype) if learned else None
-    hidden = (mask == -math.inf).all(-1, keepdim=True)
+    hidden = mask.amax(-1, keepdim=True) == -math.inf
     blind = hidden if hidden.any() else None
-    some = max(1, ENTRIES // max(1, group * keys))  # queries
-    several = max(1, ENTRIES // max(1, group * keys * min(some, queries)))  # heads of keys
+    entries = ENTRIES * torch.get_num_threads()
+    some = max(1, entries // max(1, group * keys))  # queries
+    several = max(1, entries // max(1, group * keys * min(some, queries)))  # heads of keys
     for rows in blocks(batch, max(1, several // kv_heads)):
         for own in blocks(kv_heads, several):
             theirs = slice(own.start * group, own.stop * group)
@@ -211,6 +268,13 @@ def _parts(
     )
 
 
+def has_flash(q: Tensor, k: Tensor, v: Tensor) -> bool:
+    """Whether PyTorch's attention with a mask has a fast backward pass for these, in full."""
+    wide = q.dtype in (torch.float32, torch.float64)  # in a half the gradients would be rounded
+    packed = q.stride(-1) == k.stride(-1) == v.stride(-1) == 1
+    return q.is_cpu and wide and packed and q.shape[-1] == v.shape[-1]
+
+
 def attend_fused(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:
     """PyTorch's attention; it is fast only where values are as wide as keys."""
     dim = v.shape[-1]
@@ -227,27 +291,27 @@ def attend_causal(q: Tensor, k: Tensor, v: Tensor, *, scale: float) -> Tensor:
     """PyTorch's causal attention of as many queries as keys.
 
     On a CPU it computes what is ahead of queries too in texts of a few hundred tokens. There pieces
-    of them are faster, forward: 0.8 of its time at 512.
+    of them are faster: 0.8 of its time at 512 forward, 0.7 with its backward pass.
     """
     length = q.shape[2]
+    if torch.compiler.is_compiling() or not q.is_cpu or not 384 <= length < 768:
+        return attend_fused(q, k, v, scale=scale, is_causal=True)
     tracked = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)
-    if torch.compiler.is_compiling() or tracked or not q.is_cpu or not 384 <= length < 768:
+    if tracked and not (is_plain_tensor(q, k, v) and has_flash(q, k, v)):
         return attend_fused(q, k, v, scale=scale, is_causal=True)
     hidden = torch.ones(length, length, dtype=torch.bool).triu_(1)
     mask = torch.zeros(length, length, dtype=working(torch, q.dtype)).masked_fill_(
         hidden, -math.inf
     )
-    parts = [
-        attend_fused(
-            q[:, :, rows],
-            k[:, :, : rows.stop],
-            v[:, :, : rows.stop],
-            scale=scale,
-            attn_mask=mask[rows, : rows.stop],
-        )
+
+    def above(rows: slice) -> Callable[[Extras], Tensor]:
+        return lambda _: mask[None, None, rows, : rows.stop]
+
+    pieces = [
+        BiasedPiece(slice(None), rows, slice(0, rows.stop), above(rows), scale)
         for rows in blocks(length, 128)
     ]
-    return torch.cat(parts, dim=2)
+    return in_pieces(pieces, q, k, v, ())
 
 
 def blocks(length: int, size: int) -> list[slice]:

@@ -48,8 +48,10 @@ def bias_line(call: Call, behind: Tensor) -> Tensor:
     return compute_bias(call.encoding, here, -behind, call.params, heads=heads)[..., 0, :]
 
 
-def toeplitz(call: Call, offset: int) -> Tensor:
+def toeplitz(call: Call) -> Tensor:
     """Attention with such a bias."""
+    offset = call.visibility.offset
+    assert offset is not None
     values = line(call, offset)
     return in_pieces(_pieces(call, values, offset), call.q, call.k, call.v, (values,))
 

@@ -1,6 +1,6 @@
 """Which keys each query of a call of `attend` sees."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -40,6 +40,17 @@ class Visibility:
         if self.window is not None:
             seen &= behind.abs() < self.window
         return seen
+
+    def of_queries(self, part: slice) -> "Visibility":
+        """The same for some queries in a row."""
+        documents, mask, offset = self.documents, self.mask, self.offset
+        return replace(
+            self,
+            q_order=self.q_order[..., part],
+            documents=documents and (documents[0][..., part], documents[1]),
+            mask=mask if mask is None or mask.shape[-2] == 1 else mask[..., part, :],
+            offset=None if offset is None else offset + part.start,
+        )
 
     def visible(self, rows: slice, keys: slice) -> Tensor:
         """What these queries see of these keys: (batch or 1, heads or 1, q, k) of bool."""

@@ -1,0 +1,91 @@
+"""Refuse what is not read: model types by what they have, and fields that would be ignored."""
+
+import re
+from collections.abc import Mapping
+
+from posenc.i18n import N_, translatable
+from posenc.interop.conventions import READ_FIELDS, REFUSED, ROTARY, SWITCHES, RotaryConvention
+from posenc.interop.fields import Fields, shorten
+
+__all__ = ["LATENT", "REFUSED", "refuse_unknown", "refuse_unread"]
+
+ABOUT_POSITIONS = re.compile(r"rope|rotary|theta|alibi|position_embeddings?_type")
+LATENT = ("qk_nope_head_dim", "kv_lora_rank")
+"""Fields of multi-head latent attention, in which only the last channels of a head rotate."""
+MORE = {
+    "patch_size": "patches of an image have two axes",
+    "image_size": "patches of an image have two axes",
+    "no_rope_layers": "some layers do not rotate",
+    "no_rope_layer_interval": "some layers do not rotate",
+    "position_encoding_2d": "tokens have two positions",
+}
+"""Fields of an unknown model that say more than RoPE does."""
+
+
+def refuse_unknown(name: str, values: Mapping[str, object]) -> Exception:
+    """The error for a model type that is not read: what it has, or what the file lacks.
+
+    >>> refuse_unknown("mamba", {})
+    ValueError('mamba has no attention and therefore no positions')
+    """
+    if name in REFUSED:
+        objects = [key for key, value in values.items() if isinstance(value, Mapping) and value]
+        parts = [key for key in objects if key.endswith(("config", "coder", "head"))]
+        listed = shorten(", ".join(parts[:8])) or "its sub-configs"
+        return ValueError(f"{name} {REFUSED[name].replace('{parts}', listed)}")
+    template = N_(
+        "model_type must be a known one, unless pairing is given (`posenc config --pairing halves`,"
+        " in Python read_config(…, pairing='halves')); got model_type={name!r}"
+    )
+    return translatable(ValueError, template, name=name)
+
+
+def refuse_unread(fields: Fields, convention: RotaryConvention) -> None:
+    """Refuse fields that are about positions and would be ignored, or that contradict RoPE."""
+    if fields.model_type not in ROTARY:
+        _refuse_more(fields)
+    for name, value in fields.values.items():
+        if value is None or not ABOUT_POSITIONS.search(name) or name in READ_FIELDS:
+            continue
+        if name in SWITCHES:
+            if value is not SWITCHES[name]:
+                raise _contradiction(fields, name, value)
+        elif name not in OWN_FIELDS.get(fields.model_type, ()):
+            template = N_("{name} must be a field that {model_type!r} has; got {name}={value!r}")
+            named = {"name": name, "model_type": fields.model_type, "value": value}
+            raise translatable(ValueError, template, **named)
+    if fields.get("alibi"):
+        raise _contradiction(fields, "alibi", True)
+    kind = fields.get("position_embedding_type", "position_embeddings_type")
+    if convention.only_if is not None and convention.only_if[0] == "position_embedding_type":
+        return
+    allowed = [None, "absolute", "rotary", "rope"]
+    allowed += ["rope_gptj"] if convention.pairing == "interleaved" else []
+    if kind not in allowed:
+        raise _contradiction(fields, "position_embedding_type", kind)
+
+
+OWN_FIELDS = {"chatglm": ("rope_ratio", "original_rope")}
+"""Fields that one model type alone has."""
+
+
+def _contradiction(fields: Fields, name: str, value: object) -> Exception:
+    template = N_(
+        "{name} must agree with the rotary encoding of {model_type!r}; got {name}={value!r}"
+    )
+    named = {"name": name, "model_type": fields.model_type, "value": value}
+    return translatable(ValueError, template, **named)
+
+
+def _refuse_more(fields: Fields) -> None:
+    """Refuse an unknown model whose fields say more than RoPE does."""
+    for name, reason in MORE.items():
+        if (value := fields.values.get(name)) is not None:
+            raise ValueError(
+                f"{name} needs a model_type that is known, since {reason}; "
+                f"got {name}={value!r} with model_type={fields.model_type!r}"
+            )
+    if any(fields.values.get(name) is not None for name in LATENT):
+        for name in ("qk_nope_head_dim", "qk_rope_head_dim"):
+            if fields.values.get(name) is None:
+                raise fields.missing(name)
