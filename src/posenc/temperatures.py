@@ -33,7 +33,8 @@ from posenc.core.logits import logits
 from posenc.core.mechanisms import Bias, Rotary, Scores
 from posenc.core.positions import LIMIT, as_arrays, as_positions
 from posenc.core.values import value
-from posenc.i18n import translatable
+from posenc.i18n import N_, translatable
+from posenc.i18n.arguments import sentences
 
 
 class Temperature(ABC):
@@ -111,6 +112,11 @@ class PowerTemperature(Temperature):
 
     scale: float = 2048.0
     power: float = 0.1
+
+    argument_help = sentences(
+        scale=N_("The larger it is, the later the factor grows."),
+        power=N_("How fast the factor grows with the position."),
+    )
 
     def __post_init__(self) -> None:
         rules.real("scale", self.scale, least=1)

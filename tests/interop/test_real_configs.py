@@ -58,8 +58,8 @@ HARMLESS = {
     ),
     "ChatGLM3": (
         {"model_type": "chatglm", "hidden_size": 64, "num_attention_heads": 4, "num_layers": 2}
-        | {"kv_channels": 16, "seq_length": 8192, "original_rope": True, "rope_ratio": 50},
-        pe.RoPE(16, base=5e5, rotary_dim=8),
+        | {"kv_channels": 16, "seq_length": 8192, "original_rope": True, "rope_ratio": 1},
+        pe.RoPE(16, rotary_dim=8),
     ),
     "InternLM2": (model("internlm2", rope_theta=1e6), pe.RoPE(16, base=1e6, **HALVES)),
 }  # fmt: skip
@@ -166,3 +166,10 @@ def test_huge_sizes_and_their_sums_are_refused_before_any_work(config, message):
     with pytest.raises(ValueError, match=re.escape(message)) as raised:
         pe.read_config(config)
     assert len(str(raised.value)) < 600
+
+
+def test_the_two_meanings_of_a_rope_ratio_are_told_apart_by_nobody():
+    """ChatGLM2-32k divides positions by it, ChatGLM3-32k and GLM-4 multiply the base by it."""
+    config, _ = HARMLESS["ChatGLM3"]
+    with pytest.raises(ValueError, match=r"rope_ratio must be 1, since .*; got rope_ratio=50"):
+        pe.read_config(config | {"rope_ratio": 50})

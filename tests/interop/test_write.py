@@ -91,7 +91,7 @@ def scalings(pairs):
     return st.one_of(st.none(), linear, yarn, llama3, dynamic, longrope)
 
 
-FIXED = {"nanochat", "muse_spark_text", "muse_glimmer_text", "ministral3", "mistral4"}
+FIXED = {"chatglm", "nanochat", "muse_spark_text", "muse_glimmer_text", "ministral3", "mistral4"}
 """Types with pairs that turn backwards, a base for each layer, or a temperature by length."""
 
 
@@ -235,6 +235,7 @@ HALVES = {"pairing": "halves"}
         ),
         (pe.Learned(9, 64), {"model_type": "gpt2", "n_layer": 1, "n_embd": 64, "n_positions": 8},
          "the Learned of 'gpt2' is fixed by its weights or its code"),
+        (pe.RoPE(16, rotary_dim=8), model("chatglm", original_rope=True), "the RoPE of 'chatglm'"),
         (pe.ALiBi(4), {"model_type": "bloom", "n_head": 8, "n_layer": 2}, "the ALiBi of 'bloom'"),
         (pe.RoPE(16, **HALVES), model("gemma3_text", 12), "layer_type must be given, since the"),
         (pe.RoPE(16, scaling=pe.Interpolation(2.0), **HALVES), model("phi3"),

@@ -40,6 +40,8 @@ ACCEPTED = {
     "hunyuan_v1_moe": ("default", "linear", "dynamic"),
 }
 """The rope_types that a config class accepts, if not all."""
+FIXED = frozenset({"chatglm"})
+"""Rotary model types whose code has no field for the base or a scaling."""
 CODE, WEIGHTS = "the code", "the weights"
 OWN_ORIGINAL = frozenset({"phi3", "phi4_multimodal"})
 """Model types whose config class has the original length, which overrides that of the scaling."""
@@ -82,11 +84,11 @@ class Draft:
         rotating = [
             i for i, e in enumerate(model.layers) if isinstance(unwrap(e), RoPE | AxialRoPE)
         ]
-        if not rotating or not self.types:
+        if not rotating or not self.types or self.model_type in FIXED:
             names = ", ".join(dict.fromkeys(type(e).__name__ for e in model.layers))
             raise ValueError(
                 f"like must be the config of a rotary model: the {names} of {self.model_type!r} is "
-                "fixed by its weights or its code; got no RoPE"
+                "fixed by its weights or its code"
             )
         types = list(dict.fromkeys(self.types[i] for i in rotating))
         if layer_type is not None:

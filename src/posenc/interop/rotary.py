@@ -99,6 +99,16 @@ class LayerReader:
         value = self.fields.get(name, default=True)
         return value if isinstance(value, bool) else rules.whole(name, value, least=0) > 0
 
+    def _require_no_ratio(self) -> None:
+        """Refuse the rope_ratio of ChatGLM, which has two meanings under one model type."""
+        if (ratio := self.fields.get("rope_ratio", default=1)) != 1:
+            template = N_(
+                "rope_ratio must be 1, since the file does not say whether positions are divided "
+                "by it, as in ChatGLM2 (RoPE(…, scaling=Interpolation({ratio!r}))), or the base "
+                "is multiplied, as in ChatGLM3 and GLM-4; got rope_ratio={ratio!r}"
+            )
+            raise translatable(ValueError, template, ratio=ratio)
+
     def read(self, theta: object) -> Encoding:
         """The encoding of a layer that rotates; `theta` is its own base, where layers list them."""
         convention = self.convention
@@ -106,8 +116,7 @@ class LayerReader:
         if parameters is None:
             return self.read_unrotated()
         base = self._read_base(parameters) if theta is None else theta
-        if (ratio := self.fields.get("rope_ratio")) is not None:  # ChatGLM stretches its base
-            base = rules.real("rope_theta", base) * rules.real("rope_ratio", ratio, least=1e-6)
+        self._require_no_ratio()
         name = "rope_theta" if theta is None else "layer_rope_theta"
         base = rules.real(name, base, least=1e-6, most=1e18)
         dim, rotary_dim, share = self._read_widths(parameters)

@@ -32,7 +32,7 @@ def _separate(q: str = "q_proj", k: str = "k_proj", *, order: Order = "heads") -
     return Family({q: ("q", order), k: ("k", "heads")})
 
 
-def _fused(name: str, order: Order) -> Family:
+def _build_fused(name: str, order: Order) -> Family:
     return Family({name: ("qkv", order)})
 
 
@@ -46,12 +46,12 @@ FAMILIES = {
     **dict.fromkeys(_GATED, _separate(order="gated")),
     **dict.fromkeys(("esm", "roformer"), _separate("query", "key")),
     **dict.fromkeys(("gpt_neox", "gpt_neox_japanese", "persimmon", "falcon"),
-                    _fused("query_key_value", "groups")),
-    **dict.fromkeys(("phi3", "phi4_multimodal"), _fused("qkv_proj", "blocks")),
-    **dict.fromkeys(("dbrx", "modernbert"), _fused("Wqkv", "blocks")),
-    "chatglm": _fused("query_key_value", "blocks"),
-    "codegen": _fused("qkv_proj", "codegen"),
-    "internlm2": _fused("wqkv", "groups"),
+                    _build_fused("query_key_value", "groups")),
+    **dict.fromkeys(("phi3", "phi4_multimodal"), _build_fused("qkv_proj", "blocks")),
+    **dict.fromkeys(("dbrx", "modernbert"), _build_fused("Wqkv", "blocks")),
+    "chatglm": _build_fused("query_key_value", "blocks"),
+    "codegen": _build_fused("qkv_proj", "codegen"),
+    "internlm2": _build_fused("wqkv", "groups"),
 }  # fmt: skip
 """The model types that are not `SEPARATE`."""
 

@@ -155,12 +155,12 @@ def _replace(function: Callable[..., Any], ours: Callable[[Any], Any]) -> Callab
     names = [*inspect.signature(function).parameters]
     count = next(i for i, name in enumerate(names) if name.startswith(("cos", "sin", "freq")))
 
-    def replaced(*args: Any, **kwargs: Any) -> Any:
+    def replacement(*args: Any, **kwargs: Any) -> Any:
         given = [*args, *(kwargs[name] for name in names[len(args) : count])][:count]
         made = tuple(ours(x) for x in given)
         return made if count > 1 else made[0]
 
-    return replaced
+    return replacement
 
 
 def _rotate(x: Any, rope: Any) -> Any:
