@@ -653,7 +653,7 @@ def test_the_message_names_argument_rule_and_value(work, kind, message):
 def test_q_and_k_must_have_one_dim():
     from tests.core.test_logits import Nearness
 
-    with pytest.raises(ValueError, match=r"^q and k must have one dim; got 8 and 6$"):
+    with pytest.raises(ValueError, match=r"^q and k must have the same dim; got 8 and 6$"):
         pe.logits(Nearness(1), X, X[..., :6], range(3), range(3))
     with pytest.raises(ValueError, match=r"^q and k must have the heads of the bias, 4; got 2$"):
         pe.logits(Nearness(4), X, X, range(3), range(3))

@@ -469,10 +469,10 @@ Q = torch.zeros(2, 4, 1, 8)
         ),
         (lambda: attend(Q, encoding=pe.NoPE()), "k must be a torch.Tensor; got NoneType"),
         (lambda: attend(Q, K, K), "encoding must be an Encoding or a module of one; got None"),
-        (lambda: attend(Q[..., :4], cache=FULL), "q and k must have one dim; got 4 and 8"),
+        (lambda: attend(Q[..., :4], cache=FULL), "q and k must have the same dim; got 4 and 8"),
         (
             lambda: attend(Q[:, :3], cache=FULL),
-            "q and k must have one batch, and q a multiple of the heads of k; "
+            "q and k must have the same batch, and q a multiple of the heads of k; "
             "got shapes (2, 3, 1, 8) and (2, 2, 7, 8)",
         ),
         (

@@ -226,7 +226,7 @@ def test_dynamic_scaling_wants_all_keys_unrotated(rng):
             lambda: RotateQK(pe.RoPE(8))(
                 torch.ones(1, 1, 2, 8), torch.ones(1, 1, 2, 6), torch.arange(2)
             ),
-            "q and k must have one head dim; got 8 and 6",
+            "q and k must have the same head dim; got 8 and 6",
         ),
         (
             lambda: RotateQK(pe.RoPE(8))(*[torch.ones(1, 1, 2, 6)] * 2, torch.arange(2)),

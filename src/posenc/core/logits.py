@@ -181,7 +181,7 @@ def _products(q: Array, k: Array, *, scaled: bool) -> Array:
     """q k^T in the working dtype, so that 16-bit results are rounded only once, at the end."""
     xp = namespace(q=q, k=k)
     if q.shape[-1] != k.shape[-1]:
-        raise ValueError(f"q and k must have one dim; got {q.shape[-1]} and {k.shape[-1]}")
+        raise ValueError(f"q and k must have the same dim; got {q.shape[-1]} and {k.shape[-1]}")
     wide = working(xp, q.dtype)  # 16-bit products may overflow before they are divided
     products = cast(q, wide) @ xp.matrix_transpose(cast(k, wide))
     return products / math.sqrt(q.shape[-1]) if scaled else products

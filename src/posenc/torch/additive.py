@@ -99,5 +99,5 @@ class AddPositions(EncodingModule):
             return self.forward
 
     def extra_repr(self) -> str:
-        """The encoding and what is not its default."""
+        """The encoding and its options."""
         return f"{self.encoding}, scale_input={self.scale_input}, dropout={self.dropout:g}"

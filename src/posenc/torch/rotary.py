@@ -208,7 +208,9 @@ class RotateQK(EncodingModule):
         check_floating("k", k)
         q_pos, k_pos = as_arrays(q_pos, q_pos if k_pos is None else k_pos, like=q)
         if q.shape[-1] != k.shape[-1]:
-            raise ValueError(f"q and k must have one head dim; got {q.shape[-1]} and {k.shape[-1]}")
+            raise ValueError(
+                f"q and k must have the same head dim; got {q.shape[-1]} and {k.shape[-1]}"
+            )
         rotary = at_length_of(self.rotary, q_pos, k_pos)
         if not self.rotary.fits_any_length:
             _all_keys(k, q_pos, k_pos)

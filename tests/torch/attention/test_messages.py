@@ -174,16 +174,16 @@ CASES = [
     ({"q": Q.long()}, "q must be a float64, float32, float16 or bfloat16; got torch.int64"),
     (
         {"k": K.half()},
-        "q, k and v must have one dtype; got torch.float32, torch.float16 and torch.float32",
+        "q, k and v must have the same dtype; got torch.float32, torch.float16 and torch.float32",
     ),
-    ({"q": torch.zeros(2, 4, 5, 6)}, "q and k must have one dim; got 6 and 8"),
+    ({"q": torch.zeros(2, 4, 5, 6)}, "q and k must have the same dim; got 6 and 8"),
     (
         {"v": torch.zeros(2, 2, 6, 8)},
         "k and v must agree in batch, heads and length; got shapes (2, 2, 7, 8) and (2, 2, 6, 8)",
     ),
     (
         {"k": torch.zeros(2, 3, 7, 8), "v": torch.zeros(2, 3, 7, 8)},
-        "q and k must have one batch, and q a multiple of the heads of k; "
+        "q and k must have the same batch, and q a multiple of the heads of k; "
         "got shapes (2, 4, 5, 8) and (2, 3, 7, 8)",
     ),
     ({"causal": 1}, "causal must be True or False; got causal=1"),

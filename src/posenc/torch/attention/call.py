@@ -182,9 +182,11 @@ def _check_shapes(q: Tensor, k: Tensor, v: Tensor) -> None:
         if x.ndim != 4 or not x.shape[3]:
             raise ValueError(f"{name} must be (batch, heads, seq, dim); got shape {tuple(x.shape)}")
     if q.dtype != k.dtype or q.dtype != v.dtype:
-        raise TypeError(f"q, k and v must have one dtype; got {q.dtype}, {k.dtype} and {v.dtype}")
+        raise TypeError(
+            f"q, k and v must have the same dtype; got {q.dtype}, {k.dtype} and {v.dtype}"
+        )
     if q.shape[3] != k.shape[3]:
-        raise ValueError(f"q and k must have one dim; got {q.shape[3]} and {k.shape[3]}")
+        raise ValueError(f"q and k must have the same dim; got {q.shape[3]} and {k.shape[3]}")
     if k.shape[:3] != v.shape[:3]:
         raise ValueError(
             "k and v must agree in batch, heads and length; "
@@ -192,7 +194,7 @@ def _check_shapes(q: Tensor, k: Tensor, v: Tensor) -> None:
         )
     if q.shape[0] != k.shape[0] or not k.shape[1] or q.shape[1] % k.shape[1]:
         raise ValueError(
-            "q and k must have one batch, and q a multiple of the heads of k; "
+            "q and k must have the same batch, and q a multiple of the heads of k; "
             f"got shapes {tuple(q.shape)} and {tuple(k.shape)}"
         )
 
