@@ -275,3 +275,32 @@ def test_a_mask_of_each_row_and_of_all_heads_has_its_gradient():
         for mine, exact in zip(*both, strict=True):
             assert mine.shape == exact.shape
             assert (mine - exact).abs().max() < 12 * 180**0.5 * 2.0**-53 * max(1, exact.abs().max())
+
+
+@pytest.mark.parametrize("learns", [False, True])
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_what_is_not_a_number_is_hidden_from_the_queries_before_it(bad, learns):
+    """NaN + -inf is NaN: what is ahead of a query has to be left out, not only weighed by 0."""
+    q, k, v = qkv(512, 512, kv_heads=2)
+    k[0, 0, 300, 0] = bad
+    tensors = [x.requires_grad_(learns) for x in (q, k, v)]
+    ours = pieces.attend_causal(*tensors, scale=0.25)
+    truth = attend(*tensors, encoding=pe.NoPE(), causal=True, impl="dense", scale=0.25)
+    assert torch.equal(ours.isfinite(), truth.isfinite())
+    assert ours[0, :2, :300].isfinite().all()
+    assert not ours[0, :2, 300:].isfinite().all()
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+def test_causal_attention_is_mapped_and_traced_at_every_length():
+    """Pieces are for tensors at rest: `torch.func` and tracers see PyTorch's own operator."""
+    q, k, v = qkv(512, 512)
+
+    def run(q, k, v):
+        return attend(q, k, v, encoding=pe.NoPE(), causal=True)
+
+    truth = run(q, k, v)
+    mapped = torch.func.vmap(lambda *one: run(*(x[None] for x in one))[0])(q, k, v)
+    assert (mapped - truth).abs().max() < 1e-5
+    graph = torch.fx.experimental.proxy_tensor.make_fx(run)(q, k, v)
+    assert (graph(q, k, v) - truth).abs().max() < 1e-5
