@@ -38,3 +38,28 @@ def test_parts_of_any_size_equal_the_formula(shape, at_a_time, monkeypatch):
 def test_it_has_a_second_derivative():
     assert torch.autograd.gradcheck(apply_network, draw(2))
     assert torch.autograd.gradgradcheck(apply_network, draw(2))
+
+
+def test_of_no_numbers_there_are_none():
+    x, *weights = draw(2)
+    assert apply_network(x[:, :0], *weights).shape == (2, HEADS, 0)
+
+
+def test_a_backward_pass_within_autocast_is_not_rounded():
+    given = [x.detach().float().requires_grad_() for x in draw(2)]  # autocast leaves float64 alone
+    out = apply_network(*given)
+    plain = torch.autograd.grad(out.sum(), given, retain_graph=True)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        cast = torch.autograd.grad(out.sum(), given)
+    assert all(map(torch.equal, plain, cast))
+
+
+def test_several_gradients_may_be_taken_at_once():
+    given = draw(2)
+    out = apply_network(*given)
+    cotangents = torch.randn(3, *out.shape, dtype=out.dtype)
+    at_once = torch.autograd.grad(out, given, cotangents, is_grads_batched=True, retain_graph=True)
+    for n, cotangent in enumerate(cotangents):
+        one = torch.autograd.grad(out, given, cotangent, retain_graph=True)
+        for mine, exact in zip(at_once, one, strict=True):
+            assert torch.allclose(mine[n], exact, rtol=0, atol=1e-13)

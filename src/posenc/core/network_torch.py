@@ -4,12 +4,17 @@ The specification is `apply_network` in encodings/fire.py; this does the same fo
 time, forward and again backward, so that hidden units of all of them never exist at once.
 """
 
+import math
+import sys
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from posenc.core.arrays import disable_autocast, is_plain_tensor
+
 ops: Any = torch.ops.aten
+internals: Any = sys.modules["torch._C"]
 
 HIDDEN = 2**17
 """Hidden units at a time, for each thread: half a megabyte in float32."""
@@ -21,10 +26,10 @@ def apply_network(x: Tensor, w1: Tensor, b1: Tensor, w2: Tensor, b2: Tensor) -> 
     w1, b1   (hidden, 1) and (hidden,)
     w2, b2   (heads, hidden) and (heads,)
     """
+    *rows, numbers = x.shape
     apply: Any = _Network.apply
-    return apply(x.reshape(-1, x.shape[-1]), w1, b1, w2, b2).reshape(
-        *x.shape[:-1], len(w2), x.shape[-1]
-    )
+    made = apply(x.reshape(math.prod(rows), numbers), w1, b1, w2, b2)
+    return made.reshape(*rows, len(w2), numbers)
 
 
 class _Network(torch.autograd.Function):
@@ -39,19 +44,24 @@ class _Network(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:  # type: ignore[override]
-        x, w1, b1, w2 = ctx.saved_tensors
-        if torch.is_grad_enabled():  # a second derivative
-            return _differentiable_slopes(grad, x, w1, b1, w2)
-        of_x, of_first = torch.empty_like(x), x.new_zeros(len(w1), 2)
-        of_last = x.new_zeros(len(w2), len(w1) + 1)
-        for row, slope, made in zip(x, grad, of_x, strict=True):
-            for some in _parts(row, w1):
-                hidden, part = _compute_hidden(row[some], w1, b1), slope[:, some]
-                of_last.addmm_(part, hidden.mT)
-                inner = ops.threshold_backward(w2.mT @ part, hidden[:-1], 0)
-                of_first.addmm_(inner, torch.stack([row[some], torch.ones_like(row[some])], dim=1))
-                torch.mv(inner.mT, w1[:, 0], out=made[some])
-        return of_x, of_first[:, :1], of_first[:, 1], of_last[:, :-1], of_last[:, -1]
+        batched = internals._functorch.is_legacy_batchedtensor(grad)  # by is_grads_batched=True
+        whole = torch.is_grad_enabled() or batched or not is_plain_tensor(grad)
+        with disable_autocast(grad):  # a backward pass may run within autocast
+            return (_differentiable_slopes if whole else _slopes)(grad, *ctx.saved_tensors)
+
+
+def _slopes(grad: Tensor, x: Tensor, w1: Tensor, b1: Tensor, w2: Tensor) -> tuple[Tensor, ...]:
+    """The gradients of x, w1, b1, w2 and b2, in parts."""
+    of_x, of_first = torch.empty_like(x), x.new_zeros(len(w1), 2)
+    of_last = x.new_zeros(len(w2), len(w1) + 1)
+    for row, slope, made in zip(x, grad, of_x, strict=True):
+        for some in _parts(row, w1):
+            hidden, part = _compute_hidden(row[some], w1, b1), slope[:, some]
+            of_last.addmm_(part, hidden.mT)
+            inner = ops.threshold_backward(w2.mT @ part, hidden[:-1], 0)
+            of_first.addmm_(inner, torch.stack([row[some], torch.ones_like(row[some])], dim=1))
+            torch.mv(inner.mT, w1[:, 0], out=made[some])
+    return of_x, of_first[:, :1], of_first[:, 1], of_last[:, :-1], of_last[:, -1]
 
 
 def _parts(row: Tensor, w1: Tensor) -> list[slice]:
@@ -75,7 +85,7 @@ def _compute_hidden(x: Tensor, w1: Tensor, b1: Tensor) -> Tensor:
 def _differentiable_slopes(
     grad: Tensor, x: Tensor, w1: Tensor, b1: Tensor, w2: Tensor
 ) -> tuple[Tensor, ...]:
-    """The gradients by operators that have gradients themselves."""
+    """The same at once, by operators that have gradients themselves and can be mapped."""
     hidden = (w1 * x[:, None] + b1[:, None]).clamp(min=0)
     inner = (w2.mT @ grad) * (hidden > 0)
     of_w2 = (grad @ hidden.mT).sum(0)
