@@ -68,3 +68,13 @@ def test_the_gradient_turns_back(pairing):
     x, (cos, sin) = drawn(2, 6, 8).requires_grad_(), tables(3)
     turn = lambda x: rotation_torch.turn(x, cos, sin, pairing=pairing, trailing=True)  # noqa: E731
     assert torch.autograd.gradcheck(turn, (x,))
+
+
+def test_few_vectors_may_lie_anywhere():
+    """One vector of a wider tensor: axes of one number have odd strides, or it begins at one."""
+    cos, sin = tables(4, length=1)
+    wider, gaps = drawn(1, 1, 1, 9), drawn(2, 3, 1, 16)
+    for x in (wider[..., :8], wider[..., 1:], gaps[..., ::2]):
+        ours = rotation_torch.turn_few(x, (torch.complex(cos, sin),))
+        truth = _turn(x, cos, sin, pairing="interleaved", trailing=False)
+        assert torch.allclose(ours, truth, rtol=0, atol=1e-14)
