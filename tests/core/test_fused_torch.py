@@ -20,6 +20,7 @@ def test_a_partial_rotation_begins_where_its_channels_do():
     assert (fused.start, fused.halves, fused.dim) == (10, True, 16)
     assert fused.tables_for_few(P, torch.float32) is None
     assert pe.RoPE(16).fuse().tables_for_few(P, torch.float32) is not None
+    assert pe.RoPE(16).fuse().tables_for_few(P.to("meta"), torch.float32) is None
     assert pe.XPos(16).fuse() is None
 
 

@@ -357,3 +357,57 @@ def test_what_is_made_without_values_is_not_kept():
         assert not RotateQK(encoding)._waves.has_values
     q, k = qk()
     assert RotateQK(encoding, impl="fused")(q, k, torch.arange(40))[0].isfinite().all()
+
+
+def test_modes_that_see_each_operator_are_told_the_numbers():
+    """Packed operators have no shapes for tracing and say nothing: they are for no mode."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Record(TorchDispatchMode):
+        def __init__(self):
+            super().__init__()
+            self.seen = []
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            self.seen.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    (q, k), p = qk(), torch.arange(40)
+    calls = {
+        "rotate_qk": (RotateQK(pe.RoPE(16), impl="fused"), (q, k, p)),
+        "rotate": (pe.RoPE(16).rotate, (q, p)),
+        "add_waves": (AddPositions(pe.Sinusoidal(16), impl="fused"), (q, p)),
+    }
+    for name, (call, given) in calls.items():
+        wanted = call(*given)
+        with Record() as mode:
+            got = call(*given)
+        assert f"posenc.{name}.default" in mode.seen
+        traced = make_fx(lambda *given, call=call: call(*given))(*given)
+        assert "packed" not in traced.code
+        for made in (got, traced(*given)):
+            pairs = zip(made, wanted, strict=True) if name == "rotate_qk" else [(made, wanted)]
+            assert all(torch.equal(*pair) for pair in pairs)
+
+
+@pytest.mark.parametrize("impl", ["fused", "reference"])
+def test_what_is_made_in_a_mode_without_values_serves_outside_it(impl):
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    rope, sinusoidal = pe.RoPE(16, base=54_321.0), pe.Sinusoidal(16, base=54_321.0)
+    (q, k), p = qk(), torch.arange(40)
+    wanted = pe.RoPE(16, base=54_321.0).rotate(q, p), AddPositions(sinusoidal)(q, p)
+    rotate = RotateQK(rope, impl=impl)
+    with FakeTensorMode():
+        add = AddPositions(sinusoidal)
+        rotate.prepare(torch.arange(40))
+    assert torch.allclose(rotate(q, k, p)[0], wanted[0], rtol=0, atol=1e-6)
+    assert torch.equal(add(q, p), wanted[1])
+
+
+def test_prepared_tables_are_for_floating_tensors():
+    rotate, (q, k) = RotateQK(pe.RoPE(16), impl="reference"), qk()
+    prepared = rotate.prepare(torch.arange(40))
+    with pytest.raises(TypeError, match="q must have a real floating dtype"):
+        rotate(q.long(), k.long(), prepared)

@@ -165,7 +165,8 @@ class FusedRotation(Fused):
         """What `turn_few` takes at positions (seq,) or (batch, seq); None if it is not for them."""
         if 2 * len(self.frequencies) != self.dim or self.axis is not None:
             return None
-        if positions.ndim not in (1, 2) or positions.numel() * self.dim > FEW:
+        few = positions.is_cpu and positions.numel() * self.dim <= FEW
+        if not few or positions.ndim not in (1, 2):
             return None
         scale, w = self._turns
         at = positions[..., None] if positions.ndim == 1 else positions[:, None, :, None]
@@ -217,10 +218,10 @@ class FusedAddition(Fused):
     def try_add(self, x: Tensor, positions: Any, factor: float, packed: Tensor) -> Tensor | None:
         """factor x + e(p) with no check that the kernels make themselves; None if not by them.
 
-        packed   what `pack_addition` makes of the factor
+        packed   what `pack_addition` makes of the factor; without values if made in FakeTensorMode
         """
         try:
-            if is_at_rest() and is_plain(x, positions):
+            if is_at_rest() and is_plain(x, positions) and type(packed) is Tensor:
                 return find_packed("add_waves")(x, positions, packed)
             if self.fits(x, positions):
                 return self.add(x, positions, factor=factor)
@@ -236,12 +237,21 @@ class FusedAddition(Fused):
 @cache
 def find_packed(name: str) -> Any:
     """The operator that takes its numbers in one tensor, as PyTorch's OpOverload calls it."""
-    return getattr(ops, name).packed._op
+    overload = getattr(ops, name).packed
+    return getattr(overload, "_op", overload)  # what the overload itself calls, if it has it
 
 
 def is_at_rest() -> bool:
-    """Whether PyTorch only computes: it does not compile, trace, transform or push tangents."""
-    return not (torch.compiler.is_compiling() or is_transformed())
+    """Whether PyTorch only computes: it does not compile, trace, transform or push tangents.
+
+    Nor is there a mode that is told of each operator, such as FakeTensorMode or a tracer: packed
+    numbers say nothing to it, and what is made under it must not be kept.
+    """
+    return not (
+        torch.compiler.is_compiling()
+        or internals._len_torch_dispatch_stack() > 0
+        or is_transformed()
+    )
 
 
 def is_transformed() -> bool:

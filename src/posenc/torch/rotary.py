@@ -162,7 +162,8 @@ class RotateQK(EncodingModule):
             rotary.tables_for(_queries_at(p, rotary, dtype), exact(p), keys=keys)[:2]
             for p, keys in ((q_pos, False), (k_pos, True))
         )
-        few = [self._waves and self._waves.tables_for_few(p, dtype) for p in (q_pos, k_pos)]
+        waves = self._waves if is_at_rest() else None
+        few = [waves and waves.tables_for_few(p, dtype) for p in (q_pos, k_pos)]
         both = (few[0], few[1]) if few[0] and few[1] else None
         return Prepared(self.rotary, q_pos, k_pos, (of_q, of_k), both)
 
@@ -189,7 +190,7 @@ class RotateQK(EncodingModule):
         exact = table.dtype in (torch.float64, torch.complex128)
         if (x.dtype == torch.float64) != exact or shape[-1:] != (self.rotary.dim,):
             return False
-        if not (type(x) is Tensor or type(x) is torch.nn.Parameter):
+        if not x.is_floating_point() or not (type(x) is Tensor or type(x) is torch.nn.Parameter):
             return False
         if len(rows) == 2:
             return shape[-2:-1] == rows[:1]
