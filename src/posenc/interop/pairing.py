@@ -116,6 +116,7 @@ def _score(found: np.ndarray, pairing: Pairing) -> float:
     return float(excess.mean()) / spread * excess.size**0.5 if spread else 0.0
 
 
+@hinted("pairing_by_loss")
 def pairing_by_loss(loss: Callable[[Pairing], float], *, margin: float = 0.05) -> PairingGuess:
     """Guess the pairing from the loss of the model with each, on text like what it was trained on.
 
