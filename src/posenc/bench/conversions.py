@@ -117,7 +117,7 @@ CASES = tuple(
         "checkpoints",
         "a Llama of {size} MB in bfloat16, to the other pairing, until it is on the disk",
         build,
-        (64, 512),
+        (64, 512, 2048),
         quick=64,
     )
 )
