@@ -116,3 +116,19 @@ def test_an_output_that_is_wrong_is_reported(run, folder, monkeypatch):
     result = run("convert", str(folder), "--to", "interleaved", "-o", "out", "--verify")
     assert result.exit_code == 1
     assert "do not use the output" in result.stderr
+
+
+def test_what_cannot_be_verified_is_said_before_the_work(run, folder, tmp_path):
+    import torch
+    from safetensors.torch import save_file
+
+    state = {
+        name: torch.tensor(value).to(torch.float8_e4m3fn) for name, value in LLAMA.state().items()
+    }
+    save_file(state, folder / "model.safetensors")
+    arguments = ("convert", f"{folder}/model.safetensors", "--to", "interleaved", "-o", "out.st")
+    result = run(*arguments, "--verify")
+    assert result.exit_code == 2
+    assert "must have 16 bits or more to be verified; got F8_E4M3" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["llama"]
+    assert run(*arguments).exit_code == 0

@@ -308,3 +308,11 @@ def test_an_unknown_model_needs_its_base():
         ValueError, match=r"^rope_theta must be in the config of 'new'; it is missing$"
     ):
         pe.read_config(config, pairing="halves")
+
+
+def test_the_pairing_that_is_given_counts_before_that_of_the_file():
+    config = model("deepseek_v3", qk_nope_head_dim=16, qk_rope_head_dim=8, rope_interleave=True)
+    read = pe.read_config(config, pairing="halves")
+    assert read.layers[0].pairing == "halves"
+    assert "pairing halves as requested; deepseek_v3 uses interleaved" in read.notes
+    assert pe.from_config(config | {"rope_interleave": False}).pairing == "halves"

@@ -146,5 +146,18 @@ def test_every_rule_is_of_a_known_engine():
         compare_engine(LLAMA, "exllama")
 
 
+@pytest.mark.parametrize("scaling", [yarn(), LLAMA3])
+def test_latent_attention_that_was_not_read_is_refused(scaling):
+    config = model("minicpm3", rope_scaling=scaling)
+    for engine in ("vllm", "llama.cpp"):
+        with pytest.raises(ValueError, match=f"{engine} was not checked for the latent .*minicpm3"):
+            compare_engine(config, engine)
+    assert compare_engine(config, "transformers") == ()
+    assert compare_engine(model("minicpm3"), "vllm") == ()
+    unknown = config | {"model_type": "new", "qk_nope_head_dim": 8, "qk_rope_head_dim": 8}
+    with pytest.raises(ValueError, match="latent attention of 'new'"):
+        compare_engine(unknown | {"rope_theta": 1e4}, "vllm", pairing="halves")
+
+
 def test_layers_without_rotation_have_no_differences():
     assert compare_engine({"model_type": "bloom", "n_head": 8, "n_layer": 2}, "vllm") == ()

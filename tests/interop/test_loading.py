@@ -40,3 +40,16 @@ def test_stacks_need_a_config_each():
     assert select_stacks(both) == both
     assert select_stacks({"encoder": "gpt2", "decoder": LLAMA}) is None
     assert select_stacks(both | {"text_config": LLAMA}) is None
+
+
+@pytest.mark.parametrize("name", ["text_config", "decoder"])
+def test_a_config_that_contains_itself_is_refused(name):
+    config = dict(LLAMA)
+    config[name] = config
+    with pytest.raises(ValueError, match=f"{name} must be at most 8 configs deep"):
+        pe.read_config(config)
+    with pytest.raises(ValueError, match=f"{name} must be at most 8 configs deep"):
+        pe.to_config(pe.RoPE(16), like=config)
+    stacks = {"encoder": LLAMA, "decoder": config}
+    with pytest.raises(ValueError, match=f"{name} must be at most 8 configs deep"):
+        pe.read_config(stacks)

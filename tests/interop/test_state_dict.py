@@ -200,3 +200,16 @@ ERRORS = [
 def test_errors_name_the_key_and_the_rule(config, state_dict, message):
     with pytest.raises((ValueError, TypeError), match=re.escape(message)):
         pe.from_state_dict(config, state_dict)
+
+
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [("xlm", "position_embeddings.weight"), ("mgp-str", "mgp_str.embeddings.pos_embed")],
+)
+def test_tables_of_other_names(name, table):
+    config = {"model_type": name, "hidden_size": 8, "emb_dim": 8, "image_size": [8, 8]}
+    config |= {"num_hidden_layers": 1, "max_position_embeddings": 5, "patch_size": 4}
+    encoding = pe.read_config(config).layers[0]
+    weights = np.arange(8.0 * encoding.length).reshape(-1, 8)
+    [(_, params)] = pe.from_state_dict(config, {table: weights})
+    assert np.array_equal(params["table"], weights)

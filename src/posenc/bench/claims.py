@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from posenc.bench.attentions import PLAIN
+from posenc.bench.conversions import COPY
 from posenc.bench.models import HAND
 from posenc.bench.startup import IMPORT, SLOWEST
 from posenc.i18n import N_, Phrase, phrase
@@ -140,6 +141,8 @@ def _claims() -> Iterable[Claim]:
         ours = tuple(f"posenc, {name}" for name in names)
         yield Claim(training, "gpt-train", "time", step, HAND, ours)
         yield Claim(writing, "gpt-token", "time", token, HAND, ours)
+    words = phrase("converting a checkpoint to the other pairing: time relative to copying it")
+    yield Claim(words, "convert-*", "time", 2.0, COPY)
     words = phrase("`import posenc.torch` after `import torch`")
     yield Claim(words, "import", "seconds", 50e-3, entries=(IMPORT,))
     words = phrase("making an encoding, the slowest of all")

@@ -77,6 +77,8 @@ def convert(
         if not config.exists():
             raise click.UsageError(f"--config must be given, since there is no {config}")
     conversion = call_library(prepare, path, config, out, to=to, pairing=pairing)
+    if verify:
+        _check_verifiable(conversion)
     files = _run(conversion)
     tensors, layers = len(conversion.plan.rows), len(conversion.plan.layers)
     data: dict[str, object] = {
@@ -95,6 +97,13 @@ def convert(
     print_data(data, lines, as_json=as_json)
     if proof is not None and not proof.holds:
         raise click.ClickException("the logits of both layouts differ; do not use the output")
+
+
+def _check_verifiable(conversion: Conversion) -> None:
+    """What cannot be verified is said before the work, not after it."""
+    from posenc.interop.checkpoints.verify import require_verifiable
+
+    call_library(require_verifiable, conversion.headers, conversion.plan)
 
 
 def _verify(conversion: Conversion, config: Path, files: list[Path]) -> Proof:

@@ -25,7 +25,7 @@ from posenc.interop.fields import HEADS, Fields
 from posenc.interop.loading import Config, load_config, select_stacks, select_text_config
 from posenc.interop.model import ModelPositions, format_ranges, group_layers
 from posenc.interop.refusals import LATENT, REFUSED, refuse_unknown, refuse_unread
-from posenc.interop.rotary import read_rotary
+from posenc.interop.rotary import read_pairing, read_rotary
 
 
 @hinted("read_config")
@@ -159,10 +159,13 @@ def _read_layers(
         return (NoPE(),) * fields.layers(), fields.length(), None
     convention = ROTARY.get(name, RotaryConvention())
     if pairing is not None:
-        if name in ROTARY and pairing != convention.pairing:
+        usual = read_pairing(fields, convention)
+        stated = fields.values.get("rope_interleave") is not None
+        if (name in ROTARY or stated) and pairing != usual:
             template = N_("pairing {pairing} as requested; {name} uses {usual}")
-            fields.add_note(template, pairing=pairing, name=name, usual=convention.pairing)
+            fields.add_note(template, pairing=pairing, name=name, usual=usual)
         convention = replace(convention, pairing=pairing)
+        fields.values = {**fields.values, "rope_interleave": None}  # the argument counts
     refuse_unread(fields, convention)
     if name not in ROTARY and any(fields.values.get(each) is not None for each in LATENT):
         # both widths are in the file: refuse_unread asks for them

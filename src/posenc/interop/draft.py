@@ -69,11 +69,11 @@ class Draft:
     @classmethod
     def of(cls, values: dict[str, Any], pairing: Pairing | None) -> "Draft":
         """The draft of a config; `values` is changed with it."""
+        fields = read_fields(values, pairing)
         text = values
         while name := next((n for n in NESTED if isinstance(text.get(n), Mapping)), None):
             text[name] = dict(text[name])
             text = text[name]
-        fields = read_fields(values, pairing)
         convention = ROTARY.get(fields.model_type, RotaryConvention())
         rotary = fields.model_type in ROTARY or pairing is not None
         types = read_layer_types(fields, convention) if rotary else []

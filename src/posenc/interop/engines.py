@@ -24,6 +24,7 @@ from posenc.interop.conventions import ROTARY, RotaryConvention
 from posenc.interop.draft import rope_parts
 from posenc.interop.loading import Config
 from posenc.interop.model import format_ranges, group_layers
+from posenc.interop.refusals import LATENT
 
 Engine = Literal["vllm", "llama.cpp", "transformers"]
 VERSIONS: dict[Engine, str] = {
@@ -71,6 +72,9 @@ class Reading(NamedTuple):
     length: int | None = None
 
 
+LATENT_READ = ("deepseek_v2", "deepseek_v3", "kimi_k2")
+"""Types of latent attention whose code was read; the file of Kimi-K2 names DeepSeek-V3's class."""
+
 Rule = Callable[[File], Reading | None]
 PLAIN_MSCALE = "cos and sin are multiplied by 0.1 ln(factor) + 1"
 ROUNDED = "truncate is not read: the ends of the ramp are always rounded outwards"
@@ -85,6 +89,9 @@ def compare_engine(
     engine   'vllm', 'llama.cpp' or 'transformers'
     pairing  as in `read_config`
 
+    The latent attention of model types other than DeepSeek's has not been checked in vLLM and
+    llama.cpp: with YaRN or Llama 3's scaling, which they read in code of its own, it is an error.
+
     >>> config = {"model_type": "gpt_oss", "num_hidden_layers": 2, "head_dim": 64}
     >>> [found] = compare_engine(config, "llama.cpp")
     >>> found.what, found.pair, round(found.theirs / found.ours, 2)
@@ -96,7 +103,8 @@ def compare_engine(
     convention = ROTARY.get(fields.model_type, RotaryConvention())
     parameters = fields.get("rope_parameters", "rope_scaling") or {}
     nested = any(isinstance(value, dict) for value in parameters.values())
-    latent = convention.latent is not None
+    given = any(fields.values.get(name) is not None for name in LATENT)
+    latent = given or convention.latent is not None
     found: list[Difference] = []
     for encoding, where in group_layers(model.layers):
         rope = unwrap(encoding)
@@ -104,10 +112,20 @@ def compare_engine(
             continue
         base, scaling = rope_parts(encoding)
         file = File(fields.model_type, scaling, latent, nested, fields.length())
+        _require_checked(file, engine)
         for reading in filter(None, (rule(file) for rule in RULES[engine])):
             dim = cast(int, rope.rotary_dim)
             found += _compare(reading, dim, base, format_ranges(where))
     return tuple(found)
+
+
+def _require_checked(file: File, engine: Engine) -> None:
+    own = isinstance(file.scaling, scalings.YaRN | scalings.Llama3)
+    if file.latent and own and engine != "transformers" and file.model_type not in LATENT_READ:
+        raise ValueError(
+            f"{engine} was not checked for the latent attention of {file.model_type!r} with "
+            f"{type(file.scaling).__name__}, only for that of {', '.join(LATENT_READ)}"
+        )
 
 
 def _compare(reading: Reading, dim: int, base: float, where: str) -> Iterator[Difference]:

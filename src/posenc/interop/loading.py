@@ -23,6 +23,8 @@ Config = Mapping[str, object] | str | PathLike[str] | HasDict
 
 NESTED = ("text_config", "llm_config", "language_config", "thinker_config", "decoder")
 """Fields in which a multimodal model keeps the config of its text model."""
+MOST_NESTED = 8
+"""Limit on configs within configs; a dict may contain itself."""
 
 
 def select_stacks(values: Mapping[str, Any]) -> dict[str, Mapping[str, Any]] | None:
@@ -41,7 +43,11 @@ def select_stacks(values: Mapping[str, Any]) -> dict[str, Mapping[str, Any]] | N
 
 def select_text_config(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """The part of a config that describes its text model."""
+    depth = 0
     while name := next((n for n in NESTED if isinstance(values.get(n), Mapping)), None):
+        depth += 1
+        if depth > MOST_NESTED:
+            raise ValueError(f"{name} must be at most {MOST_NESTED} configs deep; got more")
         values = {"model_type": values.get("model_type"), **values[name]}
     if (given := values.get("text_config")) is not None:
         template = N_("text_config must be an object; got text_config={given!r}")

@@ -134,7 +134,7 @@ class LayerReader:
         rope = RoPE(
             dim,
             base=base,
-            pairing=self._read_pairing(),
+            pairing=read_pairing(self.fields, self.convention),
             rotary_dim=rotary_dim,
             rotated=convention.rotated,
             scaling=Backwards() if convention.backwards and scaling is None else scaling,
@@ -143,11 +143,6 @@ class LayerReader:
         if convention.temperature != "ministral" or not beta or length is None:
             return rope
         return Tempered(rope, MinistralTemperature(length, beta))
-
-    def _read_pairing(self) -> Pairing:
-        if self.fields.values.get("rope_interleave") is None:
-            return self.convention.pairing
-        return "interleaved" if self.fields.flag("rope_interleave", default=True) else "halves"
 
     def _read_parameters(self) -> Parameters | None:
         """The rope parameters of the layer type: its own, or those of all layers."""
@@ -312,3 +307,10 @@ def _build_ernie(dim: int, base: float, sections: tuple[int, ...], pairing: Pair
         raise translatable(ValueError, template, sections=list(sections))
     height, width, time = sections
     return AxialRoPE(dim, SpaceThenTime((time, height, width), base=base), pairing=pairing)
+
+
+def read_pairing(fields: Fields, convention: RotaryConvention) -> Pairing:
+    """The pairing that the file states, or that of the model type."""
+    if fields.values.get("rope_interleave") is None:
+        return convention.pairing
+    return "interleaved" if fields.flag("rope_interleave", default=True) else "halves"

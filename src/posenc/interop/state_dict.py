@@ -23,11 +23,12 @@ TABLES = (
     "wpe.weight",
     "positions_embed.weight",
     "embed_positions.weight",
-    "embeddings.position_embedding.weight",
-    "embeddings.position_embeddings.weight",
-    "embeddings.position_embeddings",
+    "position_embedding.weight",
+    "position_embeddings.weight",
+    "position_embeddings",
+    "pos_embed",
 )
-"""The ends of the names of learned tables: GPT-2, GPT, BART and OPT, CLIP, BERT, ViT."""
+"""Ends of the names of learned tables: GPT-2, GPT, BART, CLIP, BERT and XLM, ViT, MGP-STR."""
 
 
 @hinted("from_state_dict")

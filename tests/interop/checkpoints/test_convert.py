@@ -151,3 +151,15 @@ def test_a_scale_of_the_whole_tensor_stays():
     scale = {Q + "_scale": np.ones(())}
     changed = pe.convert(LLAMA.state() | scale, LLAMA.config, to="interleaved")
     assert changed[Q + "_scale"] is scale[Q + "_scale"]
+
+
+def test_a_file_that_states_the_pairing_is_converted_back():
+    """DeepSeek-V3's config has rope_interleave, which says nothing of converted weights."""
+    model = MODELS[
+        next(name for name in MODELS if MODELS[name].config["model_type"] == "deepseek_v3")
+    ]
+    config, state = model.config | {"rope_interleave": True}, model.state()
+    new = pe.convert(state, config, to="halves")
+    assert any(not np.array_equal(new[name], state[name]) for name in state)
+    back = pe.convert(new, config, to="interleaved", pairing="halves")
+    assert all(np.array_equal(back[name], state[name]) for name in state)

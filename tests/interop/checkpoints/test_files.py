@@ -1,6 +1,7 @@
 """Headers of safetensors files: those of the library are read, broken ones are refused."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -51,6 +52,18 @@ def edit(path, change):
     path.write_bytes(len(text).to_bytes(8, "little") + text + data[8 + length :])
 
 
+def write_twins(path):
+    """Two entries of one name, of which readers may take either."""
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    text = (
+        data[8 : 8 + length]
+        .rstrip()
+        .replace(b"{", b'{"a":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]},', 1)
+    )
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data[8 + length :])
+
+
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
@@ -64,6 +77,7 @@ def edit(path, change):
         (lambda p: edit(p, lambda h: h["a"].update(shape=[2, 4])), "the place of a does not agree"),
         (lambda p: edit(p, lambda h: h["a"].update(shape=[-2, -3])), "must be whole numbers"),
         (lambda p: edit(p, lambda h: h["a"].update(dtype="F4")), "unknown dtype 'F4'"),
+        (write_twins, "a name stands there twice"),
         (lambda p: edit(p, lambda h: h.update(__metadata__={"a": 1})), "metadata must be strings"),
         (lambda p: torch.save(STATE, p), "it is a pickle, which can run any code"),
         (lambda p: torch.save(STATE, p, _use_new_zipfile_serialization=False), "it is a pickle"),
@@ -73,6 +87,35 @@ def test_a_bad_file_is_refused(path, spoil, message):
     spoil(path)
     with pytest.raises(ValueError, match=message):
         read_header(path)
+
+
+def test_an_empty_tensor_may_stand_behind_the_one_that_starts_there(path):
+    def turn_round(fields):
+        for name in sorted(fields, reverse=True):
+            fields[name] = fields.pop(name)
+
+    for change in (turn_round, lambda fields: fields.update(c=fields.pop("c"))):
+        edit(path, change)
+        assert read_header(path).tensors.keys() == STATE.keys()
+
+
+def test_what_the_library_does_not_open_is_refused(path, monkeypatch):
+    import safetensors
+
+    def refuse(path, framework):
+        raise safetensors.SafetensorError("bad luck")
+
+    monkeypatch.setattr(safetensors, "safe_open", refuse)
+    with pytest.raises(ValueError, match="the safetensors library says: bad luck"):
+        read_header(path)
+    monkeypatch.setitem(sys.modules, "safetensors", None)
+    assert read_header(path).tensors.keys() == STATE.keys()
+
+
+def test_a_folder_of_pickles_is_refused_with_the_reason(tmp_path):
+    torch.save(STATE, tmp_path / "pytorch_model.bin")
+    with pytest.raises(ValueError, match=r"pytorch_model\.bin .* it is a pickle"):
+        find_files(tmp_path)
 
 
 def test_the_files_of_a_checkpoint(path, tmp_path):

@@ -79,3 +79,16 @@ def test_a_model_that_cannot_be_run_says_why():
     plan = plan_of(model.config, state)
     with pytest.raises(CannotRun, match="parameters"):
         verify_model(model.config | {"intermediate_size": 10**9}, state, state, plan)
+
+
+@pytest.mark.parametrize("name", ["llama", "deepseek_v3"])
+def test_weights_that_are_converted_back_have_the_same_logits(name):
+    """Then it is the new weights that the model's own code is for."""
+    config, state = build(name)
+    to = plan_of(config, state).to
+    changed, shapes = pe.convert(state, config, to=to), {k: v.shape for k, v in state.items()}
+    plan = plan_conversion(config, shapes, to=OTHER[to], pairing=to)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert verify_model(config, changed, state, plan).holds
+        assert not verify_model(config, changed, changed, plan).holds

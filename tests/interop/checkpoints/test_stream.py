@@ -91,6 +91,22 @@ def test_a_checkpoint_of_several_files(source, tmp_path):
     check_shards(folder, out)
 
 
+def test_an_index_may_have_any_name_and_must_list_what_is_there(tmp_path):
+    folder, out = shards(tmp_path)
+    index = folder / "other.index.json"
+    (folder / INDEX).rename(index)
+    prepare(index, LLAMA.config, out, to="interleaved").run()
+    assert (out / index.name).read_text() == index.read_text()
+    index.write_text(
+        index.read_text().replace(
+            '"weight_map": {', '"weight_map": {"x": "model-00001-of-00003.safetensors", '
+        )
+    )
+    with pytest.raises(ValueError, match=r"lists tensors that are not there: x in model-00001"):
+        prepare(index, LLAMA.config, tmp_path / "new", to="interleaved")
+    assert not (tmp_path / "new").exists()
+
+
 def test_a_rerun_keeps_what_is_finished(tmp_path):
     folder, out = shards(tmp_path)
     before = {path: path.read_bytes() for path in folder.iterdir()}

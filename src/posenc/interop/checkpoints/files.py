@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,8 @@ INDEX = "model.safetensors.index.json"
 KEY = "posenc.pairing"
 """The metadata entry that records the pairing of a converted file."""
 MOST_HEADER = 100_000_000  # as in safetensors
-BITS = {"BOOL": 8, "U8": 8, "I8": 8, "F8_E5M2": 8, "F8_E4M3": 8, "F8_E8M0": 8, "I16": 16, "U16": 16,
+BITS = {"BOOL": 8, "U8": 8, "I8": 8, "F8_E5M2": 8, "F8_E4M3": 8, "F8_E8M0": 8,
+        "F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8, "I16": 16, "U16": 16,
         "F16": 16, "BF16": 16, "I32": 32, "U32": 32, "F32": 32, "F64": 64, "I64": 64, "U64": 64,
         "C64": 64}  # fmt: skip
 
@@ -30,6 +31,11 @@ class Tensor:
     shape: tuple[int, ...]
     start: int
     end: int
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Sorts the tensors of a file; an empty one starts where the next does."""
+        return self.start, self.end
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,8 @@ class Header:
 def read_header(path: Path) -> Header:
     """Read the header of a file and check it against the file's size; a bad one is an error.
 
-    The bytes of tensors are not read.
+    The bytes of tensors are not read. Where the safetensors library is installed it must open the
+    file too, since it is what others read the result with.
     """
     refuse_pickle(path)
     size = path.stat().st_size
@@ -75,7 +82,7 @@ def read_header(path: Path) -> Header:
             raise _broken(path, "its header is cut off")
         text = file.read(length)
     try:
-        fields = json.loads(text)
+        fields = json.loads(text, object_pairs_hook=_refuse_twins)
         metadata = fields.pop("__metadata__", {})
         tensors = {name: _read_tensor(value) for name, value in fields.items()}
         if not all(isinstance(value, str) for value in metadata.values()):
@@ -83,14 +90,23 @@ def read_header(path: Path) -> Header:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise _broken(path, f"its header is not valid ({error})") from error
     end = 0
-    for name, tensor in sorted(tensors.items(), key=lambda item: item[1].start):
+    for name, tensor in sorted(tensors.items(), key=lambda item: item[1].place):
         if tensor.start != end or _count_bytes(tensor) != tensor.end - tensor.start:
             raise _broken(path, f"the place of {name} does not agree with its shape")
         end = tensor.end
     if 8 + length + end != size:
         wanted = 8 + length + end
         raise _broken(path, f"it must have {wanted:,} bytes and has {size:,}")
+    _open_with_library(path)
     return Header(path, tensors, metadata, 8 + length, size)
+
+
+def _refuse_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Readers differ in which of two entries of one name counts."""
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ValueError("a name stands there twice")
+    return fields
 
 
 def _read_tensor(value: Any) -> Tensor:
@@ -101,6 +117,18 @@ def _read_tensor(value: Any) -> Tensor:
     if value["dtype"] not in BITS:
         raise ValueError(f"unknown dtype {value['dtype']!r}")
     return Tensor(value["dtype"], shape, start, end)
+
+
+def _open_with_library(path: Path) -> None:
+    try:
+        from safetensors import SafetensorError, safe_open
+    except ModuleNotFoundError:  # an extra
+        return
+    try:
+        with safe_open(path, "numpy"):
+            pass
+    except SafetensorError as error:
+        raise _broken(path, f"the safetensors library says: {error}") from error
 
 
 def _count_bytes(tensor: Tensor) -> int:
@@ -122,27 +150,53 @@ def refuse_pickle(path: Path) -> None:
         )
 
 
+def find_index(path: Path) -> Path | None:
+    """The index of a checkpoint of several files: the path itself, or in the folder."""
+    index = path / INDEX if path.is_dir() else path
+    return index if index.suffix == ".json" and index.exists() else None
+
+
 def find_files(path: Path) -> list[Path]:
-    """The files of a checkpoint: one, those that an index lists, or those of a folder.
+    """The files of a checkpoint: one, those that an index lists, or the one of a folder.
 
     An index must list files beside it, all of which must exist.
     """
-    if path.is_dir():
-        index = path / INDEX
-        found = sorted(path.glob("*.safetensors"))
-        if not index.exists() and len(found) != 1:
-            told = ", ".join(file.name for file in found) or "none"
-            raise ValueError(f"{path} must have {INDEX} or one safetensors file; got {told}")
-        path = index if index.exists() else found[0]
-    if path.suffix != ".json":
-        return [path]
-    try:
-        names = sorted(set(json.loads(path.read_text(encoding="utf-8"))["weight_map"].values()))
-        if not names or any(Path(name).name != name for name in names):
-            raise ValueError("weight_map must name files beside it")
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"{path} must be the index of a checkpoint; got {error}") from error
-    missing = [name for name in names if not (path.parent / name).is_file()]
+    index = find_index(path)
+    if index is None:
+        return [_find_only_file(path) if path.is_dir() else path]
+    names = sorted(set(_read_index(index).values()))
+    missing = [name for name in names if not (index.parent / name).is_file()]
     if missing:
-        raise ValueError(f"{path} lists files that are not there: {', '.join(missing)}")
-    return [path.parent / name for name in names]
+        raise ValueError(f"{index} lists files that are not there: {', '.join(missing)}")
+    return [index.parent / name for name in names]
+
+
+def _find_only_file(folder: Path) -> Path:
+    found = sorted(folder.glob("*.safetensors"))
+    if len(found) == 1:
+        return found[0]
+    for pickle in () if found else (*folder.glob("*.bin"), *folder.glob("*.pt")):
+        refuse_pickle(pickle)
+    told = ", ".join(file.name for file in found) or "none"
+    raise ValueError(f"{folder} must have {INDEX} or one safetensors file; got {told}")
+
+
+def _read_index(path: Path) -> dict[str, str]:
+    """The file of each tensor."""
+    try:
+        files = dict(json.loads(path.read_text(encoding="utf-8"))["weight_map"])
+        if not files or any(Path(name).name != name for name in files.values()):
+            raise ValueError("weight_map must name files beside it")
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{path} must be the index of a checkpoint; got {error}") from error
+    return files
+
+
+def require_listed(index: Path, headers: Iterable[Header]) -> None:
+    """Refuse an index that lists tensors in files that do not have them."""
+    found = {(name, header.path.name) for header in headers for name in header.tensors}
+    missing = [f"{name} in {file}" for name, file in _read_index(index).items()
+               if (name, file) not in found]  # fmt: skip
+    if missing:
+        more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
+        raise ValueError(f"{index} lists tensors that are not there: {missing[0]}{more}")

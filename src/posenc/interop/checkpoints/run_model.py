@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from posenc.core.encoding import unwrap
 from posenc.core.rotation import Pairing, rotate
+from posenc.encodings.axial import AxialRoPE
+from posenc.encodings.rope import RoPE
 from posenc.interop.checkpoints.names import find_places
 from posenc.interop.checkpoints.plan import Plan
 from posenc.interop.checkpoints.verify import LENGTH, Proof
-from posenc.interop.config import read_fields
+from posenc.interop.config import read_config, read_fields
 from posenc.interop.fields import LAYERS
 from posenc.interop.loading import Config
 
@@ -38,7 +41,7 @@ def verify_model(
 ) -> Proof:
     """Compare the logits of random tokens: the model with the old weights, and with the new.
 
-    The first run is the model as it is. In the second our rotation in the new pairing takes the
+    The layout that the model's code is for runs as it is. In the other our rotation takes the
     place of the model's. What is not converted has the same random weights in both.
     """
     try:
@@ -48,31 +51,44 @@ def verify_model(
         raise CannotRun(f"{error.name} is not installed") from error
     count = min(layers, max(plan.layers) + 1)
     torch.manual_seed(0)
+    was = next(iter(plan.layers.values())).pairing
     try:
+        own = _own_pairing(config)
         built = transformers.AutoConfig.for_model(**_shorten(config, count))
         with torch.device("meta"):
             size = sum(math.prod(p.shape) for p in _make(transformers, built).parameters())
         if size > MOST_PARAMETERS:
             raise CannotRun(f"{count} layers have {size:,} parameters")
         model = _make(transformers, built).double().eval()
-    except (ValueError, TypeError, KeyError, AttributeError, ImportError) as error:
+    except CannotRun:
+        raise
+    except Exception as error:  # whatever it is, the attention can still be compared
         raise CannotRun(f"transformers does not build it: {error}") from error
     tokens = torch.randint(TOKENS, (1, LENGTH))
 
-    def run(arrays: Mapping[str, np.ndarray], pairing: Pairing | None) -> Any:
+    def run(arrays: Mapping[str, np.ndarray], pairing: Pairing) -> Any:
         _load(model, arrays, plan, count)
         try:
-            with torch.no_grad(), _rotating(model, plan, pairing) as calls:
+            with (
+                torch.no_grad(),
+                _rotating(model, plan, None if pairing == own else pairing) as calls,
+            ):
                 out = model(tokens)
-        except RuntimeError as error:  # such as experts that have no float64
+        except Exception as error:  # such as experts that have no float64
             raise CannotRun(f"it fails: {error}") from error
-        if pairing is not None and not calls:
+        if pairing != own and not calls:
             raise CannotRun("its rotation is not a function of its module")
         return out[0]
 
-    before, after, mixed = run(old, None), run(new, plan.to), run(new, None)
+    before, after, mixed = run(old, was), run(new, plan.to), run(new, was)
     largest, wrong = (float((before - x).abs().max()) for x in (after, mixed))
     return Proof("logits", count, largest, RELATIVE * float(before.abs().max()), wrong)
+
+
+def _own_pairing(config: Config) -> Pairing:
+    """The pairing of the model's code, whichever the weights have."""
+    ropes = (unwrap(layer) for layer in read_config(config).layers)
+    return next(rope.pairing for rope in ropes if isinstance(rope, RoPE | AxialRoPE))
 
 
 def _make(transformers: Any, config: Any) -> Any:

@@ -3,20 +3,27 @@
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
 from posenc.core.rotation import Pairing
-from posenc.interop.checkpoints.files import INDEX, Header, find_files, read_header
+from posenc.interop.checkpoints.files import (
+    Header,
+    find_files,
+    find_index,
+    read_header,
+    require_listed,
+)
 from posenc.interop.checkpoints.plan import Plan, plan_conversion
 from posenc.interop.checkpoints.rows import Rows
 from posenc.interop.loading import Config
 
-PIECE = 2**24
-"""Bytes that are in memory at once, or one head if that has more."""
+PIECE = 2**20
+"""Bytes that are in memory at once, or one head if that has more: larger pieces leave the cache of
+the processor between reading and writing, and 2 GB took three times as long."""
 PARTIAL = ".partial"
 """The end of the name of a file that is being written."""
 Progress = Callable[[int, int], None]
@@ -32,6 +39,7 @@ class Conversion:
     """A conversion that has been checked and can be run.
 
     target   the file to write, or the folder of several
+    index    of several files, which is copied
     finished files of an earlier run, which are kept
     """
 
@@ -39,6 +47,7 @@ class Conversion:
     headers: tuple[Header, ...]
     target: Path
     sharded: bool
+    index: Path | None = None
     finished: frozenset[Path] = field(default_factory=frozenset[Path])
 
     def place(self, header: Header) -> Path:
@@ -56,9 +65,8 @@ class Conversion:
                 _write(header, self.plan, place, lambda n, before=done: progress(before + n, whole))
             done += header.size
             progress(done, whole)
-        index = self.headers[0].path.parent / INDEX
-        if self.sharded and index.exists():
-            _copy(index, self.target / INDEX)
+        if self.index is not None:
+            _copy(self.index, self.target / self.index.name)
         return [self.place(header) for header in self.headers]
 
 
@@ -72,6 +80,8 @@ def prepare(
     """
     files = find_files(source)
     headers = tuple(read_header(path) for path in files)
+    if (index := find_index(source)) is not None:
+        require_listed(index, headers)
     sharded = source.is_dir() or source.suffix == ".json"
     _check_target(target, files, sharded=sharded)
     for header in headers:
@@ -82,7 +92,7 @@ def prepare(
     if len(shapes) != sum(len(header.tensors) for header in headers):
         raise ValueError(f"each tensor must be in one file of {source}; some are in several")
     plan = plan_conversion(config, shapes, to=to, pairing=pairing)
-    made = Conversion(plan, headers, target, sharded)
+    made = Conversion(plan, headers, target, sharded, index)
     finished = frozenset(
         place
         for header in headers
@@ -90,7 +100,7 @@ def prepare(
     )
     left = sum(h.size for h in headers if made.place(h) not in finished)
     _require_space(target.parent if not target.exists() else target, left)
-    return Conversion(plan, headers, target, sharded, finished)
+    return replace(made, finished=finished)
 
 
 def _check_target(target: Path, files: list[Path], *, sharded: bool) -> None:
@@ -130,6 +140,7 @@ def _write(header: Header, plan: Plan, place: Path, progress: Callable[[int], No
                 progress(done)
             new.flush()
             os.fsync(new.fileno())
+        read_header(partial)
         partial.replace(place)
     except BaseException:
         partial.unlink(missing_ok=True)
@@ -139,7 +150,7 @@ def _write(header: Header, plan: Plan, place: Path, progress: Callable[[int], No
 def _convert_bytes(file: BinaryIO, header: Header, plan: Plan) -> Iterator[bytes | memoryview]:
     """The bytes of all tensors, in the order of the file."""
     file.seek(header.data)
-    for name, tensor in sorted(header.tensors.items(), key=lambda item: item[1].start):
+    for name, tensor in sorted(header.tensors.items(), key=lambda item: item[1].place):
         size = tensor.end - tensor.start
         rows = plan.rows.get(name)
         if rows is None or not size:

@@ -120,6 +120,20 @@ def _project(arrays: Mapping[str, np.ndarray], name: str, plan: Plan, layer: int
     return made
 
 
+def require_verifiable(headers: Iterable[Header], plan: Plan, *, layers: int = 2) -> None:
+    """Refuse tensors that `verify_files` could not read, before they are converted."""
+    wanted = _select(plan, layers)
+    for header in headers:
+        for name in sorted(wanted & header.tensors.keys()):
+            _require_wide(header.tensors[name].dtype, name)
+
+
+def _select(plan: Plan, layers: int) -> set[str]:
+    """The names of the tensors of the first layers, and of the first that rotate."""
+    chosen = {*sorted(plan.layers)[:layers], *range(layers)}
+    return {name for name in plan.rows if plan.places[name].layer in chosen}
+
+
 def verify_files(
     config: Config, old: Iterable[Header], new: Iterable[Header], plan: Plan, *, layers: int = 2
 ) -> tuple[Proof, str]:
@@ -129,13 +143,13 @@ def verify_files(
     """
     from posenc.interop.checkpoints.run_model import CannotRun, verify_model
 
-    chosen = {*sorted(plan.layers)[:layers], *range(layers)}
-
-    def is_wanted(name: str) -> bool:
-        return name in plan.rows and plan.places[name].layer in chosen
-
+    wanted = _select(plan, layers)
     before, after = (
-        {name: array for h in headers for name, array in read_arrays(h, is_wanted).items()}
+        {
+            name: array
+            for h in headers
+            for name, array in read_arrays(h, wanted.__contains__).items()
+        }
         for headers in (old, new)
     )
     try:
@@ -162,6 +176,10 @@ _PLAIN: dict[str, Any] = {"F64": np.float64, "F32": np.float32, "F16": np.float1
 def _decode(data: bytes, dtype: str, name: str) -> np.ndarray:
     if dtype == "BF16":
         return (np.frombuffer(data, "<u2").astype(np.uint32) << 16).view(np.float32)
-    if dtype not in _PLAIN:
-        raise ValueError(f"{name} must have 16 bits or more to be verified; got {dtype}")
+    _require_wide(dtype, name)
     return np.frombuffer(data, _PLAIN[dtype])
+
+
+def _require_wide(dtype: str, name: str) -> None:
+    if dtype not in (*_PLAIN, "BF16"):
+        raise ValueError(f"{name} must have 16 bits or more to be verified; got {dtype}")
