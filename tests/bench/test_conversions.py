@@ -29,10 +29,21 @@ def test_the_file_has_its_size_and_goes_with_its_object():
     assert not folder.exists()
 
 
-def test_rows_that_do_not_move_are_seen(monkeypatch):
+def test_each_is_timed_on_a_new_file_and_they_begin_in_turn():
+    made = conversions.Checkpoint(64 * 1024)
+    orders = [list(made.time_both()) for _ in range(3)]
+    assert orders[0] == orders[2] == [conversions.CONVERT, conversions.COPY]
+    assert orders[1] == [conversions.COPY, conversions.CONVERT]
+    assert made.copied.exists()
+    assert not made.converted.exists()
+
+
+def test_rows_that_do_not_move_are_seen_and_not_timed(monkeypatch):
     monkeypatch.setattr(stream, "_move_rows", lambda file, size, rows, to: [file.read(size)])
-    entry = conversions.build(64, Request()).entries[conversions.CONVERT]
-    assert not entry.error().is_within
+    (case,) = (case for case in conversions.CASES if case.quick)
+    result = run_case(case, Request(quick=True), rounds=1)
+    assert list(result["rows"]) == [conversions.COPY]
+    assert "posenc convert is off" in result["wrong"][0]
 
 
 def test_a_full_disk_is_said_instead(monkeypatch):

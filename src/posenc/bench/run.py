@@ -118,7 +118,8 @@ def _time(
         times: dict[str, list[float]] = {name: [] for name in checked}
         for _ in range(rounds or (3 if request.quick else 7)):
             for name, seconds in setup.sample().items():
-                times[name].append(seconds)
+                if name in times:
+                    times[name].append(seconds)
         return times
     work = {name: entry.run for name, entry in checked.items()}
     if rounds is not None:

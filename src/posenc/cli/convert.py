@@ -60,7 +60,7 @@ def convert(
     CHECKPOINT is a safetensors file, the index of several, or a folder. Rows of queries and keys
     are reordered, with their biases and norms; no value changes. The input is never written to. A
     file appears under its name once it is whole, so after an interruption the same command finishes
-    the work.
+    the work; it keeps a file that is there already if every byte is what it would write.
 
     \b
     posenc convert model.safetensors --config config.json --to halves -o out.safetensors
@@ -118,9 +118,11 @@ def _verify(conversion: Conversion, config: Path, files: list[Path]) -> Proof:
 
 
 def _run(conversion: Conversion) -> list[Path]:
-    for place in sorted(conversion.finished):
-        click.echo(f"kept: {place}", err=True)
     whole = sum(header.size for header in conversion.headers)
     shown = click.progressbar(length=whole, label="converting", file=sys.stderr)
     with report_unwritable(conversion.target), shown as bar:
-        return call_library(conversion.run, lambda done, _: bar.update(done - bar.pos))
+        return call_library(
+            conversion.run,
+            lambda done, _: bar.update(done - bar.pos),
+            kept=lambda place: click.echo(f"kept, every byte compared: {place}", err=True),
+        )

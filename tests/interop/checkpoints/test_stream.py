@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -125,8 +127,9 @@ def test_a_rerun_keeps_what_is_finished(tmp_path):
     assert not [path for path in kept if path.name.endswith(PARTIAL)]
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
     again = prepare(folder, LLAMA.config, out, to="interleaved")
-    assert again.finished == kept.keys()
-    again.run()
+    told = []
+    again.run(kept=told.append)
+    assert set(told) == kept.keys()
     assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
     check_shards(folder, out)
 
@@ -135,10 +138,48 @@ def test_a_file_of_other_tensors_is_not_taken_for_finished(tmp_path):
     folder, out = shards(tmp_path)
     prepare(folder, LLAMA.config, out, to="interleaved").run()
     save_file({"x": np.zeros(2)}, next(iter(sorted(out.glob("*.safetensors")))))
-    again = prepare(folder, LLAMA.config, out, to="interleaved")
-    assert len(again.finished) == 2
-    again.run()
+    told = []
+    prepare(folder, LLAMA.config, out, to="interleaved").run(kept=told.append)
+    assert len(told) == 2
     check_shards(folder, out)
+
+
+@pytest.mark.parametrize("change", ["a byte of the output", "a byte of the input", "metadata"])
+def test_a_header_and_a_size_do_not_make_a_file_finished(change, tmp_path):
+    folder, out = shards(tmp_path)
+    prepare(folder, LLAMA.config, out, to="interleaved").run()
+    place = min((folder if change.endswith("input") else out).glob("*.safetensors"))
+    data = bytearray(place.read_bytes())
+    if change == "metadata":
+        data = bytearray(bytes(data).replace(b'"format":"pt"', b'"format":"np"'))
+    else:
+        data[-1] ^= 1
+    place.write_bytes(data)
+    told = []
+    prepare(folder, LLAMA.config, out, to="interleaved").run(kept=told.append)
+    assert sorted(told) == sorted(out.glob("*.safetensors"))[1:]
+    made, whole = (load_file(min(each.glob("*.safetensors"))) for each in (out, folder))
+    expected = pe.convert(LLAMA.state() | whole, LLAMA.config, to="interleaved")
+    assert all(np.array_equal(made[key], expected[key]) for key in made)
+    assert read_header(min(out.glob("*.safetensors"))).metadata["format"] == "pt"
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(stream, "PIECE", 2**14)
+    folder = write_folder(tmp_path / "in", LLAMA.config, LLAMA.state() | LARGE, shards=3)
+    conversion = prepare(folder, LLAMA.config, tmp_path / "out", to="interleaved")
+    conversion.run()  # code is loaded
+    for again in range(2):  # compared, then written
+        tracemalloc.start()
+        conversion.run()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 2**18, again
+        conversion = replace(conversion, present=frozenset())
+
+
+LARGE = {"lm_head.weight": np.arange(2.0**17)}
+"""A tensor of a megabyte."""
 
 
 KILLED = """

@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -30,8 +31,8 @@ Progress = Callable[[int, int], None]
 """Is told the bytes written so far, and of all files."""
 
 
-def _ignore(_done: int, _whole: int) -> None:
-    """No progress is shown."""
+def _ignore(*_told: object) -> None:
+    """Nothing is shown."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Conversion:
 
     target   the file to write, or the folder of several
     index    of several files, which is copied
-    finished files of an earlier run, which are kept
+    present  files in the folder whose headers are those of an earlier run; their bytes are compared
     """
 
     plan: Plan
@@ -48,20 +49,27 @@ class Conversion:
     target: Path
     sharded: bool
     index: Path | None = None
-    finished: frozenset[Path] = field(default_factory=frozenset[Path])
+    present: frozenset[Path] = field(default_factory=frozenset[Path])
 
     def place(self, header: Header) -> Path:
         """Where the converted file goes."""
         return self.target / header.path.name if self.sharded else self.target
 
-    def run(self, progress: Progress = _ignore) -> list[Path]:
-        """Write every file that is not finished; each appears whole or not at all."""
+    def run(
+        self, progress: Progress = _ignore, *, kept: Callable[[Path], None] = _ignore
+    ) -> list[Path]:
+        """Write every file that is not finished; each appears whole or not at all.
+
+        kept    is told of each file of an earlier run that has every byte of this conversion
+        """
         whole, done = sum(header.size for header in self.headers), 0
         if self.sharded:
             self.target.mkdir(exist_ok=True)
         for header in self.headers:
             place = self.place(header)
-            if place not in self.finished:
+            if place in self.present and _is_finished(header, self.plan, place):
+                kept(place)
+            else:
                 _write(header, self.plan, place, lambda n, before=done: progress(before + n, whole))
             done += header.size
             progress(done, whole)
@@ -93,14 +101,14 @@ def prepare(
         raise ValueError(f"each tensor must be in one file of {source}; some are in several")
     plan = plan_conversion(config, shapes, to=to, pairing=pairing)
     made = Conversion(plan, headers, target, sharded, index)
-    finished = frozenset(
+    present = frozenset(
         place
         for header in headers
-        if sharded and (place := made.place(header)).exists() and _is_finished(header, place, to)
+        if sharded and (place := made.place(header)).exists() and _has_header(header, place, to)
     )
-    left = sum(h.size for h in headers if made.place(h) not in finished)
+    left = sum(h.size for h in headers if made.place(h) not in present)
     _require_space(target.parent if not target.exists() else target, left)
-    return replace(made, finished=finished)
+    return replace(made, present=present)
 
 
 def _check_target(target: Path, files: list[Path], *, sharded: bool) -> None:
@@ -112,13 +120,24 @@ def _check_target(target: Path, files: list[Path], *, sharded: bool) -> None:
         raise ValueError(f"the output must be another file than the input; got {target}")
 
 
-def _is_finished(header: Header, place: Path, to: Pairing) -> bool:
-    """Whether an earlier run wrote this file, which has its tensors and the pairing."""
+def _has_header(header: Header, place: Path, to: Pairing) -> bool:
+    """Whether a file has the tensors and the pairing of a converted one."""
     try:
         made = read_header(place)
     except ValueError:
         return False
     return made.pairing == to and made.tensors == header.tensors
+
+
+def _is_finished(header: Header, plan: Plan, place: Path) -> bool:
+    """Whether a file has every byte that this conversion would write.
+
+    A header and a size prove nothing of the bytes: the disk may have lost them, and the input may
+    be another one of the same shapes. Reading both is cheaper than writing one.
+    """
+    with header.path.open("rb") as old, place.open("rb") as made:
+        pieces = chain([header.with_pairing(plan.to)], _convert_bytes(old, header, plan))
+        return all(made.read(len(piece)) == piece for piece in pieces) and not made.read(1)
 
 
 def _require_space(folder: Path, count: int) -> None:
