@@ -29,6 +29,7 @@ from posenc.core.positions import left_padded as left_padded
 from posenc.core.positions import packed as packed
 from posenc.core.positions import randomised as randomised
 from posenc.core.scaling import Scaling as Scaling
+from posenc.core.shift import rotate_cached as rotate_cached
 from posenc.encodings.alibi import ALiBi as ALiBi
 from posenc.encodings.alibi import TwoSidedALiBi as TwoSidedALiBi
 from posenc.encodings.axial import AxialRoPE as AxialRoPE
@@ -170,6 +171,7 @@ __all__ = [
     "pairing_of",
     "randomised",
     "read_config",
+    "rotate_cached",
     "show",
     "to_config",
 ]

@@ -15,6 +15,7 @@ class Turning(pe.Rotary):
     """A rotation whose frequencies are learned: w_i = 0.1 e^{a_i}."""
 
     dim: int
+    traits = pe.Traits(relative=True)
 
     def parameters(self):
         return {"a": Parameter((self.dim // 2,))}

@@ -113,8 +113,8 @@ def as_arrays(
     (array([0, 1]), array([2]))
     """
     first = next((array for array in (like, q_pos, k_pos) if is_array(array)), None)
-    queries = q_pos if is_array(q_pos) else _convert_list(q_pos, first, name="q_pos")
-    keys = k_pos if is_array(k_pos) else _convert_list(k_pos, first, name="k_pos")
+    queries = q_pos if is_array(q_pos) else convert_list(q_pos, first, name="q_pos")
+    keys = k_pos if is_array(k_pos) else convert_list(k_pos, first, name="k_pos")
     namespace(q_pos=queries, k_pos=keys)
     return queries, keys
 
@@ -136,7 +136,7 @@ def distances(
     """
     q_pos, k_pos = as_arrays(q_pos, k_pos, like=like)
     for name, positions in (("q_pos", q_pos), ("k_pos", k_pos)):
-        _numbers(name, positions)
+        check_numbers(name, positions)
         if positions.ndim < 1:
             raise ValueError(f"{name} must be (…, seq); got a single number")
     shared_rows(q_pos, k_pos)
@@ -242,8 +242,8 @@ def as_positions(
     axes        numbers in a position; None: positions are plain numbers
     like        an array whose library a list or range is converted to; None: NumPy
     """
-    array = positions if is_array(positions) else _convert_list(positions, like)
-    _numbers("positions", array)
+    array = positions if is_array(positions) else convert_list(positions, like)
+    check_numbers("positions", array)
     shape, wanted = tuple(array.shape), "(seq,) or (batch, seq)"
     right = array.ndim in (1, 2)
     if axes is not None:
@@ -255,14 +255,15 @@ def as_positions(
     return array
 
 
-def finite(positions: Array) -> None:
+def finite(positions: Array, *, name: str = "positions") -> None:
     """Raise an error if positions are not finite (where the host can read them)."""
     values = host(positions)
     if values is not None and values.dtype.kind == "f" and not np.all(np.isfinite(values)):
-        raise ValueError(f"positions must be finite; got {_first(values, ~np.isfinite(values))}")
+        wrong = _first(name, values, ~np.isfinite(values))
+        raise ValueError(f"{name} must be finite; got {wrong}")
 
 
-def _numbers(name: str, positions: Array) -> None:
+def check_numbers(name: str, positions: Array) -> None:
     """Raise an error unless positions are whole numbers, float32 or float64."""
     if isinstance(positions, np.ndarray) and positions.dtype.kind in "iu":
         return
@@ -280,14 +281,14 @@ def _numbers(name: str, positions: Array) -> None:
         )
 
 
-def exact(positions: Array) -> Array:
+def exact(positions: Array, *, name: str = "positions") -> Array:
     """Return positions; raise an error unless |p| < LIMIT (where the host can read them)."""
     values = host(positions)
     if values is not None and values.size and not _within(values):
         outside = ~(np.abs(values.astype(np.float64)) < LIMIT)
         raise ValueError(
-            f"positions must lie between -{LIMIT:,} and {LIMIT:,}, where they are exact; "
-            f"got {_first(values, outside)}"
+            f"{name} must lie between -{LIMIT:,} and {LIMIT:,}, where they are exact; "
+            f"got {_first(name, values, outside)}"
         )
     return positions
 
@@ -296,14 +297,16 @@ def _within(values: np.ndarray) -> bool:
     return bool(values.max() < LIMIT and values.min() > -LIMIT)
 
 
-def _first(values: np.ndarray, wrong: np.ndarray) -> str:
+def _first(name: str, values: np.ndarray, wrong: np.ndarray) -> str:
     index = tuple(int(i) for i in np.argwhere(wrong)[0])
-    return f"positions[{', '.join(map(str, index))}]={values[index]}"
+    place = f"[{', '.join(map(str, index))}]" if index else ""
+    return f"{name}{place}={values[index]}"
 
 
-def _convert_list(
-    positions: Positions[Array], like: Array | None, *, name: str = "positions"
+def convert_list(
+    positions: Positions[Array] | float, like: Array | None, *, name: str = "positions"
 ) -> Array:
+    """A number, a list or a range as an array of the library of `like`."""
     try:
         values = np.asarray(positions)
     except (TypeError, ValueError) as error:
@@ -312,8 +315,8 @@ def _convert_list(
         values = values.astype(np.int64)
     if values.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be numbers; got {positions!r}")
-    finite(values)
-    return as_like(exact(values), like)
+    finite(values, name=name)
+    return as_like(exact(values, name=name), like)
 
 
 def as_like(values: np.ndarray, like: Array | None) -> Array:

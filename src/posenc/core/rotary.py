@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from posenc.core import rules
-from posenc.core.arrays import Array, ArrayT, Dtype, Positions, namespace, working
+from posenc.core.arrays import (
+    Array,
+    ArrayT,
+    Dtype,
+    Positions,
+    cast,
+    has_float64,
+    namespace,
+    working,
+)
 from posenc.core.encoding import Encoding, Params
 from posenc.core.inputs import (
     beside_heads,
@@ -96,6 +105,39 @@ class Rotary(Wavelike):
         x          keys, (…, seq, dim); the other arguments are those of `rotate`
         """
         return self._rotate(x, positions, params, features, inverse=inverse, keys=True)
+
+    def shift_cos_sin(
+        self, by: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
+    ) -> tuple[ArrayT, ArrayT]:
+        """Cosines and sines that turn keys at any p into those at p + by: two arrays (…, pair).
+
+        K(p + by) = T K(p) with T = K(by) K(0)^-1, if logits depend on the difference of positions
+        alone. A factor on all keys cancels; the decay of xPos does not.
+
+        by       differences of positions, (seq,) or (batch, seq), with a last axis of size `axes`
+                 on a grid
+        params   learned parameters as from `init`; None if there are none
+        dtype    floating dtype of the result; None: as in `cos_sin`
+        """
+        by = as_positions(by, axes=self.axes)
+        dtype = result_dtype(by, dtype)
+        waves = self.waves() if self._is_waves else None
+        if waves is not None:
+            self.read_params(params)
+            return dataclasses.replace(waves, scale=1.0).cos_sin(by, dtype=dtype)
+        if not self.traits.relative:
+            raise TypeError(
+                "encoding must compose, R(p + by) = R(by) R(p), to turn keys that are rotated "
+                f"already; {type(self).__name__} does not state that it is relative"
+            )
+        xp = namespace(by=by)
+        wide = xp.float64 if has_float64(by) else dtype
+        given = if_given(params)
+        cos, sin = call(self, self.key_cos_sin, by, by, *given, dtype=wide)
+        start = call(self, self.key_cos_sin, by, xp.zeros_like(by), *given, dtype=wide)
+        back_cos, back_sin = unscale(*start)
+        turned = cos * back_cos + sin * back_sin, sin * back_cos - cos * back_sin
+        return cast(turned[0], dtype), cast(turned[1], dtype)
 
     @property
     def searched(self) -> bool:
