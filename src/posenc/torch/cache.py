@@ -1,30 +1,29 @@
 """Keys and values of the tokens so far, kept as their encoding wants them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from posenc.core import rules
-from posenc.core.arrays import working
-from posenc.core.encoding import Encoding, unwrap
-from posenc.core.fused_torch import FusedRotation
+from posenc.core.encoding import Encoding
 from posenc.core.hints import hinted
 from posenc.core.inputs import positions_for
-from posenc.core.mechanisms import Additive, Rotary, Unbiased
-from posenc.torch.given import unpack_encoding, wrappers
+from posenc.core.shift import Shift, read_shift, rotate_cached
 from posenc.torch.parameters import EncodingModule
-from posenc.torch.store import Store, join
+from posenc.torch.plan import Plan, make_plan
+from posenc.torch.store import Store
+from posenc.torch.store import join as extend_store
 
 
 class KVCache:
     """The keys and values of a text, for `attend(q, cache=cache)`: a value, never changed.
 
-    `append`, `crop` and `reorder` return another. Caches that grow from one another share memory:
-    appending to the newest takes time in proportion to what is new; appending to an older one
-    (after `crop`, or twice to the same) copies, so that none changes under its owner.
+    `append`, `crop`, `take`, `reorder`, `shift` and `join` return another. Caches that grow from
+    one another share memory: appending to the newest takes time in proportion to what is new;
+    appending to an older one (after `crop`, or twice to the same) copies, so that none changes
+    under its owner.
 
     encoding   a value of any mechanism, or one of our modules with its parameters
     params     what a value learns, as `init(rng)` draws it; None for a module
@@ -47,7 +46,7 @@ class KVCache:
     """
 
     __slots__ = ("_length", "_plan", "_store")
-    _plan: "Plan"
+    _plan: Plan
     _store: Store | None
     _length: int
 
@@ -84,7 +83,7 @@ class KVCache:
         return self.store.first(self._length)[3]
 
     @property
-    def plan(self) -> "Plan":
+    def plan(self) -> Plan:
         """How the encoding wants keys kept."""
         return self._plan
 
@@ -124,7 +123,7 @@ class KVCache:
         tracked = torch.is_grad_enabled() and (k.requires_grad or v.requires_grad)
         if store is None or tracked or not store.extend(start, k, v, positions, mask):
             seq = -1 if plan.axes is None else -2
-            store = join(store, start, k, v, positions, mask, seq=seq)
+            store = extend_store(store, start, k, v, positions, mask, seq=seq)
         elif explicit:
             store.ahead = None
         return _make(plan, store, end)
@@ -142,16 +141,92 @@ class KVCache:
 
         rows   indices of rows, (batch,)
         """
-        if not isinstance(rows, Tensor) or rows.ndim != 1 or rows.dtype != torch.int64:
-            got = f"{rows.dtype} {tuple(rows.shape)}" if isinstance(rows, Tensor) else repr(rows)
-            raise ValueError(f"rows must be a tensor (batch,) of int64; got {got}")
+        _check_indices("rows", "batch", rows)
         store = self.store
         k, v, positions, mask = store.first(self._length)
         if positions is not None and positions.ndim > -store.seq and positions.shape[0] > 1:
             positions = positions[rows]
         mask = None if mask is None else mask[rows]
-        made = join(None, 0, k[rows], v[rows], positions, mask, seq=store.seq)
+        made = extend_store(None, 0, k[rows], v[rows], positions, mask, seq=store.seq)
         return _make(self._plan, made, self._length)
+
+    def take(self, tokens: slice | Tensor) -> "KVCache":
+        """These tokens alone, in this order, at the positions that they have.
+
+        tokens   a slice, or indices of tokens, (count,) of int64, each below len(cache)
+        """
+        store, device = self.store, self.store.keys.device
+        if isinstance(tokens, slice):
+            tokens = torch.arange(self._length, device=device)[tokens]
+        _check_indices("tokens", "count", tokens)
+        if tokens.numel() and not 0 <= int(tokens.min()) <= int(tokens.max()) < self._length:
+            raise ValueError(
+                f"tokens must be at least 0 and below {self._length}; "
+                f"got {int(tokens.min())} to {int(tokens.max())}"
+            )
+        k, v, _, mask = store.first(self._length)
+        positions = self.positions.index_select(store.seq, tokens)
+        mask = None if mask is None else mask[:, tokens]
+        return self._replace(k[:, :, tokens], v[:, :, tokens], positions, mask)
+
+    def shift(self, by: Shift[Tensor]) -> "KVCache":
+        """The same tokens at their positions plus `by`: rotated keys are turned, and rounded again.
+
+        by   a number; or one for each token, (seq,) or (batch, seq), or for each row, (batch, 1);
+             with a last axis on a grid, where a number moves along all axes
+
+        >>> import posenc as pe
+        >>> k, v = torch.randn(2, 1, 8, 4, 16)
+        >>> KVCache(pe.RoPE(16)).append(k, v).shift(100).positions
+        tensor([100, 101, 102, 103])
+        """
+        plan, store = self._plan, self.store
+        if plan.is_additive:
+            raise TypeError(
+                "encoding must act in attention for keys to move; the positions of "
+                f"{type(plan.value).__name__} were added to the embeddings"
+            )
+        k, v, _, mask = store.first(self._length)
+        shift = read_shift(by, k, axes=plan.axes)
+        positions = self.positions + shift
+        if plan.rotary is not None:
+            k = rotate_cached(plan.rotary, k, by=shift, params=plan.params)
+        return self._replace(k, v, positions, mask)
+
+    def join(self, other: "KVCache") -> "KVCache":
+        """The tokens of this cache, then those of another, all at the positions that they have.
+
+        other   a cache of the same encoding; to go on after this one, shift it first
+
+        >>> import posenc as pe
+        >>> k, v = torch.randn(2, 1, 8, 4, 16)
+        >>> cache = KVCache(pe.RoPE(16)).append(k, v)
+        >>> cache.join(cache.shift(4)).positions
+        tensor([0, 1, 2, 3, 4, 5, 6, 7])
+        """
+        if not isinstance(other, KVCache):
+            raise TypeError(f"other must be a KVCache; got {type(other).__name__}")
+        plan, start = self._plan, self._length
+        if not plan.keeps_as(other.plan):
+            raise ValueError(
+                f"other must be a cache of the same encoding, {plan.given}; got {other.encoding}"
+            )
+        if not other._length or self._store is None:
+            return self if not other._length else other
+        k, v, positions, mask = other.store.first(other._length)
+        _check_tokens(k, v, self._store)
+        if not plan.is_additive and not (
+            self._store.positions is None and _goes_on(other.positions, k, start)
+        ):
+            positions = other.positions
+        made = extend_store(self._store, start, k, v, positions, mask, seq=self._store.seq)
+        return _make(plan, made, start + other._length)
+
+    def _replace(self, k: Tensor, v: Tensor, positions: Tensor, mask: Tensor | None) -> "KVCache":
+        """A cache of these tokens with memory of its own; 0, 1, … are kept as no positions."""
+        seq = self.store.seq
+        where = None if seq == -1 and _goes_on(positions, k, 0) else positions
+        return _make(self._plan, extend_store(None, 0, k, v, where, mask, seq=seq), k.shape[2])
 
     def __len__(self) -> int:
         return self._length
@@ -171,119 +246,24 @@ class KVCache:
         return _make, (self._plan, self._store, self._length)
 
 
-def _set(cache: KVCache, plan: "Plan", store: Store | None, length: int) -> None:
+def _set(cache: KVCache, plan: Plan, store: Store | None, length: int) -> None:
     put = object.__setattr__
     put(cache, "_plan", plan)
     put(cache, "_store", store)
     put(cache, "_length", length)
 
 
-def _make(plan: "Plan", store: Store | None, length: int) -> KVCache:
+def _make(plan: Plan, store: Store | None, length: int) -> KVCache:
     cache = KVCache.__new__(KVCache)
     _set(cache, plan, store, length)
     return cache
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """How an encoding wants keys kept: rotated if there is a `rotary`, else as projected."""
-
-    given: Any
-    """The encoding as the caller gave it, a value or a module."""
-    encoding: Encoding
-    """What acts in attention; Unbiased in place of an additive encoding."""
-    axes: int | None
-    rotary: Rotary | None
-    factors: tuple[Encoding, ...]
-    """The wrappers of `rotary`, whose factors queries are multiplied by."""
-    values: Mapping[str, Tensor] | None
-    learned: tuple[Tensor, ...]
-    """The parameters, to see whether they are trained or written to."""
-    waves: FusedRotation | None = None
-    """The rotation, if it is made of waves, for the short ways to it."""
-    by_kernels: bool = False
-    by_order: bool = False
-    """Whether positions say nothing here: points whose encoding was added to the embeddings."""
-
-    @property
-    def params(self) -> Mapping[str, Tensor] | None:
-        """The parameters by name; a module is asked again, for its graph may be another."""
-        if self.learned and isinstance(self.given, EncodingModule):
-            return self.given.tensors()
-        return self.values
-
-    @property
-    def version(self) -> int:
-        """A number that grows when a parameter is written to."""
-        total = 0
-        for x in self.learned:
-            total += 0 if x.is_inference() else x._version
-        return total
-
-    @property
-    def learns(self) -> bool:
-        """Whether a parameter requires a gradient."""
-        return any(x.requires_grad for x in self.learned)
-
-    def rotate_keys(self, k: Tensor, positions: Tensor) -> Tensor:
-        """R(p) k."""
-        assert self.rotary is not None
-        made = self._rotate_waves(k, positions)
-        if made is not None:
-            return made
-        return self.rotary.rotate_keys(k, positions, self.params if self.learned else None)
-
-    def rotate_queries(self, q: Tensor, positions: Tensor) -> Tensor:
-        """R(p) q times the factors of the wrappers, rounded once."""
-        assert self.rotary is not None
-        wide = q.to(working(torch, q.dtype)) if self.factors else q
-        made = self._rotate_waves(wide, positions)
-        if made is None:
-            made = self.rotary.rotate(wide, positions, self.params if self.learned else None)
-        for wrapper in self.factors:
-            factors = wrapper.row_factors(made, positions)
-            made = made if factors is None else made * factors
-        return made.to(q.dtype)
-
-    def _rotate_waves(self, x: Tensor, positions: Tensor) -> Tensor | None:
-        """R(p) x with no more checks than a token can pay for; None where more are needed."""
-        waves = self.waves
-        if waves is None:
-            return None
-        if not self.by_kernels:
-            made = waves.rotate_few(positions, x)
-            return None if made is None else made[0]
-        if not waves.fits(x, positions):
-            return None
-        try:
-            return waves.rotate(x, positions, inverse=False)
-        except RuntimeError:  # the method says what is wrong, or does without the kernels
-            return None
-
-
-def make_plan(given: object, params: Mapping[str, object] | None) -> Plan:
-    """The plan for an encoding, or a sentence that says why there is none."""
-    value = given.encoding if isinstance(given, EncodingModule) else given
-    if isinstance(value, Additive):
-        return Plan(given, Unbiased(), None, None, (), None, (), by_order=value.axes is not None)
-    encoding, tensors = unpack_encoding(given, params)
-    if "features" in encoding.needs:
-        raise TypeError(
-            "encoding must not depend on features of the tokens, which a cache does not hold; "
-            f"got {type(encoding).__name__}"
-        )
-    inner, around = unwrap(encoding), tuple(wrappers(encoding))
-    rotary = inner if isinstance(inner, Rotary) else None
-    if not encoding.fits_any_length or encoding.needs:
-        rotary = None
-    if any(type(wrapper).row_factors is Encoding.row_factors for wrapper in around):
-        rotary = None  # a wrapper that does more than multiply
-    owned = given.parameters() if isinstance(given, EncodingModule) else (tensors or {}).values()
-    waves = None if rotary is None else rotary.fuse()
-    by_kernels = waves is not None and waves.why_unavailable() is None
-    return Plan(
-        given, encoding, encoding.axes, rotary, around, tensors, tuple(owned), waves, by_kernels
-    )
+def _check_indices(name: str, size: str, indices: object) -> None:
+    """Raise an error unless these are whole numbers in a row."""
+    if not isinstance(indices, Tensor) or indices.ndim != 1 or indices.dtype != torch.int64:
+        got = _describe(indices) if isinstance(indices, Tensor) else repr(indices)
+        raise ValueError(f"{name} must be a tensor ({size},) of int64; got {got}")
 
 
 def _check_tokens(k: Tensor, v: Tensor, store: Store | None) -> None:

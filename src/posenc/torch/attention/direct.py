@@ -17,8 +17,9 @@ from posenc.core.encoding import Encoding
 from posenc.core.mechanisms import Bias, Rotary, Scores, Unbiased
 from posenc.torch.attention.blocked import bias_in_parts
 from posenc.torch.attention.pieces import attend_causal, attend_fused
-from posenc.torch.cache import KVCache, Plan
+from posenc.torch.cache import KVCache
 from posenc.torch.parameters import EncodingModule
+from posenc.torch.plan import Plan
 from posenc.torch.store import Store
 
 DTYPES = frozenset({torch.float64, torch.float32, torch.float16, torch.bfloat16})
