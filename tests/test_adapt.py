@@ -3,6 +3,7 @@
 import pickle
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import posenc as pe
@@ -94,3 +95,16 @@ def test_messages(work, message):
     with pytest.raises((ValueError, TypeError)) as caught:
         work()
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda params: pe.adapt.rotary(abs, dim=4).rotate(np.ones((3, 4)), [0, 1, 2], params),
+        lambda params: pe.adapt.additive(abs, dim=4).encode([0, 1, 2], params),
+        lambda params: pe.adapt.bias(abs, heads=1).bias([0, 1, 2], [0, 1, 2], params),
+    ],
+)
+def test_what_is_adapted_learns_nothing_and_refuses_parameters(call):
+    with pytest.raises(ValueError, match="nonsense"):
+        call({"nonsense": 1.0})

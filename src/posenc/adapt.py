@@ -102,6 +102,7 @@ class AdaptedAdditive(Adapted, Additive):
     def encode(
         self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
     ) -> ArrayT:
+        self.read_params(params)
         made = self.fn(positions)
         if dtype is None:
             return made
@@ -117,6 +118,7 @@ class AdaptedBias(Adapted, Bias):
     def bias(
         self, q_pos: Positions[ArrayT], k_pos: Positions[ArrayT], params: Params[ArrayT] = None
     ) -> ArrayT:
+        self.read_params(params)
         return self.fn(q_pos, k_pos)
 
 
