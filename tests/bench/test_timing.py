@@ -101,9 +101,13 @@ def test_a_machine_with_other_work_is_busy(monkeypatch, load, busy):
 
 
 def test_a_system_without_a_load_average_is_not_called_busy(monkeypatch):
-    monkeypatch.delattr(timing.os, "getloadavg", raising=False)
-    assert machine_load()["load"] is None
-    assert machine_load()["busy"] is False
+    def refuse():
+        raise OSError
+
+    monkeypatch.setattr(timing.os, "getloadavg", refuse, raising=False)
+    assert (machine_load()["load"], machine_load()["busy"]) == (None, False)
+    monkeypatch.delattr(timing.os, "getloadavg")
+    assert (machine_load()["load"], machine_load()["busy"]) == (None, False)
 
 
 def set_machine(monkeypatch, load):

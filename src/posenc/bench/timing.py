@@ -109,7 +109,10 @@ def machine_load() -> dict[str, Any]:
     `busy` if other programs take more than half of the cores.
     """
     cores = count_cores()
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    try:
+        load = os.getloadavg()[0]
+    except (AttributeError, OSError):  # on Windows; where the system does not tell
+        load = None
     return {"load": load, "cores": cores, "busy": load is not None and load > cores / 2}
 
 

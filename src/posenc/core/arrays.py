@@ -62,7 +62,12 @@ def is_torch(array: object) -> bool:
 
 def is_array(value: object) -> TypeGuard[Array]:
     """Whether `value` is an array of a supported library."""
-    return isinstance(value, np.ndarray) or is_torch(value) or hasattr(value, "__array_namespace__")
+    return isinstance(value, np.ndarray) or is_torch(value) or follows_standard(value)
+
+
+def follows_standard(value: object) -> bool:
+    """Whether `value` says which namespace of the array API standard it belongs to."""
+    return hasattr(value, "__array_namespace__")
 
 
 def namespace(**arrays: Array) -> ModuleType:
@@ -78,7 +83,7 @@ def namespace(**arrays: Array) -> ModuleType:
             xp = np
         elif is_torch(array):
             import array_api_compat.torch as xp
-        elif hasattr(array, "__array_namespace__"):
+        elif follows_standard(array):
             xp = array.__array_namespace__()
         else:
             raise TypeError(

@@ -15,6 +15,7 @@ from posenc.core.arrays import (
     clip,
     disable_autocast,
     host,
+    is_array,
     is_plain_tensor,
     namespace,
     working,
@@ -120,7 +121,7 @@ class FIRE(Bias):
         q_pos, k_pos = as_arrays(q_pos, k_pos)
         behind = distances(q_pos, k_pos)
         xp = namespace(positions=behind)
-        dtype = c.dtype if hasattr(c, "dtype") else xp.float64
+        dtype = c.dtype if is_array(c) else xp.float64
         i, longest = cast(q_pos, dtype)[..., None], self.threshold(multiplier)
         least = xp.where(i > longest, i, longest)
         return xp.log1p(abs(c * cast(behind, dtype))) / (xp.log1p(abs(c * least)) + self.eps)

@@ -35,7 +35,7 @@ def hugging_face(
         )
     theirs = import_library(f"transformers.models.{model}.modeling_{model}")
     kinds = [name for name in vars(theirs) if name.endswith("RotaryEmbedding")]
-    if len(kinds) != 1 or not hasattr(theirs, "apply_rotary_pos_emb"):
+    if len(kinds) != 1 or "apply_rotary_pos_emb" not in vars(theirs):
         raise ValueError(
             "model must be a type with one rotary module and apply_rotary_pos_emb; "
             f"got {model!r}, which has {', '.join(kinds) or 'none'}"
