@@ -16,6 +16,9 @@ from tests.browser.places import EXPRESSIONS, LANGUAGES, TOUR_OF_VIEWS
 from tests.browser.server import explorer
 from tests.browser.visit import Visit
 
+MEASURING = 1000
+"""Milliseconds after which the page, at rest, asks for its report."""
+
 
 def main(folder: Path) -> None:
     langs = os.environ.get("LANGS", ",".join(LANGUAGES)).split(",")
@@ -25,11 +28,13 @@ def main(folder: Path) -> None:
         browser = launched(playwright)
         for lang, theme, width in product(langs, themes, widths):
             size = {"width": width, "height": 900}
-            visit = Visit(browser.new_page(viewport=size, locale=lang), address)
+            page = browser.new_page(viewport=size, locale=lang)
+            visit = Visit(page, address, measuring=True)
+            visit.unwaited.clear()
             for name, kinds in TOUR_OF_VIEWS.items():
                 for kind in kinds:
                     visit.open(e=EXPRESSIONS[name], view=kind, theme=theme, lang=lang)
-                    visit.page.wait_for_timeout(1500)  # the small views and the report
+                    visit.rest(MEASURING)
                     file = folder / f"{lang}-{theme}-{width}-{name}-{kind}.png"
                     visit.page.screenshot(path=file, full_page=True)
             visit.page.close()
