@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -12,10 +12,10 @@ from posenc.core.arrays import Array, Positions
 from posenc.core.hints import hinted
 from posenc.core.inputs import check_floating, positions_for
 from posenc.core.mechanisms import Additive
-from posenc.torch.parameters import EncodingModule, Impl, choose_fused, of_kind
+from posenc.torch.parameters import FusedModule, Impl, choose_fused, of_kind
 
 
-class AddPositions(EncodingModule):
+class AddPositions(FusedModule):
     """x + e(p) for x (batch, …, seq, dim), with dropout after it.
 
     No cast of the module, no autocast and no meta device can change an angle. x is batch-first.
@@ -31,6 +31,8 @@ class AddPositions(EncodingModule):
     >>> len(torch.unique(add(x)[0].float(), dim=0))
     4096
     """
+
+    kernel_fields = ("_fused", "_packed")
 
     @hinted("AddPositions")
     def __init__(
@@ -57,14 +59,6 @@ class AddPositions(EncodingModule):
         fused = choose_fused(self.impl, self.additive.fuse(), self.additive)
         self._fused = fused
         self._packed = None if fused is None else fused.pack_addition(self._factor)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """All but the kernels, which the process that reads it may not have."""
-        return {name: x for name, x in self.__dict__.items() if name not in ("_fused", "_packed")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self._set_kernels()
 
     @hinted("AddPositions")
     def forward(self, x: Tensor, positions: Positions[Tensor] | None = None) -> Tensor:

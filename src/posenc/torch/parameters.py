@@ -1,5 +1,6 @@
 """What the modules share: an encoding and the parameters that it learns."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar
 
@@ -72,6 +73,25 @@ class EncodingModule(nn.Module):
             if after.dtype != tensor.dtype:
                 setattr(self, name, tensor.to(after.device))
         return self
+
+
+class FusedModule(EncodingModule):
+    """A module that calls the compiled kernels where they are active."""
+
+    kernel_fields: tuple[str, ...]
+    """The attributes that hold them."""
+
+    @abstractmethod
+    def _set_kernels(self) -> None:
+        """Find the kernels of this process, and set the `kernel_fields`."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the kernels, which the process that reads it may not have."""
+        return {name: x for name, x in self.__dict__.items() if name not in self.kernel_fields}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._set_kernels()
 
 
 def _with_an_axis(module: nn.Module, state: dict[str, Any], prefix: str, *_: object) -> None:

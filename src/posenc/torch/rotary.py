@@ -20,7 +20,7 @@ from posenc.core.positions import as_arrays, exact
 from posenc.core.rotation import rotate
 from posenc.core.rotation_torch import FEW, turn, turn_few, turn_in_place
 from posenc.torch.given import wrappers
-from posenc.torch.parameters import EncodingModule, Impl, choose_fused
+from posenc.torch.parameters import FusedModule, Impl, choose_fused
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Prepared:
     """The same for `turn_few`, where there are few of them."""
 
 
-class RotateQK(EncodingModule):
+class RotateQK(FusedModule):
     """R(p) q and R(p) k for q (batch, heads, seq, dim) and k, whose heads may be fewer.
 
     Owns what a learned rotation learns; others have no state. With `inplace` the results are
@@ -52,6 +52,8 @@ class RotateQK(EncodingModule):
     >>> q, k = torch.randn(1, 8, 5, 64), torch.randn(1, 2, 5, 64)
     >>> q, k = rotate(q, k, torch.arange(5))
     """
+
+    kernel_fields = ("_waves", "_fused")
 
     @hinted("RotateQK")
     def __init__(
@@ -89,14 +91,6 @@ class RotateQK(EncodingModule):
         # angles that depend on the length of the text are settled for each call
         self._waves = self.rotary.fuse() if self.rotary.fits_any_length else None
         self._fused = choose_fused(self.impl, self._waves, self.rotary)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """All but the kernels, which the process that reads it may not have."""
-        return {name: x for name, x in self.__dict__.items() if name not in ("_waves", "_fused")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self._set_kernels()
 
     @hinted("RotateQK")
     def forward(
