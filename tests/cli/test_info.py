@@ -16,6 +16,13 @@ from tests.cli.processes import run_python
 info = sys.modules["posenc.cli.info"]  # the module: in the package the name is the command
 
 
+@pytest.fixture
+def kernels_unasked(monkeypatch):
+    """Without the process that loads PyTorch to ask for them: seconds."""
+    monkeypatch.setattr(info, "_ask_kernels", lambda: {"active": False, "why": "not asked"})
+
+
+@pytest.mark.usefixtures("kernels_unasked")
 def test_info_shows_versions_and_missing_libraries(run, monkeypatch):
     monkeypatch.setattr(info, "EXTRAS", {"torch": "torch", "gone": "plot"})
     told = json.loads(run("info", "--json").stdout)
@@ -31,6 +38,7 @@ def test_info_shows_versions_and_missing_libraries(run, monkeypatch):
     assert "gone              not installed: pip install '.[plot]' in a clone" in run("info").stdout
 
 
+@pytest.mark.usefixtures("kernels_unasked")
 def test_info_shows_encodings_of_other_packages(run, monkeypatch):
     theirs = EntryPoint("clock", "clocks:Clock", "posenc.encodings")
     monkeypatch.setattr(info, "entry_points", lambda group: [theirs])
@@ -40,6 +48,7 @@ def test_info_shows_encodings_of_other_packages(run, monkeypatch):
     assert "1 from other packages" in run("info").stdout
 
 
+@pytest.mark.usefixtures("kernels_unasked")
 @pytest.mark.parametrize(
     ("listed", "line"),
     [
@@ -50,12 +59,12 @@ def test_info_shows_encodings_of_other_packages(run, monkeypatch):
 )
 def test_info_shows_fonts(run, monkeypatch, listed, line):
     monkeypatch.setattr(info.shutil, "which", lambda name: f"/bin/{name}")
-    monkeypatch.setattr(info, "_ask_kernels", lambda: {"active": False, "why": "not asked"})
     done = subprocess.CompletedProcess([], 0, stdout=listed)
     monkeypatch.setattr(info.subprocess, "run", lambda *args, **kwargs: done)
     assert f"fonts with Han characters: {line}" in run("info").stdout
 
 
+@pytest.mark.usefixtures("kernels_unasked")
 def test_info_works_without_fontconfig(run, monkeypatch):
     monkeypatch.setattr(info.shutil, "which", lambda name: None)
     assert json.loads(run("info", "--json").stdout)["han_fonts"]["found"] == []
