@@ -7,6 +7,7 @@ import torch
 import posenc as pe
 from posenc.torch import AddPositions, BiasLogits, RotateQK, ScoreQK, attend
 from posenc.torch.attention import blocked, flex
+from tests.slow import slow
 
 BATCH, HEADS, QUERIES, KEYS, DIM = 2, 2, 3, 5, 8
 ENCODINGS = {
@@ -66,8 +67,7 @@ def test_one_row_of_positions_serves_every_row_of_a_batch(name, shared):
     assert torch.allclose(made, expected, atol=1e-6)
     where = {"q_pos": written[0], "k_pos": written[1]}
     served = attend.explain(q, k, v, encoding=given, causal=True, **where)
-    seldom = set() if name in ("alibi", "t5") else {"flex"}  # which takes seconds to compile
-    for impl in {"dense", "blocked", "folded", "flex"} - set(served.unavailable) - seldom:
+    for impl in {"dense", "blocked", "folded"} - set(served.unavailable):
         expected, made = (
             attend(q, k, v, encoding=given, q_pos=a, k_pos=b, causal=True, impl=impl)
             for a, b in (written, (q_pos, k_pos))
@@ -82,6 +82,20 @@ def test_one_row_of_positions_serves_every_row_of_a_batch(name, shared):
         expected, made = (RotateQK(encoding)(q, k, *p) for p in (written, (q_pos, k_pos)))
         assert torch.allclose(made[0], expected[0])
         assert torch.allclose(made[1], expected[1])
+
+
+# each case compiles C++ for 5 s
+@pytest.mark.skipif(not flex.ON_CPU, reason="PyTorch has no FlexAttention for this CPU")
+@pytest.mark.parametrize(("name", "shared"), [("alibi", "q"), *slow(("alibi", "k"), ("t5", "q"))])
+def test_one_row_of_positions_serves_every_row_in_flex(name, shared):
+    one_q, one_k, many_q, many_k = places(None)
+    q_pos, k_pos = (one_q, many_k) if shared == "q" else (many_q, one_k)
+    q, k, v = (torch.randn(BATCH, HEADS, n, DIM) for n in (QUERIES, KEYS, KEYS))
+    expected, made = (
+        attend(q, k, v, encoding=ENCODINGS[name], q_pos=a, k_pos=b, causal=True, impl="flex")
+        for a, b in ((whole(q_pos, None), whole(k_pos, None)), (q_pos, k_pos))
+    )
+    assert torch.allclose(made, expected, atol=2e-6)
 
 
 def test_every_form_is_among_those_compared():

@@ -752,9 +752,7 @@ def test_autocast_does_not_round_the_bias():
 
 
 # each compiles C++ for 10 s; all are traced by test_compiles_as_one_graph_of_any_length
-@pytest.mark.parametrize(
-    "name", seldom(["alibi", "t5", "fire", "rope", "shaw"], but=("t5", "rope"))
-)
+@pytest.mark.parametrize("name", seldom(["alibi", "t5", "fire", "rope", "shaw"], but=("t5",)))
 def test_compiled_equals_eager(name):
     torch.compiler.reset()
     encoding = encodings()[name]
