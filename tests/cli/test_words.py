@@ -65,13 +65,16 @@ def wrong_commands(text):
             yield f"posenc {name}"
             continue
         line = re.sub(r'"[^"]*"', "", rest.split("\n")[0].split("   ")[0])
-        yield from (f"posenc {name} {o}" for o in OPTION.findall(line) if o not in OPTIONS[name])
+        inner = f"{name} {line.split()[0]}" if line.split() else name  # a command of a group
+        full = inner if inner in COMMANDS else name
+        yield from (f"posenc {full} {o}" for o in OPTION.findall(line) if o not in OPTIONS[full])
 
 
 def test_the_walk_finds_what_is_wrong():
     """As `posenc config` once advised an option that it did not have."""
     assert list(wrong_commands("try `posenc conf a.json`")) == ["posenc conf"]
     assert list(wrong_commands("  posenc show rope --encoding x")) == ["posenc show --encoding"]
+    assert list(wrong_commands("  posenc lab run --quic")) == ["posenc lab run --quic"]
     assert not list(wrong_commands('  posenc show rope --text "--x"  # and --y'))
 
 

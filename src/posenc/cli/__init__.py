@@ -19,6 +19,7 @@ from posenc.cli.explain import demo, explain
 from posenc.cli.explore import explore
 from posenc.cli.help import show_help
 from posenc.cli.info import info
+from posenc.cli.lab import lab
 from posenc.cli.listing import list_encodings
 from posenc.cli.show import show
 from posenc.cli.usage import describe_missing
@@ -100,6 +101,7 @@ for command in (
     config,
     convert,
     bench,
+    lab,
     info,
     completion,
     show_help,

@@ -1,0 +1,212 @@
+"""`posenc lab`: train short, test long."""
+
+from __future__ import annotations  # names of posenc are not looked up before a command runs
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from posenc.cli import options
+from posenc.cli.timing import use_one_thread
+from posenc.cli.usage import call_library, print_data
+from posenc.i18n import Language
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from posenc.lab.driver import Progress
+    from posenc.lab.engines import Event
+    from posenc.lab.results import Results
+
+PERIOD = 30.0
+"""Seconds between lines of progress that do not go to a terminal."""
+
+
+@click.group()
+def lab() -> None:
+    """Train small models with each encoding, test them on longer inputs.
+
+    \b
+    posenc lab run --quick
+    posenc lab run --protocol press --seeds 3
+    posenc lab run --tasks sort --encodings rope,alibi,mine.py:Mine --train-length 32
+    posenc lab report runs/
+    """
+
+
+def _split(_ctx: click.Context, _param: click.Parameter, text: str | None) -> list[str] | None:
+    """Names between commas; a comma inside brackets belongs to an expression."""
+    if text is None:
+        return None
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "([") - (character in ")]")
+        if character == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts if part.strip()]
+
+
+@lab.command()
+@click.option(
+    "--encodings",
+    callback=_split,
+    metavar="NAME,…",
+    help="Names, expressions, package.module:name or file.py:Name, each perhaps with @offsets or "
+    "@randomised.  [default: those of the protocol]",
+)
+@click.option("--tasks", callback=_split, metavar="NAME,…", help="Tasks; see `posenc lab list`.")
+@click.option("--protocol", metavar="NAME", help="Whose sizes and lengths.  [default: own]")
+@click.option("--quick", is_flag=True, help="Short for --protocol quick: some minutes.")
+@click.option("--seeds", default=3, show_default=True, help="Runs of each.")
+@click.option("--train-length", metavar="N|A-B", help="Train on examples up to N long, or A to B.")
+@click.option("--test-lengths", callback=_split, metavar="N,A-B,…", help="Test at these lengths.")
+@click.option("--steps", type=int, help="Training steps, at most.")
+@click.option("--layers", type=int, help="Layers of the model.")
+@click.option("--heads", type=int, help="Attention heads.")
+@click.option("--width", type=int, help="Channels of an embedding.")
+@click.option("--batch", type=int, help="Examples in a step.")
+@click.option(
+    "--extensions", callback=_split, metavar="NAME,…", help="Scalings to test RoPE under."
+)
+@click.option("--minutes", type=float, help="End after so long; the same command goes on.")
+@click.option("--engine", default="local", show_default=True, help="Where runs run: local.")
+@click.option("--processes", type=int, help="Runs at once, one thread each.  [default: cores]")
+@click.option("--out", default="runs", show_default=True, metavar="DIR", help="Directory of runs.")
+@options.lang
+@options.as_json
+def run(
+    protocol: str | None,
+    quick: bool,
+    train_length: str | None,
+    test_lengths: list[str] | None,
+    lang: Language,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Train what is not in DIR yet, and print the report.
+
+    Each run is a directory of DIR, named by the hash of its settings. A run that was interrupted,
+    by Ctrl-C, --minutes or otherwise, goes on where it was with the same command.
+
+    \b
+    --json prints {"tables": [{"protocol", "task", "metric", "train_lengths", "rows":
+    [{"encoding", "seeds", "trained", "place", "in_length", "beyond": [{"lengths",
+    "values", "mean", "half", "refused"}], "paper", "seconds"}]}],
+    "failures": [{"run", "error"}], "differing"}.
+    """
+    use_one_thread()
+    from posenc import lab as library
+    from posenc.lab.grid import parse_lengths
+
+    if quick and protocol not in (None, "quick"):
+        raise click.UsageError(f"--quick cannot be combined with --protocol {protocol}")
+    wanted = {name: value for name, value in given.items() if value is not None}
+    if train_length is not None:
+        wanted["train_length"] = call_library(parse_lengths, train_length)
+    if test_lengths is not None:
+        wanted["test_lengths"] = [call_library(parse_lengths, each) for each in test_lengths]
+    chosen = "quick" if quick else protocol or "own"
+    try:
+        results = call_library(library.run, protocol=chosen, tell=_make_teller(), **wanted)
+    except OSError as error:
+        why = f"{error.strerror or error}; what was finished is in {given['out']}"
+        raise click.UsageError(why) from error
+    except KeyboardInterrupt:
+        click.echo(file=sys.stderr)
+        if _has_runs(given["out"]):
+            _print(call_library(library.report, given["out"]), lang, as_json=as_json)
+        raise
+    _print(results, lang, as_json=as_json)
+    if results.failures:
+        raise SystemExit(1)
+
+
+def _has_runs(path: str) -> bool:
+    from posenc.lab.store import Store
+
+    try:
+        return bool(Store(path).list_finished())
+    except (ValueError, OSError):
+        return False
+
+
+def _print(results: Results, lang: Language, *, as_json: bool) -> None:
+    from posenc.lab.terminal import format_results
+
+    print_data(results.to_json(), [format_results(results, lang=lang)], as_json=as_json)
+
+
+def _make_teller() -> Callable[[Progress, Event], None]:
+    """Progress on stderr: one line that changes in a terminal, else a line now and then."""
+    live, told = sys.stderr.isatty(), -PERIOD
+
+    def tell(progress: Progress, event: Event) -> None:
+        nonlocal told
+        from posenc.lab.driver import format_seconds
+        from posenc.lab.record import Failure
+
+        if isinstance(event, Failure):
+            click.echo(f"{event.settings.label} failed: {event.error}", err=True)
+        if not live and time.monotonic() - told < PERIOD and progress.done < progress.total:
+            return
+        told = time.monotonic()
+        left = progress.seconds_left
+        rest = "" if left is None else f", {format_seconds(left)} left"
+        line = f"{progress.done} of {progress.total} runs{rest}"
+        click.echo(f"\r{line:<60}" if live else line, err=True, nl=not live)
+        if live and progress.done == progress.total:
+            click.echo(err=True)
+
+    return tell
+
+
+@lab.command()
+@click.argument("directories", nargs=-1, required=True, metavar="DIR...")
+@options.lang
+@options.as_json
+def report(directories: tuple[str, ...], lang: Language, as_json: bool) -> None:
+    """Print what the runs of directories say together.
+
+    Directories of several machines are merged; a run that is in several counts once.
+
+    --json prints the same object as `posenc lab run`.
+    """
+    from posenc import lab as library
+
+    _print(call_library(library.report, *directories), lang, as_json=as_json)
+
+
+@lab.command("list")
+@options.as_json
+def list_names(as_json: bool) -> None:
+    """List tasks and protocols.
+
+    --json prints {"tasks": {NAME: {"summary", "length", "source"}}, "protocols": {NAME:
+    {"about", "source", "tasks": {TASK: [ENCODING]}}}}.
+    """
+    from posenc.lab.protocols import PROTOCOLS
+    from posenc.lab.tasks import TASKS
+
+    data = {
+        "tasks": {
+            name: {"summary": task.summary, "length": task.length, "source": task.source}
+            for name, task in TASKS.items()
+        },
+        "protocols": {
+            name: {
+                "about": each.about,
+                "source": each.source,
+                "tasks": {task: list(encodings) for task, encodings in each.tasks.items()},
+            }
+            for name, each in PROTOCOLS.items()
+        },
+    }
+    lines = ["tasks"]
+    lines += [f"  {name:<18} {task.summary}" for name, task in TASKS.items()]
+    lines += ["", "protocols"]
+    lines += [f"  {name:<18} {each.about}" for name, each in PROTOCOLS.items()]
+    print_data(data, lines, as_json=as_json)
