@@ -6,7 +6,6 @@ are wrong for another, so the length must be fixed first, with `at(length)`.
 """
 
 import math
-from abc import abstractmethod
 from dataclasses import field
 from typing import Literal
 
@@ -15,7 +14,7 @@ import numpy as np
 from posenc.core import frequencies as f
 from posenc.core import rules
 from posenc.core.about import About
-from posenc.core.scaling import Scaling
+from posenc.core.scaling import Blend, ByLength, Scaling
 from posenc.core.values import value
 from posenc.i18n import N_, translatable
 from posenc.i18n.arguments import sentences
@@ -74,7 +73,7 @@ class NTK(Scaling):
 
 
 @value
-class DynamicNTK(Scaling):
+class DynamicNTK(ByLength):
     """NTK whose factor grows with the text: factor * length / original_length - factor + 1.
 
     factor            growth of the NTK factor per original length, at least 1
@@ -86,7 +85,6 @@ class DynamicNTK(Scaling):
 
     factor: float
     original_length: int
-    fits_any_length: bool = field(default=False, init=False, repr=False)
 
     about = About(
         title=N_("dynamic NTK scaling"),
@@ -99,31 +97,9 @@ class DynamicNTK(Scaling):
         _factor(self.factor)
         _length(self.original_length)
 
-    def frequencies(self, dim: int, *, base: float) -> np.ndarray:
-        raise rules.unsettled_error(self)
-
     def at(self, length: int) -> Scaling:
         ratio = rules.whole("length", length, least=1, most=2**40) / self.original_length
         return NTK(max(1.0, self.factor * ratio - (self.factor - 1)))
-
-
-class Blend(Scaling):
-    """Slow waves are stretched by `factor`, fast ones kept, and those between are blended."""
-
-    factor: float
-    original_length: int
-
-    @abstractmethod
-    def keep(self, dim: int, *, base: float) -> np.ndarray:
-        """The blend gamma_i of each pair, (dim/2,): 1 keeps w_i, 0 gives w_i / factor.
-
-        dim    channels that are rotated, even
-        base   the base of the encoding
-        """
-
-    def frequencies(self, dim: int, *, base: float) -> np.ndarray:
-        w = f.geometric(dim, base=base)
-        return f.by_parts(w, self.keep(dim, base=base), factor=self.factor)
 
 
 @value
@@ -176,18 +152,17 @@ class YaRN(Blend):
         rules.check_order(self.beta_slow, self.beta_fast, names=("beta_slow", "beta_fast"))
         rules.one_of("ramp", self.ramp, ("dim", "rotations"))
         rules.flag("truncate", self.truncate)
-        for name, least in (("mscale", 0), ("mscale_all_dim", 0), ("attention_factor", 1e-6)):
-            if getattr(self, name) is not None:
-                rules.real(name, getattr(self, name), least=least, most=1e6)
+        _optional("mscale", self.mscale, least=0, most=1e6)
+        _optional("mscale_all_dim", self.mscale_all_dim, least=0, most=1e6)
+        _optional("attention_factor", self.attention_factor, most=1e6)
 
     @property
     def scale(self) -> float:
         if self.attention_factor is not None:
             return self.attention_factor
         if self.mscale and self.mscale_all_dim:
-            return yarn_mscale(self.factor, self.mscale) / yarn_mscale(
-                self.factor, self.mscale_all_dim
-            )
+            below = yarn_mscale(self.factor, self.mscale_all_dim)
+            return yarn_mscale(self.factor, self.mscale) / below
         return yarn_mscale(self.factor, 1.0)
 
     def keep(self, dim: int, *, base: float) -> np.ndarray:
@@ -197,14 +172,13 @@ class YaRN(Blend):
                 "base must be above 1 for YaRN, which needs slow pairs; got base={base}",
                 base=base,
             )
-        span = {
-            "original_length": self.original_length,
-            "slow": self.beta_slow,
-            "fast": self.beta_fast,
-        }
+        ends = {"slow": self.beta_slow, "fast": self.beta_fast}
         if self.ramp == "rotations":
-            return f.ramp_over_rotations(f.geometric(dim, base=base), **span)
-        return f.ramp_over_dims(dim, base=base, truncate=self.truncate, **span)
+            return self._keep_by_turns(dim, base, **ends)
+        length = self.original_length
+        return f.ramp_over_dims(
+            dim, base=base, original_length=length, truncate=self.truncate, **ends
+        )
 
     def softmax_factor(self) -> float:
         """DeepSeek's factor on the softmax scale: (0.1 mscale_all_dim ln(factor) + 1)^2, else 1."""
@@ -241,19 +215,12 @@ class Llama3(Blend):
     def __post_init__(self) -> None:
         _factor(self.factor)
         _length(self.original_length)
-        rules.check_order(
-            self.low_freq_factor,
-            self.high_freq_factor,
-            names=("low_freq_factor", "high_freq_factor"),
-        )
+        names = "low_freq_factor", "high_freq_factor"
+        rules.check_order(self.low_freq_factor, self.high_freq_factor, names=names)
 
     def keep(self, dim: int, *, base: float) -> np.ndarray:
-        return f.ramp_over_rotations(
-            f.geometric(dim, base=base),
-            original_length=self.original_length,
-            slow=self.low_freq_factor,
-            fast=self.high_freq_factor,
-        )
+        slow, fast = self.low_freq_factor, self.high_freq_factor
+        return self._keep_by_turns(dim, base, slow=slow, fast=fast)
 
 
 @value
@@ -283,7 +250,7 @@ class PerPair(Scaling):
 
 
 @value
-class LongRoPE(Scaling):
+class LongRoPE(ByLength):
     """LongRoPE: factors found by search, one set up to the original length and one beyond it.
 
     Ding et al. (2024), "LongRoPE: Extending LLM Context Window Beyond 2 Million Tokens".
@@ -305,7 +272,6 @@ class LongRoPE(Scaling):
     original_length: int
     factor: float | None = field(default=None, kw_only=True)
     attention_factor: float | None = field(default=None, kw_only=True)
-    fits_any_length: bool = field(default=False, init=False, repr=False)
 
     searched = True
     about = About(
@@ -323,10 +289,8 @@ class LongRoPE(Scaling):
         rules.factors("short_factor", self.short_factor)
         rules.factors("long_factor", self.long_factor)
         _length(self.original_length)
-        if self.factor is not None:
-            rules.real("factor", self.factor, least=1e-6)
-        if self.attention_factor is not None:
-            rules.real("attention_factor", self.attention_factor, least=1e-6)
+        _optional("factor", self.factor)
+        _optional("attention_factor", self.attention_factor)
         if len(self.short_factor) != len(self.long_factor):
             raise translatable(
                 ValueError,
@@ -343,9 +307,6 @@ class LongRoPE(Scaling):
         if self.factor is None or self.factor <= 1:
             return 1.0
         return math.sqrt(1 + math.log(self.factor) / math.log(self.original_length))
-
-    def frequencies(self, dim: int, *, base: float) -> np.ndarray:
-        raise rules.unsettled_error(self)
 
     def at(self, length: int) -> Scaling:
         within = rules.whole("length", length, least=1, most=2**40) <= self.original_length
@@ -407,3 +368,10 @@ def _factor(factor: float) -> None:
 
 def _length(length: int) -> None:
     rules.whole("original_length", length, least=2, most=2**40)
+
+
+def _optional(
+    name: str, value: float | None, *, least: float = 1e-6, most: float | None = None
+) -> None:
+    if value is not None:
+        rules.real(name, value, least=least, most=most)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from posenc.core.scaling import Plain, Scaling
+from posenc.core.scaling import Blend, ByLength, Plain, Scaling
 
 
 class Halved(Scaling):
@@ -29,3 +29,25 @@ def test_a_scaling_of_ones_own_states_its_frequencies_alone():
 def test_frequencies_must_be_stated():
     with pytest.raises(TypeError, match="frequencies"):
         type("Nothing", (Scaling,), {})()
+
+
+def test_one_that_goes_by_the_length_has_no_frequencies_before_it_is_known():
+    scaling = type("Doubling", (ByLength,), {"at": lambda self, length: Plain()})()
+    assert not scaling.fits_any_length
+    with pytest.raises(ValueError, match="scaling Doubling depends on how long the text is"):
+        scaling.frequencies(8, base=10_000.0)
+    assert scaling.at(100).frequencies(2, base=10_000.0) == [1]
+
+
+class Fading(Blend):
+    """Keeps the fastest pair, stretches the slowest, and is between them in the middle."""
+
+    factor, original_length = 4.0, 64
+
+    def keep(self, dim, *, base):
+        return np.linspace(1, 0, dim // 2)
+
+
+def test_a_blend_is_of_kept_and_stretched_frequencies():
+    w = Fading().frequencies(6, base=1000.0)
+    assert np.allclose(w, [1, 0.1 * (0.5 + 0.5 / 4), 0.01 / 4], rtol=1e-12)

@@ -6,7 +6,7 @@ import numpy as np
 
 from posenc.core import rules
 from posenc.core.about import About
-from posenc.core.frequencies import geometric
+from posenc.core.frequencies import by_parts, geometric, ramp_over_rotations
 from posenc.core.values import UNSTATED, value
 
 
@@ -49,6 +49,38 @@ class Scaling(ABC):
             "frequencies": "" if self.fits_any_length else "depend on the length of the text",
         }
         return self.about.to_html(repr(self), facts)
+
+
+class ByLength(Scaling):
+    """Has frequencies only for a length of the text, by `at(length)`."""
+
+    fits_any_length = False
+
+    def frequencies(self, dim: int, *, base: float) -> np.ndarray:
+        raise rules.unsettled_error(self)
+
+
+class Blend(Scaling):
+    """Slow waves are stretched by `factor`, fast ones kept, and those between are blended."""
+
+    factor: float
+    original_length: int
+
+    @abstractmethod
+    def keep(self, dim: int, *, base: float) -> np.ndarray:
+        """The blend gamma_i of each pair, (dim/2,): 1 keeps w_i, 0 gives w_i / factor.
+
+        dim    channels that are rotated, even
+        base   the base of the encoding
+        """
+
+    def frequencies(self, dim: int, *, base: float) -> np.ndarray:
+        w = geometric(dim, base=base)
+        return by_parts(w, self.keep(dim, base=base), factor=self.factor)
+
+    def _keep_by_turns(self, dim: int, base: float, *, slow: float, fast: float) -> np.ndarray:
+        w = geometric(dim, base=base)
+        return ramp_over_rotations(w, original_length=self.original_length, slow=slow, fast=fast)
 
 
 @value
