@@ -158,6 +158,48 @@ def test_one_token_is_its_row_of_the_whole_to_the_bit():
             torch.set_num_threads(before)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_queries_and_keys_share_what_is_computed_of_their_positions(dtype):
+    w, position = frequencies(32), torch.arange(100) * 37 % 911
+    q, k = draw((2, 6, 100, 64), dtype), draw((2, 2, 100, 64), dtype, seed=1)
+    rest = None, 1.5, True, 0, False
+    shared = torch.ops.posenc.rotate_qk(q, k, position, position, w, *rest)
+    apart = torch.ops.posenc.rotate_qk(q, k, position, position.clone(), w, *rest)
+    # keys of other strides are gone through in another order
+    turned = k.transpose(1, 2).contiguous().transpose(1, 2)
+    mixed = torch.ops.posenc.rotate_qk(q, turned, position, position, w, *rest)
+    for each in (shared, apart, mixed):
+        assert torch.equal(each[0], rotate(q, position, w, scale=1.5, halves=True))
+        assert torch.equal(each[1], rotate(k, position, w, scale=1.5, halves=True))
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 3000, 256), (3000, 256), (5, 1, 3000, 256)])
+def test_long_sequences_in_any_number_of_shares(shape):
+    """More positions than one table holds, for one thread and for two."""
+    x, w, position = draw(shape, torch.bfloat16), frequencies(128), torch.arange(3000)
+    threads = torch.get_num_threads()
+    try:
+        results = [
+            torch.set_num_threads(n) or rotate(x, position, w, halves=True) for n in (1, 2, 7)
+        ]
+    finally:
+        torch.set_num_threads(threads)
+    assert torch.equal(results[0], results[1])
+    assert torch.equal(results[0], results[2])
+    for t in (0, 31, 32, 1023, 1024, 2999):
+        row = rotate(x[..., t : t + 1, :].contiguous(), position[t : t + 1], w, halves=True)
+        assert torch.equal(row, results[0][..., t : t + 1, :])
+
+
+def test_no_bits_of_a_nan_make_a_number():
+    every = torch.arange(2**16, dtype=torch.int32).to(torch.int16).view(torch.bfloat16)
+    x = torch.stack([every, torch.ones_like(every)], dim=-1)  # (2^16 rows, one pair)
+    for halves in (False, True):
+        out = rotate(x, torch.full((2**16,), 3), torch.ones(1, dtype=torch.float64), halves=halves)
+        assert torch.equal(out.isnan().any(-1), every.isnan())
+        assert torch.equal(out.isnan().all(-1), every.isnan())
+
+
 def test_empty_tensors():
     w = frequencies(4)
     for shape in ((0, 3, 5, 8), (2, 0, 5, 8), (2, 3, 0, 8)):

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 
-constexpr int64_t BLOCK = 32;       // positions whose cosines and sines are computed at a time
 constexpr int64_t MOST_AXES = 16;
 constexpr double LIMIT = 16777216;  // positions must be below 2^24 in size
 constexpr double FASTEST = 8;       // radians per position, so that angles are below 2^27
@@ -14,6 +13,7 @@ enum class Element { float64, float32, bfloat16, float16 };
 enum class Number { int64, int32, float64, float32 };
 
 struct Job {
+  const Job* also;  // one that differs in its tensor alone, and shares the cosines and sines
   const void* in;
   void* out;
   Element type;
@@ -21,7 +21,8 @@ struct Job {
   int64_t seq, in_seq, out_seq, in_channel, out_channel;
   int64_t batches, in_batch, out_batch;  // 1 batch, unless each has positions of its own
   int64_t axes, outer, sizes[MOST_AXES], in_steps[MOST_AXES], out_steps[MOST_AXES];
-  int64_t block, blocks;
+  int64_t block, blocks, parts;  // positions at a time; how often; shares of the outer indices
+  int64_t near_rows;             // that a Table has memory for: 1, or 33
   bool outer_is_closer;  // in memory, than the positions
 
   const void* positions;
@@ -34,6 +35,7 @@ struct Job {
   double scale;                 // on cosines and sines
   double factor;                // on x, where sines are added to it
   bool adds, halves, back;
+  bool by_two;  // cosines and sines of even pairs come first, then those of odd ones
 
   void place(int64_t batch, int64_t index, int64_t t, int64_t* from, int64_t* to) const {
     *from = batch * in_batch + t * in_seq;
@@ -71,14 +73,13 @@ struct Job {
     return exact;
   }
 
-  void find_angles(int64_t batch, int64_t t, double* angles) const {
-    const int64_t at = batch * batch_step + t * seq_step;
-    if (axis == nullptr) {
-      const double p = position(at);
-      for (int64_t i = 0; i < pairs; i++) angles[i] = p * frequencies[i];
-    } else {
-      for (int64_t i = 0; i < pairs; i++)
-        angles[i] = position(at + axis[i] * axis_step) * frequencies[i];
-    }
+  // The i-th pair whose cosine is stored: even ones first, where two are computed at a time.
+  int64_t pair(int64_t i) const {
+    const int64_t even = pairs / 2;
+    return !by_two ? i : i < even ? 2 * i : 2 * (i - even) + 1;
+  }
+
+  double position_of(int64_t at, int64_t i) const {
+    return position(at + (axis ? axis[pair(i)] * axis_step : 0));
   }
 };

@@ -21,7 +21,9 @@ using torch::headeronly::ScalarType;
 using torch::stable::Tensor;
 
 constexpr int64_t GRAIN = 1 << 15;  // elements that are worth a thread
-constexpr size_t FEW = 1 << 11;     // cells that a stack has room for
+constexpr size_t FEW = 1 << 11;     // numbers that a stack has room for
+constexpr int64_t MANY = 1 << 18;   // cosines and sines that a thread keeps, of some rows at least:
+constexpr int64_t SOME = 32;
 
 namespace plain {
 #include "loops.h"
@@ -45,7 +47,7 @@ namespace avx512 {
 
 struct Level {
   const char* name;
-  void (*run)(const Job&, int64_t, int64_t, char*);
+  void (*run)(const Job&, int64_t, int64_t, double*);
 };
 
 // The best level that this processor has, or the lower one that POSENC_KERNELS names.
@@ -184,6 +186,10 @@ void set_positions(Job& job, const Tensor& x, const Tensor& positions) {
   job.batches = by_row ? x.size(0) : 1;
 }
 
+int64_t at_least(int64_t x, int64_t least) { return x < least ? least : x; }
+int64_t at_most(int64_t x, int64_t most) { return x > most ? most : x; }
+int64_t divide_up(int64_t x, int64_t y) { return (x + y - 1) / y; }
+
 void set_loops(Job& job, const Tensor& x, const Tensor& out) {
   const bool by_row = job.batch_step || job.batches > 1;
   job.in_batch = by_row ? x.stride(0) : 0, job.out_batch = by_row ? out.stride(0) : 0;
@@ -198,8 +204,17 @@ void set_loops(Job& job, const Tensor& x, const Tensor& out) {
     if (x.stride(d) < closest) closest = x.stride(d);
   }
   job.outer_is_closer = closest < job.in_seq;
-  job.block = job.seq < BLOCK ? job.seq : BLOCK;
-  job.blocks = job.seq ? (job.seq + job.block - 1) / job.block : 0;
+  job.by_two = job.halves && !job.adds && job.pairs % 2 == 0 &&
+               (job.type == Element::bfloat16 || job.type == Element::float16);
+  job.near_rows = job.batches * job.seq < SOME ? 1 : 33;
+  // Threads share out the outer indices first and take many positions at a time, so that each goes
+  // through memory of its own from end to end: runs of 32 rows are a third slower.
+  const int64_t threads = torch::stable::get_num_threads(), batches = at_least(job.batches, 1);
+  job.parts = at_most(job.outer_is_closer ? 1 : divide_up(threads, batches), at_least(job.outer, 1));
+  const int64_t share = divide_up(job.seq, divide_up(threads, batches * job.parts));
+  const int64_t longest = job.outer_is_closer ? SOME : MANY / at_least(2 * job.pairs, 1);
+  job.block = at_least(at_most(at_most(at_least(share, SOME), at_least(longest, SOME)), job.seq), 1);
+  job.blocks = divide_up(job.seq, job.block);
 }
 
 // Complete a job whose waves and channels are set; refuse it before anything is written.
@@ -211,19 +226,22 @@ void prepare(Job& job, const Tensor& x, const Tensor& out, const Tensor& positio
 }
 
 void run(const Job& job) {
-  const size_t cells = 3 * job.block * job.pairs + job.width;  // angles, cosines, sines; a row
-  const int64_t tasks = job.batches * job.blocks * job.outer, work = job.block * job.dim;
+  // a Table, cosines and sines of a block, a row
+  const size_t cells = (5 + 2 * job.near_rows + 2 * job.block) * job.pairs + job.width;
+  const int64_t outer = job.outer + (job.also ? job.also->outer : 0);
+  const int64_t tasks = outer ? job.batches * job.parts * job.blocks : 0;
+  const int64_t work = job.block * job.dim * divide_up(outer, job.parts);
   std::atomic<bool> lacks_memory{false};
   const auto part = [&](int64_t first, int64_t last) {
     // nothing may be thrown here: it would pass through PyTorch's threads
     double few[FEW];
     const std::unique_ptr<double[]> many(cells > FEW ? new (std::nothrow) double[cells] : nullptr);
     double* memory = cells > FEW ? many.get() : few;
-    if (memory) level.run(job, first, last, reinterpret_cast<char*>(memory));
+    if (memory) level.run(job, first, last, memory);
     else lacks_memory = true;
   };
   if (tasks * work <= GRAIN) part(0, tasks);
-  else torch::stable::parallel_for(0, tasks, (GRAIN + work - 1) / work, part);
+  else torch::stable::parallel_for(0, tasks, divide_up(GRAIN, work), part);
   STD_TORCH_CHECK(!lacks_memory, "there is no memory left for cosines and sines");
 }
 
@@ -249,6 +267,29 @@ Tensor compute(Job job, const Tensor& x, const Tensor& positions) {
   return out;
 }
 
+// Whether cosines and sines of one job serve the other, which has the same waves.
+bool can_share(const Job& a, const Job& b) {
+  return a.type == b.type && a.seq == b.seq && a.batches == b.batches && a.number == b.number &&
+         a.positions == b.positions && a.batch_step == b.batch_step && a.seq_step == b.seq_step &&
+         a.axis_step == b.axis_step && a.outer_is_closer == b.outer_is_closer;
+}
+
+void run_both(Job& of_q, const Job& of_k) {
+  if (can_share(of_q, of_k)) of_q.also = &of_k;
+  else run(of_k);
+  run(of_q);
+}
+
+std::tuple<Tensor, Tensor> compute_both(Job of_q, const Tensor& q, const Tensor& k,
+                                        const Tensor& q_pos, const Tensor& k_pos) {
+  Job of_k = of_q;
+  Tensor q_out = allocate_like(q), k_out = allocate_like(k);
+  prepare(of_q, q, q_out, q_pos);
+  prepare(of_k, k, k_out, k_pos);
+  run_both(of_q, of_k);
+  return {q_out, k_out};
+}
+
 Tensor rotate(Tensor x, Tensor positions, Tensor frequencies, std::optional<Tensor> axis,
               double scale, bool halves, int64_t start, bool back) {
   return compute(rotation_of(frequencies, axis, scale, halves, start, back), x, positions);
@@ -257,8 +298,7 @@ Tensor rotate(Tensor x, Tensor positions, Tensor frequencies, std::optional<Tens
 std::tuple<Tensor, Tensor> rotate_qk(Tensor q, Tensor k, Tensor q_pos, Tensor k_pos,
                                      Tensor frequencies, std::optional<Tensor> axis, double scale,
                                      bool halves, int64_t start, bool back) {
-  const Job job = rotation_of(frequencies, axis, scale, halves, start, back);
-  return {compute(job, q, q_pos), compute(job, k, k_pos)};
+  return compute_both(rotation_of(frequencies, axis, scale, halves, start, back), q, k, q_pos, k_pos);
 }
 
 void rotate_qk_(Tensor q, Tensor k, Tensor q_pos, Tensor k_pos, Tensor frequencies,
@@ -266,8 +306,7 @@ void rotate_qk_(Tensor q, Tensor k, Tensor q_pos, Tensor k_pos, Tensor frequenci
   Job of_q = rotation_of(frequencies, axis, scale, halves, start, back), of_k = of_q;
   prepare(of_q, q, q, q_pos);
   prepare(of_k, k, k, k_pos);
-  run(of_q);
-  run(of_k);
+  run_both(of_q, of_k);
 }
 
 Tensor add_waves(Tensor x, Tensor positions, Tensor frequencies, double factor, bool halves) {
@@ -281,8 +320,7 @@ Tensor rotate_packed(Tensor x, Tensor positions, Tensor packed) {
 
 std::tuple<Tensor, Tensor> rotate_qk_packed(Tensor q, Tensor k, Tensor q_pos, Tensor k_pos,
                                             Tensor packed) {
-  const Job job = unpack(packed, false);
-  return {compute(job, q, q_pos), compute(job, k, k_pos)};
+  return compute_both(unpack(packed, false), q, k, q_pos, k_pos);
 }
 
 Tensor add_waves_packed(Tensor x, Tensor positions, Tensor packed) {

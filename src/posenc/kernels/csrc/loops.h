@@ -28,9 +28,9 @@ struct BFloat16 {
   using Real = float;
   static float read(uint32_t x) { return as_float(x << 16); }
   static uint32_t round(float x) {  // to nearest, ties to even
+    // what comes of a NaN of 16 bits has zeros below them, so nothing is carried into its exponent
     const uint32_t bits = bits_of(x);
-    const uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
-    return (bits & 0x7fffffff) > 0x7f800000 ? 0x7fc0 : rounded;
+    return (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
   }
 };
 
@@ -44,11 +44,14 @@ struct Float16 {
     return as_float(size | special | ((x & 0x8000) << 16));
   }
   static uint32_t round(float x) {  // to nearest, ties to even
-    const uint32_t bits = bits_of(x), size = bits & 0x7fffffff;
+    const uint32_t bits = bits_of(x);
+    const int32_t size = bits & 0x7fffffff;
     const uint32_t normal = (size + 0xc8000fff + ((size >> 13) & 1)) >> 13;
     const uint32_t tiny = bits_of(as_float(size) + 0.5f) - 0x3f000000;  // subnormal
     const uint32_t huge = size > 0x7f800000 ? 0x7e00 : 0x7c00;
-    const uint32_t rounded = size >= 0x47800000 ? huge : size < 0x38800000 ? tiny : normal;
+    // masks, since GCC moves the addition behind a branch and then leaves the loop to scalars
+    const uint32_t is_tiny = -uint32_t(size < 0x38800000), is_huge = -uint32_t(size >= 0x47800000);
+    const uint32_t rounded = (huge & is_huge) | (((tiny & is_tiny) | (normal & ~is_tiny)) & ~is_huge);
     return rounded | ((bits >> 16) & 0x8000);
   }
 };
@@ -80,11 +83,106 @@ void waves(const double* angles, int64_t n, double scale, Real* cosines, Real* s
   }
 }
 
+// Rows of cosines and sines, one for each position. In float64 each is computed by itself. For less,
+// p = far + near with far a multiple of 32 and 0 <= near < 32, and a row is that of `far` turned by
+// that of `near`: neighbours share the one, and whole positions have 32 of the other. So a row
+// depends on its position alone, whatever was computed before it.
+template <typename Real>
+struct Table {
+  const Job& job;
+  const int64_t pairs;
+  double *w, *far_angles, *near_angles, *far_c, *far_s, *near_c, *near_s;
+  uint32_t kept = 0;  // which rows of near = 0 .. 31, if there is memory for them
+
+  Table(const Job& job, double* memory) : job(job), pairs(job.pairs) {
+    w = memory, far_angles = w + pairs, near_angles = far_angles + pairs;
+    far_c = near_angles + pairs, far_s = far_c + pairs;
+    near_c = far_s + pairs, near_s = near_c + job.near_rows * pairs;
+    for (int64_t i = 0; i < pairs; i++) w[i] = job.frequencies[job.pair(i)], far_angles[i] = 1e300;
+  }
+
+  void fill(int64_t batch, int64_t t, Real* c, Real* s) {
+    const int64_t at = batch * job.batch_step + t * job.seq_step;
+    if constexpr (sizeof(Real) == 8) {
+      for (int64_t i = 0; i < pairs; i++) far_angles[i] = job.position_of(at, i) * w[i];
+      return waves<Real>(far_angles, pairs, job.scale, c, s);
+    }
+    const int64_t row = job.axis ? find_on_axes(at) : find(job.position(at));
+    const double *nc = near_c + row * pairs, *ns = near_s + row * pairs;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < pairs; i++) {
+      c[i] = static_cast<Real>(far_c[i] * nc[i] - far_s[i] * ns[i]);
+      s[i] = static_cast<Real>(far_s[i] * nc[i] + far_c[i] * ns[i]);
+    }
+  }
+
+  // Find the row of `far`, and that of `near`, whose index is returned: 0, or 1 + near if it is kept.
+  int64_t find(double p) {
+    const double far = __builtin_floor(p / 32) * 32, near = p - far;
+    if (far_angles[0] != far * w[0]) {
+      for (int64_t i = 0; i < pairs; i++) far_angles[i] = far * w[i];
+      waves<double>(far_angles, pairs, job.scale, far_c, far_s);
+    }
+    const bool keep = job.near_rows > 1 && near == __builtin_floor(near);
+    const int64_t row = keep ? 1 + int64_t(near) : 0;
+    if (keep && (kept >> (row - 1) & 1)) return row;
+    for (int64_t i = 0; i < pairs; i++) near_angles[i] = near * w[i];
+    waves<double>(near_angles, pairs, 1, near_c + row * pairs, near_s + row * pairs);
+    if (keep) kept |= 1u << (row - 1);
+    return row;
+  }
+
+  int64_t find_on_axes(int64_t at) {
+    bool moved = false;
+    for (int64_t i = 0; i < pairs; i++) {
+      const double p = job.position_of(at, i), far = __builtin_floor(p / 32) * 32;
+      moved |= far_angles[i] != far * w[i];
+      far_angles[i] = far * w[i], near_angles[i] = (p - far) * w[i];
+    }
+    if (moved) waves<double>(far_angles, pairs, job.scale, far_c, far_s);
+    waves<double>(near_angles, pairs, 1, near_c, near_s);
+    return 0;
+  }
+};
+
 // One row of x, turned: pair i is channels 2i and 2i + 1, or i and i + pairs. y may be x.
-template <typename Type>
-void turn_row(const typename Type::Cell* x, typename Type::Cell* y, const typename Type::Real* c,
-              const typename Type::Real* s, int64_t pairs, bool halves) {
+// PAIRS is their number where the compiler is to know it, or 0.
+template <typename Type, int64_t PAIRS>
+inline void turn_row(const typename Type::Cell* x, typename Type::Cell* y,
+                     const typename Type::Real* c, const typename Type::Real* s, int64_t any_pairs,
+                     bool halves, bool by_two) {
   using Real = typename Type::Real;
+  const int64_t pairs = PAIRS ? PAIRS : any_pairs;
+  if constexpr (sizeof(typename Type::Cell) == 2) {  // two channels are one number of 32 bits
+    if (by_two) {
+      const int64_t odd = pairs / 2;  // where the cosines and sines of odd pairs begin
+#pragma GCC ivdep
+      for (int64_t i = 0; i < pairs / 2; i++) {
+        uint32_t first, second;
+        __builtin_memcpy(&first, x + 2 * i, 4);
+        __builtin_memcpy(&second, x + pairs + 2 * i, 4);
+        const Real a0 = Type::read(first & 0xffff), a1 = Type::read(first >> 16);
+        const Real b0 = Type::read(second & 0xffff), b1 = Type::read(second >> 16);
+        const Real c0 = c[i], s0 = s[i], c1 = c[odd + i], s1 = s[odd + i];
+        first = Type::round(a0 * c0 - b0 * s0) | Type::round(a1 * c1 - b1 * s1) << 16;
+        second = Type::round(a0 * s0 + b0 * c0) | Type::round(a1 * s1 + b1 * c1) << 16;
+        __builtin_memcpy(y + 2 * i, &first, 4);
+        __builtin_memcpy(y + pairs + 2 * i, &second, 4);
+      }
+      return;
+    }
+    if (!halves) {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < pairs; i++) {
+        uint32_t both;
+        __builtin_memcpy(&both, x + 2 * i, 4);
+        const Real a = Type::read(both & 0xffff), b = Type::read(both >> 16);
+        both = Type::round(a * c[i] - b * s[i]) | Type::round(a * s[i] + b * c[i]) << 16;
+        __builtin_memcpy(y + 2 * i, &both, 4);
+      }
+      return;
+    }
+  }
   if (halves) {
 #pragma GCC ivdep
     for (int64_t i = 0; i < pairs; i++) {
@@ -92,22 +190,30 @@ void turn_row(const typename Type::Cell* x, typename Type::Cell* y, const typena
       y[i] = Type::round(a * c[i] - b * s[i]);
       y[i + pairs] = Type::round(a * s[i] + b * c[i]);
     }
-  } else if constexpr (sizeof(typename Type::Cell) == 2) {  // a pair is one number of 32 bits
-#pragma GCC ivdep
-    for (int64_t i = 0; i < pairs; i++) {
-      uint32_t both;
-      __builtin_memcpy(&both, x + 2 * i, 4);
-      const Real a = Type::read(both & 0xffff), b = Type::read(both >> 16);
-      both = Type::round(a * c[i] - b * s[i]) | Type::round(a * s[i] + b * c[i]) << 16;
-      __builtin_memcpy(y + 2 * i, &both, 4);
-    }
   } else {
 #pragma GCC ivdep
     for (int64_t i = 0; i < pairs; i++) {
-      const Real a = x[2 * i], b = x[2 * i + 1];
-      y[2 * i] = a * c[i] - b * s[i];
-      y[2 * i + 1] = a * s[i] + b * c[i];
+      const Real a = Type::read(x[2 * i]), b = Type::read(x[2 * i + 1]);
+      y[2 * i] = Type::round(a * c[i] - b * s[i]);
+      y[2 * i + 1] = Type::round(a * s[i] + b * c[i]);
     }
+  }
+}
+
+// Rows of x whose channels are neighbours in memory, turned.
+template <typename Type, int64_t PAIRS>
+void turn_rows(const Job& job, const typename Type::Cell* x, typename Type::Cell* y,
+               const typename Type::Real* c, const typename Type::Real* s, int64_t rows) {
+  const int64_t pairs = PAIRS ? PAIRS : job.pairs, rest = job.start + job.width;
+  const bool copies = job.width != job.dim && job.in != job.out, halves = job.halves;
+  const bool by_two = job.by_two;
+  for (int64_t t = 0; t < rows; t++) {
+    turn_row<Type, PAIRS>(x + job.start, y + job.start, c, s, pairs, halves, by_two);
+    if (copies) {
+      for (int64_t i = 0; i < job.start; i++) y[i] = x[i];
+      for (int64_t i = rest; i < job.dim; i++) y[i] = x[i];
+    }
+    x += job.in_seq, y += job.out_seq, c += pairs, s += pairs;
   }
 }
 
@@ -131,60 +237,74 @@ void add_row(const typename Type::Cell* x, typename Type::Cell* y, const typenam
   }
 }
 
-// Tasks first .. last of a job: each is one outer index of one block of positions, the outer index
-// varying fastest. Cosines and sines depend on the position alone, never on how tasks are shared out.
+// The rows of one block of positions, for outer indices begin .. end.
 template <typename Type>
-void run_as(const Job& job, int64_t first, int64_t last, char* memory) {
+void run_block(const Job& job, int64_t batch, int64_t at, int64_t rows, int64_t begin, int64_t end,
+               const typename Type::Real* cosines, const typename Type::Real* sines,
+               typename Type::Cell* row) {
   using Cell = typename Type::Cell;
   using Real = typename Type::Real;
-  const int64_t pairs = job.pairs, size = job.block;
-  double* angles = reinterpret_cast<double*>(memory);
-  Real* cosines = reinterpret_cast<Real*>(angles + size * pairs);
-  Real* sines = cosines + size * pairs;
-  Cell* row = reinterpret_cast<Cell*>(sines + size * pairs);
+  const int64_t pairs = job.pairs, width = job.width, start = job.start, rest = start + width;
   const Cell* in = static_cast<const Cell*>(job.in);
   Cell* out = static_cast<Cell*>(job.out);
-  const int64_t width = job.width, start = job.start, rest = start + width;
+  const bool close = job.in_channel == 1 && job.out_channel == 1;
+  const auto turn = pairs == 64   ? turn_rows<Type, 64>
+                    : pairs == 32 ? turn_rows<Type, 32>
+                                  : turn_rows<Type, 0>;
 
-  const auto run_row = [&](int64_t batch, int64_t outer, int64_t position, int64_t t) {
+  const auto run_rows = [&](int64_t outer, int64_t t, int64_t count) {
     int64_t from, to;
-    job.place(batch, outer, position, &from, &to);
+    job.place(batch, outer, at + t, &from, &to);
     const Cell* x = in + from;
     Cell* y = out + to;
     const Real *c = cosines + t * pairs, *s = sines + t * pairs;
-    const bool close = job.in_channel == 1 && job.out_channel == 1;
-    const Cell* source = close ? x + start : row;
-    Cell* target = close ? y + start : row;
-    if (!close)
-      for (int64_t i = 0; i < width; i++) row[i] = x[(start + i) * job.in_channel];
-    if (job.adds) add_row<Type>(source, target, c, s, width, job.halves, job.factor);
-    else turn_row<Type>(source, target, c, s, pairs, job.halves);
-    if (!close)
+    if (close && !job.adds) return turn(job, x, y, c, s, count);
+    for (; count; count--, x += job.in_seq, y += job.out_seq, c += pairs, s += pairs) {
+      const Cell* source = close ? x : row;
+      Cell* target = close ? y : row;
+      if (!close)
+        for (int64_t i = 0; i < width; i++) row[i] = x[(start + i) * job.in_channel];
+      if (job.adds) add_row<Type>(source, target, c, s, width, job.halves, job.factor);
+      else turn_row<Type, 0>(source, target, c, s, pairs, job.halves, job.by_two);
+      if (close) continue;
       for (int64_t i = 0; i < width; i++) y[(start + i) * job.out_channel] = row[i];
-    if (width == job.dim || in == out) return;
-    for (int64_t i = 0; i < start; i++) y[i * job.out_channel] = x[i * job.in_channel];
-    for (int64_t i = rest; i < job.dim; i++) y[i * job.out_channel] = x[i * job.in_channel];
+      if (in == out) continue;
+      for (int64_t i = 0; i < start; i++) y[i * job.out_channel] = x[i * job.in_channel];
+      for (int64_t i = rest; i < job.dim; i++) y[i * job.out_channel] = x[i * job.in_channel];
+    }
   };
 
-  while (first < last) {
-    const int64_t block = first / job.outer, begin = first % job.outer;
-    const int64_t end = last - first < job.outer - begin ? begin + last - first : job.outer;
-    const int64_t batch = block / job.blocks, at = block % job.blocks * size;
-    const int64_t rows = job.seq - at < size ? job.seq - at : size;
-    for (int64_t t = 0; t < rows; t++) job.find_angles(batch, at + t, angles + t * pairs);
-    waves<Real>(angles, rows * pairs, job.scale, cosines, sines);
-    if (job.outer_is_closer) {
-      for (int64_t t = 0; t < rows; t++)
-        for (int64_t o = begin; o < end; o++) run_row(batch, o, at + t, t);
-    } else {
-      for (int64_t o = begin; o < end; o++)
-        for (int64_t t = 0; t < rows; t++) run_row(batch, o, at + t, t);
-    }
-    first += end - begin;
+  if (job.outer_is_closer) {
+    for (int64_t t = 0; t < rows; t++)
+      for (int64_t o = begin; o < end; o++) run_rows(o, t, 1);
+  } else {
+    for (int64_t o = begin; o < end; o++) run_rows(o, 0, rows);
   }
 }
 
-inline void run(const Job& job, int64_t first, int64_t last, char* memory) {
+// Tasks first .. last of a job: each is a block of positions for one part of the outer indices,
+// the block varying fastest. Cosines and sines depend on the position alone, never on how tasks are
+// shared out.
+template <typename Type>
+void run_as(const Job& job, int64_t first, int64_t last, double* memory) {
+  using Real = typename Type::Real;
+  Table<Real> table(job, memory);
+  const int64_t pairs = job.pairs;
+  Real* cosines = reinterpret_cast<Real*>(table.near_s + job.near_rows * pairs);
+  Real* sines = cosines + job.block * pairs;
+  typename Type::Cell* row = reinterpret_cast<typename Type::Cell*>(sines + job.block * pairs);
+  for (int64_t task = first; task < last; task++) {
+    const int64_t part = task / job.blocks % job.parts, batch = task / job.blocks / job.parts;
+    const int64_t at = task % job.blocks * job.block;
+    const int64_t rows = job.seq - at < job.block ? job.seq - at : job.block;
+    for (int64_t t = 0; t < rows; t++) table.fill(batch, at + t, cosines + t * pairs, sines + t * pairs);
+    for (const Job* each = &job; each; each = each->also)
+      run_block<Type>(*each, batch, at, rows, each->outer * part / job.parts,
+                      each->outer * (part + 1) / job.parts, cosines, sines, row);
+  }
+}
+
+inline void run(const Job& job, int64_t first, int64_t last, double* memory) {
   switch (job.type) {
     case Element::float64: return run_as<Float64>(job, first, last, memory);
     case Element::float32: return run_as<Float32>(job, first, last, memory);
