@@ -37,6 +37,8 @@ def test_a_grid_is_run_once_and_reported_again(run, made, tmp_path):
     assert first.stdout.startswith("repeat-copy (own), trained at 1-4: answers that are right")
     assert "0 of 2 runs" in first.stderr
     assert "2 of 2 runs" in first.stderr
+    assert first.stderr.endswith("all runs there: runs/report.html\n")
+    assert "repeat-copy" in (tmp_path / "runs" / "report.html").read_text()
     again = run(*command)
     assert (again.stdout, len(made)) == (first.stdout, 2)
     assert run("lab", "report", "runs", "runs/").stdout == first.stdout
@@ -45,6 +47,25 @@ def test_a_grid_is_run_once_and_reported_again(run, made, tmp_path):
     other = run("lab", "run", *SMALL, "--encodings", "nope", "--json")
     rows = json.loads(other.stdout)["tables"][0]["rows"]
     assert [row["encoding"] for row in rows] == ["nope"], "the runs of this command alone"
+
+
+def test_a_report_is_written_in_other_forms(run, made, tmp_path):
+    assert run("lab", "run", *SMALL, "--encodings", "rope").exit_code == 0
+    files = ("a.html", "a.svg", "a.csv")
+    result = run(
+        *("lab", "report", "runs", "--dark", "--tensorboard", "board"),
+        *(part for file in files for part in ("--out", file)),
+    )
+    assert result.exit_code == 0
+    assert [(tmp_path / file).read_text()[:5] for file in files] == ["<!doc", "<?xml", "run,p"]
+    assert len([*(tmp_path / "board").rglob("events.out.tfevents.*")]) == 1
+    for option in (("--out", "a.parquet"), ("--trackio", "mine")):
+        absent = run("lab", "report", "runs", *option)
+        assert absent.exit_code == 2
+        assert "needs" in absent.stderr
+    missing = run("lab", "report", "runs", "--out", "no/such/a.csv")
+    assert missing.exit_code == 2
+    assert "cannot write no/such/a.csv: No such file or directory" in missing.stderr
 
 
 def test_an_encoding_of_ones_own_is_run_and_run_again_once_it_changes(run, made, tmp_path):
@@ -76,7 +97,7 @@ def test_ctrl_c_leaves_a_report(run, monkeypatch):
     result = run("lab", "run", *SMALL, "--encodings", "rope,nope")
     assert result.exit_code == 130
     assert "rope" in result.stdout
-    monkeypatch.setitem(ENGINES, "local", lambda *_, **__: stop([], None, processes=1))
+    assert "runs/report.html" in result.stderr
     assert "interrupted" in result.stderr
 
 
@@ -115,6 +136,7 @@ def test_a_full_disk_is_a_sentence(run, made, monkeypatch):
         (("run", "--extensions", "yarn", "--encodings", "nope"), "extensions are scalings of"),
         (("report", "absent"), "absent must be a directory of runs of the lab"),
         (("report",), "Missing argument 'DIR...'"),
+        (("report", "runs", "--out", "a.doc"), "must end in .html, .png, .svg, .pdf, .csv, .parqu"),
     ],
 )
 def test_what_is_wrong_is_a_sentence(run, tmp_path, arguments, message):

@@ -9,7 +9,7 @@ from torch import nn
 
 import posenc as pe
 from posenc.lab import training
-from posenc.lab.batches import IGNORED, draw_test
+from posenc.lab.batches import IGNORED, PAD, draw_test
 from posenc.lab.training import Stopped, run_settings
 from tests.lab.runs import TINY
 
@@ -144,12 +144,17 @@ def test_extensions_are_tested_beyond_the_trained_length_only():
 
 
 def test_offsets_reach_every_row_of_the_table():
+    """Also those at the end, which short examples reach as well as long ones."""
     settings = replace(TINY, encoding="learned", positions="offsets")
-    seen = set()
-    for step in range(60):
+    starts, ends = {}, {}
+    for step in range(200):
         batch = training.draw_batch(settings, "train", step)
         positions = training.draw_positions(settings, batch, "positions", step)
-        assert positions.shape == batch.tokens.shape
-        assert torch.equal(positions.diff(dim=1), torch.ones_like(positions[:, 1:]))
-        seen |= set(positions.flatten().tolist())
-    assert seen == set(range(18))
+        for row, tokens in zip(positions.tolist(), batch.tokens.tolist(), strict=True):
+            size = sum(token != PAD for token in tokens)
+            assert row[:size] == [*range(row[0], row[0] + size)]
+            assert max(row) < 18
+            starts.setdefault(size, set()).add(row[0])
+            ends.setdefault(size, set()).add(row[size - 1])
+    for size in (5, 7, 9, 10):  # those with the end, and the longest, without
+        assert (min(starts[size]), max(ends[size])) == (0, 17)

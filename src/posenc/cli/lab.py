@@ -4,13 +4,14 @@ from __future__ import annotations  # names of posenc are not looked up before a
 
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from posenc.cli import options
 from posenc.cli.timing import use_one_thread
-from posenc.cli.usage import call_library, print_data
+from posenc.cli.usage import call_library, print_data, report_unwritable
 from posenc.i18n import Language
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from posenc.lab.engines import Event
     from posenc.lab.results import Results
 
+ENDINGS = (".html", ".png", ".svg", ".pdf", ".csv", ".parquet")
 PERIOD = 30.0
 """Seconds between lines of progress that do not go to a terminal."""
 
@@ -48,6 +50,15 @@ def _split(_ctx: click.Context, _param: click.Parameter, text: str | None) -> li
         else:
             parts[-1] += character
     return [part.strip() for part in parts if part.strip()]
+
+
+def _check_files(
+    _ctx: click.Context, _param: click.Parameter, files: tuple[str, ...]
+) -> tuple[str, ...]:
+    for file in files:
+        if Path(file).suffix not in ENDINGS:
+            raise click.BadParameter(f"must end in {', '.join(ENDINGS)}; got {file!r}")
+    return files
 
 
 @lab.command()
@@ -87,7 +98,7 @@ def run(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Train what is not in DIR yet, and print the report.
+    """Train what is not in DIR yet, print the report, and write DIR/report.html.
 
     Each run is a directory of DIR, named by the hash of its settings. A run that was interrupted,
     by Ctrl-C, --minutes or otherwise, goes on where it was with the same command.
@@ -119,10 +130,23 @@ def run(
         click.echo(file=sys.stderr)
         if _has_runs(given["out"]):
             _print(call_library(library.report, given["out"]), lang, as_json=as_json)
+            _write_page(given["out"])
         raise
     _print(results, lang, as_json=as_json)
+    _write_page(given["out"])
     if results.failures:
         raise SystemExit(1)
+
+
+def _write_page(out: str) -> None:
+    """The page of all runs in the directory, beside them."""
+    from posenc import lab as library
+    from posenc.lab.page import write_page
+
+    path = Path(out) / "report.html"
+    with report_unwritable(path):
+        path.write_text(write_page(library.report(out)), encoding="utf-8")
+    click.echo(f"all runs there: {path}", err=True)
 
 
 def _has_runs(path: str) -> bool:
@@ -166,9 +190,29 @@ def _make_teller() -> Callable[[Progress, Event], None]:
 
 @lab.command()
 @click.argument("directories", nargs=-1, required=True, metavar="DIR...")
+@click.option(
+    "-o",
+    "--out",
+    "files",
+    multiple=True,
+    callback=_check_files,
+    metavar="FILE",
+    help="Write .html (in four languages), .png, .svg, .pdf, .csv or .parquet. Can be repeated.",
+)
+@click.option("--tensorboard", metavar="FOLDER", help="Write curves and scores for TensorBoard.")
+@click.option("--trackio", metavar="PROJECT", help="Log curves and scores to trackio.")
+@click.option("--dark", is_flag=True, help="Draw pictures on a dark background.")
 @options.lang
 @options.as_json
-def report(directories: tuple[str, ...], lang: Language, as_json: bool) -> None:
+def report(
+    directories: tuple[str, ...],
+    files: tuple[str, ...],
+    tensorboard: str | None,
+    trackio: str | None,
+    dark: bool,
+    lang: Language,
+    as_json: bool,
+) -> None:
     """Print what the runs of directories say together.
 
     Directories of several machines are merged; a run that is in several counts once.
@@ -176,8 +220,37 @@ def report(directories: tuple[str, ...], lang: Language, as_json: bool) -> None:
     --json prints the same object as `posenc lab run`.
     """
     from posenc import lab as library
+    from posenc.lab import exports
 
-    _print(call_library(library.report, *directories), lang, as_json=as_json)
+    results = call_library(library.report, *directories)
+    for file in files:
+        with report_unwritable(file):
+            call_library(_write, results, Path(file), lang, dark=dark)
+    if tensorboard is not None:
+        with report_unwritable(tensorboard, "--tensorboard"):
+            exports.write_tensorboard(results.records, Path(tensorboard))
+    if trackio is not None:
+        call_library(exports.log_to_trackio, results.records, trackio)
+    _print(results, lang, as_json=as_json)
+
+
+def _write(results: Results, path: Path, lang: Language, *, dark: bool) -> None:
+    """Write a file of the kind that its name says."""
+    from posenc.lab import exports
+
+    if path.suffix == ".html":
+        from posenc.lab.page import write_page
+
+        path.write_text(write_page(results), encoding="utf-8")
+    elif path.suffix == ".csv":
+        path.write_text(exports.write_csv(results.records), encoding="utf-8")
+    elif path.suffix == ".parquet":
+        exports.write_parquet(results.records, path)
+    else:
+        from posenc.lab.picture import build_view
+        from posenc.plot.drawing import draw
+
+        draw(build_view(results, lang=lang), lang=lang, dark=dark).savefig(path)
 
 
 @lab.command("list")

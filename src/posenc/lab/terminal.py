@@ -18,52 +18,63 @@ def format_results(results: Results, *, lang: str = "en") -> str:
     parts = [format_table(table, t) for table in results.tables]
     if results.tables:
         parts.append("\n".join(line for note in explain_marks(t) for line in wrap(note, WIDE)))
-    parts += [
+    parts += list_notes(results, t)
+    return "\n\n".join(parts) if parts else t("No run is finished yet.")
+
+
+def list_notes(results: Results, t: Translate) -> list[str]:
+    """What went wrong: runs that failed, and runs that differ between machines."""
+    notes = [
         t("{run} failed: {error}", run=failure.settings.label, error=failure.error)
         for failure in results.failures
     ]
     if results.differing:
         keys = ", ".join(results.differing)
-        parts.append(t("These runs differ between the directories: {runs}", runs=keys))
-    return "\n\n".join(parts) if parts else t("No run is finished yet.")
+        notes.append(t("These runs differ between the directories: {runs}", runs=keys))
+    return notes
 
 
 def format_table(table: Table, t: Translate) -> str:
     """The title, a line of headings and a line for each encoding."""
-    head = [
-        t("encoding"),
-        t("trained"),
-        *map(format_lengths, (table.train_lengths, *table.lengths)),
-    ]
-    head += [t("curve"), t("place")]
-    paper = any(row.paper for row in table.rows)
-    rows = [[*head, *([t("the paper")] if paper else [])]]
-    for row in table.rows:
-        cells = [format_cell(cell, t) if row.trained else "" for cell in row.cells]
-        place = t("not trained") if not row.trained else "" if row.place is None else str(row.place)
-        line = [row.label, f"{row.trained}/{row.seeds}", format_cell(row.in_length, t), *cells]
-        line += [draw_curve(row, table), place]
-        rows.append(line + ([" ".join(f"{x:.3f}" for x in row.paper)] if paper else []))
+    rows = list_cells(table, t, curves=True)
     widths = [max(width(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = ["  ".join(map(pad, row, widths)).rstrip() for row in rows]
     return "\n".join([describe_table(table, t), "", *lines])
 
 
+def list_cells(table: Table, t: Translate, *, curves: bool = False) -> list[list[str]]:
+    """The cells of a table, its headings first; `curves` drawn as bars where that is wanted."""
+    lengths = map(format_lengths, (table.train_lengths, *table.lengths))
+    paper = any(row.paper for row in table.rows)
+    head = [t("encoding"), t("trained"), *lengths, *([t("curve")] if curves else []), t("place")]
+    rows = [[*head, *([t("the paper")] if paper else [])]]
+    for row in table.rows:
+        cells = [format_cell(cell, t) if row.trained else "" for cell in row.cells]
+        place = t("not trained") if not row.trained else "" if row.place is None else str(row.place)
+        line = [row.label, f"{row.trained}/{row.seeds}", format_cell(row.in_length, t), *cells]
+        line += [*([draw_curve(row, table)] if curves else []), place]
+        rows.append(line + ([" ".join(f"{x:.3f}" for x in row.paper)] if paper else []))
+    return rows
+
+
 def describe_table(table: Table, t: Translate) -> str:
-    """What a table is about: unique-copy (quick), 1-16 symbols: right answers."""
-    words = {
-        "exact": t("answers that are right as a whole"),
-        "symbols": t("symbols that are right"),
-        "loss": t("loss in nats; less is better"),
-    }
-    lengths = format_lengths(table.train_lengths)
+    """What a table is about: unique-copy (quick), trained at 1-16: right answers."""
     return t(
         "{task} ({protocol}), trained at {lengths}: {metric}",
         task=table.task,
         protocol=table.protocol,
-        lengths=lengths,
-        metric=words[table.metric],
+        lengths=format_lengths(table.train_lengths),
+        metric=name_metric(table, t),
     )
+
+
+def name_metric(table: Table, t: Translate) -> str:
+    """What the numbers of a table are."""
+    return {
+        "exact": t("answers that are right as a whole"),
+        "symbols": t("symbols that are right"),
+        "loss": t("loss in nats; less is better"),
+    }[table.metric]
 
 
 def explain_marks(t: Translate) -> Iterator[str]:

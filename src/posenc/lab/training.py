@@ -16,6 +16,7 @@ from posenc.core.encoding import Encoding
 from posenc.core.positions import randomised
 from posenc.lab.batches import (
     IGNORED,
+    PAD,
     Batch,
     Stream,
     count_tokens,
@@ -163,12 +164,13 @@ def draw_positions(settings: Settings, batch: Batch, stream: Stream, step: int) 
     """Positions of a batch: None for 0, 1, …; offset in each row; or a sorted sample."""
     if settings.positions == "consecutive":
         return None
-    rows, length = batch.tokens.shape
-    rng = make_rng(settings, stream, step)
+    length, rng = batch.tokens.shape[1], make_rng(settings, stream, step)
     if settings.positions == "randomised":
         return randomised(length, limit=settings.limit, rng=rng, like=batch.tokens)
-    starts = rng.integers(count_rows(settings) - length + 1, size=(rows, 1))
-    return torch.from_numpy(starts) + torch.arange(length)
+    last = count_rows(settings) - 1
+    sizes = (batch.tokens != PAD).sum(-1).numpy()
+    starts = torch.from_numpy(rng.integers(last - sizes + 2))  # an example may end at the last row
+    return (starts[:, None] + torch.arange(length)).clamp(max=last)  # where padding is, if any
 
 
 def compute_test_logits(model: Transformer, settings: Settings, batch: Batch, index: int) -> Tensor:
