@@ -90,6 +90,7 @@ PARTICIPLES = {
     "core/hints.py: hinted": "a decorator says what becomes of the function",
     "core/positions.py: packed": "public; named by the positions that it returns",
     "core/positions.py: randomised": "public; named by the positions that it returns",
+    "core/shards.py: sharded": "public; named by the positions that it returns",
 }
 """Functions that may be participles, and why. A check is one more: it bears its property's name."""
 

@@ -23,6 +23,7 @@ _NAMES = {
     "core.logits": "logits",
     "core.mechanisms": "Additive Bias Rotary Scores",
     "core.scaling": "Scaling",
+    "core.shards": "sharded",
     "core.shift": "rotate_cached",
     "core.positions": "cape consecutive distances documents left_padded packed randomised",
     "scalings": "DynamicNTK Interpolation Llama3 LongRoPE NTK Proportional YaRN",

@@ -30,6 +30,7 @@ from posenc.core.positions import left_padded as left_padded
 from posenc.core.positions import packed as packed
 from posenc.core.positions import randomised as randomised
 from posenc.core.scaling import Scaling as Scaling
+from posenc.core.shards import sharded as sharded
 from posenc.core.shift import rotate_cached as rotate_cached
 from posenc.encodings.alibi import ALiBi as ALiBi
 from posenc.encodings.alibi import TwoSidedALiBi as TwoSidedALiBi
@@ -173,6 +174,7 @@ __all__ = [
     "randomised",
     "read_config",
     "rotate_cached",
+    "sharded",
     "show",
     "to_config",
 ]

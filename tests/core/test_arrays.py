@@ -99,3 +99,18 @@ def test_autocast_is_off_inside():
         assert (x @ x).dtype == torch.bfloat16
         with arrays.disable_autocast(x):
             assert (x @ x).dtype == torch.float32
+
+
+class DTensor(torch.Tensor):
+    """By its name one of PyTorch's that are shared out; tests/torch/distributed has real ones."""
+
+
+def test_a_tensor_that_is_shared_out_is_refused():
+    shared = torch.zeros(2).as_subclass(DTensor)
+    assert arrays.is_dtensor(shared)
+    assert not arrays.is_dtensor(torch.zeros(2))
+    arrays.refuse_dtensor("x", torch.zeros(2))
+    sentence = r"x must be a tensor of this rank; got a DTensor: give x.to_local\(\) with the posit"
+    for refuse in (lambda: arrays.namespace(x=shared), lambda: arrays.refuse_dtensor("x", shared)):
+        with pytest.raises(TypeError, match=sentence):
+            refuse()

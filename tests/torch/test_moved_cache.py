@@ -5,6 +5,7 @@ import torch
 
 import posenc as pe
 from posenc.torch import AddPositions, KVCache, attend
+from tests.slow import seldom
 from tests.torch import test_cache as plain
 from tests.torch.attention import truth as attention
 
@@ -40,7 +41,11 @@ def test_a_text_that_is_moved_is_the_text_at_the_other_place(name):
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in ENCODINGS if plain.value_of(plain.encodings()[n]).axes is None]
+    "name",
+    seldom(
+        [n for n in ENCODINGS if plain.value_of(plain.encodings()[n]).axes is None],
+        but=("rope", "xpos", "alibi", "t5", "dynamic ntk", "learned rope", "tempered rope"),
+    ),
 )
 def test_the_middle_is_dropped_and_the_rest_moves_up(name):
     """Sinks and the newest tokens, as if nothing had been between them; then one token more."""
@@ -58,7 +63,9 @@ def test_the_middle_is_dropped_and_the_rest_moves_up(name):
     assert attention.excess(ours, call=truth, start=len(kept)) <= 1
 
 
-@pytest.mark.parametrize("name", ENCODINGS)
+@pytest.mark.parametrize(
+    "name", seldom(ENCODINGS, but=("yarn", "axial-rope", "fire", "swin", "longrope", "shaw"))
+)
 def test_a_prefix_is_used_in_another_place(name):
     """Two texts that were each read from 0, one after the other; they do not change."""
     encoding, (q, k, v) = plain.encodings()[name], plain.qkv()

@@ -1,4 +1,4 @@
-"""What the modules own: drawn, loaded, sharded."""
+"""What the modules own: drawn, loaded; tests/torch/distributed shards them."""
 
 import numpy as np
 import pytest
@@ -7,33 +7,6 @@ import torch
 import posenc as pe
 from posenc.torch import AddPositions, BiasLogits
 from posenc.torch.parameters import choose_fused, of_kind
-
-SHARDED = """
-import torch, torch.distributed as dist, posenc as pe
-from torch.distributed.fsdp import fully_shard
-from posenc.torch import BiasLogits
-dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-mesh = torch.distributed.device_mesh.init_device_mesh("cpu", (1,))
-module, p = BiasLogits(pe.FIRE(4)), torch.arange(5)
-expected = module(torch.zeros(1, 4, 5, 5), p).detach()
-made = fully_shard(module, mesh=mesh)(torch.zeros(1, 4, 5, 5), p)
-made.sum().backward()
-assert torch.equal(made, expected)
-assert all(x.grad is not None for x in module.parameters())
-dist.destroy_process_group()
-"""
-
-
-@pytest.mark.slow  # five seconds; the next test holds what FSDP asks for
-def test_parameters_can_be_sharded():
-    """FSDP refuses parameters without an axis, as FIRE's c was."""
-    import subprocess
-    import sys
-
-    done = subprocess.run(
-        [sys.executable, "-c", SHARDED], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
 
 
 def test_single_numbers_have_an_axis_in_the_module_and_none_in_the_encoding():

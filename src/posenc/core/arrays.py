@@ -82,6 +82,8 @@ def namespace(**arrays: Array) -> ModuleType:
         if isinstance(array, np.ndarray):  # first, as the most common case
             xp = np
         elif is_torch(array):
+            if type(array).__name__ == "DTensor":  # `is_dtensor`, without one more call
+                refuse_dtensor(name, array)
             import array_api_compat.torch as xp
         elif follows_standard(array):
             xp = array.__array_namespace__()
@@ -102,6 +104,20 @@ def namespace(**arrays: Array) -> ModuleType:
         )
     assert first is not None
     return first
+
+
+def is_dtensor(array: object) -> bool:
+    """Whether `array` is one of PyTorch's that are shared out to several devices."""
+    return type(array).__name__ == "DTensor"  # by name: its module may not be imported
+
+
+def refuse_dtensor(name: str, array: Array) -> None:
+    """Raise an error for a DTensor, whose parts have positions that are not known here."""
+    if is_dtensor(array):
+        raise TypeError(
+            f"{name} must be a tensor of this rank; got a DTensor: give {name}.to_local() "
+            "with the positions of its part"
+        )
 
 
 def library(array: Array) -> str:

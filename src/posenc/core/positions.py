@@ -267,9 +267,8 @@ def check_numbers(name: str, positions: Array) -> None:
     """Raise an error unless positions are whole numbers, float32 or float64."""
     if isinstance(positions, np.ndarray) and positions.dtype.kind in "iu":
         return
-    half = is_half(positions.dtype)
+    half, xp = is_half(positions.dtype), namespace(**{name: positions})
     try:
-        xp = namespace(positions=positions)
         right = xp.isdtype(positions.dtype, ("integral", "real floating"))
     except TypeError:  # dtypes that NumPy cannot classify: text, objects, ml_dtypes
         right = False

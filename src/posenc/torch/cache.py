@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from posenc.core import rules
+from posenc.core.arrays import refuse_dtensor
 from posenc.core.encoding import Encoding
 from posenc.core.hints import hinted
 from posenc.core.inputs import positions_for
@@ -282,6 +283,8 @@ def _check_tokens(k: Tensor, v: Tensor, store: Store | None) -> None:
             f"got {_describe(k)} and {_describe(v)}"
         )
     if store is None:
+        refuse_dtensor("k", k)
+        refuse_dtensor("v", v)
         return
     for name, x, kept in (("k", k, store.keys), ("v", v, store.values)):
         alike = x.dtype == kept.dtype and x.device == kept.device

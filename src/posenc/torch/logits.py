@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from posenc.core.arrays import Array, Positions
+from posenc.core.arrays import Array, Positions, refuse_dtensor
 from posenc.core.hints import hinted
 from posenc.core.inputs import Features, read_needs
 from posenc.core.logits import compute_bias, logits
@@ -43,6 +43,7 @@ class BiasLogits(EncodingModule):
         mask: Tensor | None = None,
     ) -> Tensor:
         """Biased logits; k_pos is q_pos unless given, features and mask as in `pe.logits`."""
+        refuse_dtensor("logits", logits)
         q_pos, k_pos = as_arrays(q_pos, q_pos if k_pos is None else k_pos, like=logits)
         bias = self.bias(q_pos, k_pos, features=features, mask=mask)
         if logits.ndim < 3 or bias.shape[-2:] != logits.shape[-2:]:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from posenc.core import rules
+from posenc.core.arrays import is_dtensor
 from posenc.core.encoding import Encoding
 from posenc.core.fused_torch import Fused
 
@@ -48,6 +49,13 @@ class EncodingModule(nn.Module):
 
     def tensors(self) -> dict[str, Tensor]:
         """The parameters by the names that the encoding has for them."""
+        if any(is_dtensor(parameter) for parameter in self.params.values()):
+            raise RuntimeError(
+                f"the parameters of {type(self.encoding).__name__} must be whole where they are "
+                "used; FSDP has sharded them and gathers them for forward() only: shard the module "
+                "that calls this one instead, or name the method that you call with "
+                "register_fsdp_forward_method(module, 'attend')"
+            )
         return {name: self._tensor(name).reshape(shape) for name, shape in self._shapes.items()}
 
     def extra_repr(self) -> str:
@@ -62,7 +70,8 @@ class EncodingModule(nn.Module):
         for name, values in drawn.items():
             tensor = self._tensor(name)
             if not tensor.is_meta:
-                tensor.copy_(torch.as_tensor(values, device="cpu").reshape(tensor.shape))
+                whole = torch.as_tensor(values, device="cpu").reshape(tensor.shape)
+                tensor.copy_(_shard_like(tensor, whole) if is_dtensor(tensor) else whole)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "EncodingModule":
         """Move the fixed tensors with the module, but never round them."""
@@ -92,6 +101,14 @@ class FusedModule(EncodingModule):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self._set_kernels()
+
+
+def _shard_like(tensor: Any, whole: Tensor) -> Tensor:
+    """The values that rank 0 has, sharded as `tensor` is; every rank must call it."""
+    from torch.distributed.tensor import distribute_tensor
+
+    whole = whole.to(tensor.device, tensor.dtype)
+    return distribute_tensor(whole, tensor.device_mesh, tensor.placements)
 
 
 def _with_an_axis(module: nn.Module, state: dict[str, Any], prefix: str, *_: object) -> None:
