@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 import posenc as pe
+from posenc.interop.conventions import TOWERS
 from tests.conformance import cases
 from tests.conformance.reader import disagreement
 from tests.conformance.theirs import Tables, Wide, per_pair, split, turned
@@ -141,8 +142,8 @@ def row(model: Model, rotary: str, config: Any, known: cases.Known) -> Row:
 def _reader(
     model: Model, rotary: str, config: Any, known: cases.Known, kinds: list[str | None]
 ) -> str | None:
-    """What from_config makes of a text model's config that we did not."""
-    if not known.by_folder and rotary:
+    """What from_config makes of the config of a text model or a tower that we did not."""
+    if not known.by_folder and rotary and config.model_type not in TOWERS:
         return None
     names = [name for name, _ in cases.appliers(model, rotary)]
     function = next((name for name in names if name.endswith("_interleave")), "")

@@ -15,7 +15,7 @@ from transformers import AutoModel
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING, CONFIG_MAPPING_NAMES
 
 import posenc as pe
-from posenc.interop.conventions import ABSOLUTE, REFUSED
+from posenc.interop.conventions import ABSOLUTE, OUTSIDE, REFUSED
 from tests.conformance import models_page
 from tests.conformance.model_types import Reading, read_default, readings
 
@@ -38,7 +38,8 @@ def test_only_types_that_transformers_cannot_build_are_left_out() -> None:
 
 
 def test_what_is_refused_is_a_model_type_of_theirs() -> None:
-    assert REFUSED.keys() <= set(CONFIG_MAPPING_NAMES)
+    assert REFUSED.keys() - OUTSIDE <= set(CONFIG_MAPPING_NAMES)
+    assert not OUTSIDE & set(CONFIG_MAPPING_NAMES)
 
 
 def test_the_walk_can_say_no() -> None:

@@ -12,6 +12,7 @@ from babel.messages.pofile import read_po
 
 from posenc.checks.properties import ALL
 from posenc.i18n import CATALOGUES, LANGUAGES, catalogue, translator
+from posenc.interop.conventions import REFUSED
 
 SOURCE = Path(__file__).parent.parent.parent / "src" / "posenc"
 WEB = SOURCE.parent.parent / "web" / "src"
@@ -64,6 +65,7 @@ def messages():
         *(message for path in WEB.rglob("*.ts") for message in messages_of_the_page(path)),
         *(message for path in WEB.rglob("*.svelte") for message in messages_of_the_page(path)),
         *messages_of_checks(),
+        *REFUSED.values(),
     }
 
 

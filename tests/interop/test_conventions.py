@@ -9,6 +9,8 @@ NO_DEFAULT = {"glm4_moe", "glm4v_moe_text"}  # their class has no whole head dim
 
 NO_DEFAULT |= {"qwen3_omni_moe_talker_text"}  # its class's sections do not fit its head dim
 
+NO_DEFAULT |= {"baichuan", "qwen"}  # their files say which size it is, and what grows
+
 NO_DEFAULT |= {name for name, convention in ROTARY.items() if convention.required}
 
 

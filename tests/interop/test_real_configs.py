@@ -53,7 +53,8 @@ HARMLESS = {
         pe.RoPE(16, base=5e5, **HALVES),
     ),
     "Kimi-K2": (
-        model("kimi_k2", kv_lora_rank=512, qk_nope_head_dim=128, qk_rope_head_dim=64),
+        model("kimi_k2", rope_theta=5e4, kv_lora_rank=512, qk_nope_head_dim=128)
+        | {"qk_rope_head_dim": 64},
         pe.RoPE(192, base=5e4, rotary_dim=64, rotated="trailing"),
     ),
     "ChatGLM3": (
@@ -62,6 +63,46 @@ HARMLESS = {
         pe.RoPE(16, rotary_dim=8),
     ),
     "InternLM2": (model("internlm2", rope_theta=1e6), pe.RoPE(16, base=1e6, **HALVES)),
+    "Baichuan2-7B": (model("baichuan", model_max_length=4096), pe.RoPE(16, **HALVES)),
+    "Baichuan2-13B": (
+        {"model_type": "baichuan", "hidden_size": 64, "num_attention_heads": 4}
+        | {"num_hidden_layers": 2, "model_max_length": 4096},
+        pe.ALiBi(4),
+    ),
+    "XVERSE-13B": (model("xverse"), pe.RoPE(16, **HALVES)),
+    "Yi-6B": (model("Yi"), pe.RoPE(16, base=5e6, **HALVES)),
+    "Aquila-7B": (model("aquila"), pe.RoPE(16, **HALVES)),
+    "Orion-14B": (model("orion", rope_theta=1e4), pe.RoPE(16, **HALVES)),
+    "DeepSeek-MoE-16B": (model("deepseek", rope_theta=1e4), pe.RoPE(16, **HALVES)),
+    "StableLM-3B-4E1T": (
+        model("stablelm_epoch", rope_pct=0.25, rope_theta=1e4),
+        pe.RoPE(16, rotary_dim=4, **HALVES),
+    ),
+    "Phi-1.5": (
+        {"model_type": "phi-msft", "n_embd": 64, "n_head": 4, "n_layer": 2, "n_positions": 2048}
+        | {"rotary_dim": 8},
+        pe.RoPE(16, rotary_dim=8, **HALVES),
+    ),
+    "Falcon-7B of 2023": (
+        {"model_type": "RefinedWebModel", "hidden_size": 64, "n_head": 4, "n_layer": 2}
+        | {"alibi": False},
+        pe.RoPE(16, **HALVES),
+    ),
+    "Falcon-RW-1B of 2023": (
+        {"model_type": "RefinedWeb", "hidden_size": 64, "n_head": 4, "n_layer": 2, "alibi": True},
+        pe.ALiBi.falcon(4, 16),
+    ),
+    "Qwen-7B": (
+        model("qwen", kv_channels=16, rotary_emb_base=1e4, use_dynamic_ntk=False)
+        | {"use_logn_attn": False},
+        pe.RoPE(16, **HALVES),
+    ),
+    "TrOCR": (
+        {"model_type": "trocr", "d_model": 64, "decoder_layers": 2, "decoder_attention_heads": 4}
+        | {"max_position_embeddings": 512},
+        pe.Learned(514, 64),
+    ),
+    "Zamba": (model("zamba"), pe.NoPE()),
 }  # fmt: skip
 
 
@@ -98,7 +139,7 @@ def test_beam_tempers_its_layers_without_rotation():
 def test_minimax_text_01_lists_its_layers_as_zeros_and_ones():
     config = model("minimax_text_01", 3, attn_type_list=[0, 0, 1], rotary_dim=8, head_dim=16)
     found = pe.read_config(config).layers
-    assert found == (pe.NoPE(), pe.NoPE(), pe.RoPE(16, base=1e7, rotary_dim=8, **HALVES))
+    assert found == (pe.NoPE(), pe.NoPE(), pe.RoPE(16, base=1e6, rotary_dim=8, **HALVES))
     with pytest.raises(ValueError, match=re.escape("each of attn_type_list must be 0 or 1; got")):
         pe.read_config(config | {"attn_type_list": [0, 2, 1]})
     with pytest.raises(ValueError, match="attn_type_list must be a list with an entry for each"):

@@ -5,13 +5,13 @@ import re
 import pytest
 
 import posenc as pe
-from posenc.interop.conventions import ABSOLUTE, ALIBI, NO_POSITIONS, REFUSED, ROTARY, SWIN, T5
+from posenc.i18n import LANGUAGES, translate
+from posenc.interop.conventions import KNOWN, REFUSED
 from tests.interop.configs import LLAMA, model
 
 
 def test_a_model_type_is_read_or_refused_and_not_both():
-    read = ROTARY.keys() | ABSOLUTE.keys() | ALIBI | T5 | SWIN | NO_POSITIONS | {"whisper"}
-    assert not read & REFUSED.keys()
+    assert not KNOWN & REFUSED.keys()
 
 
 @pytest.mark.parametrize("pairing", [None, "halves"])
@@ -19,7 +19,7 @@ def test_a_model_type_is_read_or_refused_and_not_both():
     "name", ["wav2vec2", "deberta-v2", "mistral_large4_text", "dinov3_convnext"]
 )
 def test_a_refused_type_says_what_it_has_also_with_a_pairing(name, pairing):
-    with pytest.raises(ValueError, match=f"^{name} {re.escape(REFUSED[name])}$"):
+    with pytest.raises(ValueError, match=f"^{re.escape(REFUSED[name].format(model=name))}$"):
         pe.read_config(model(name, rope_theta=1e4), pairing=pairing)
 
 
@@ -27,6 +27,32 @@ def test_a_model_of_parts_names_those_that_the_file_has():
     parts = {"vision_config": {"hidden_size": 4}, "mask_decoder_config": {"hidden_size": 4}}
     with pytest.raises(ValueError, match=r"^sam .*vision_config, mask_decoder_config"):
         pe.read_config({"model_type": "sam", **parts})
+
+
+@pytest.mark.parametrize("name", ["sam3", "grounding-dino"])
+def test_a_text_that_only_says_what_to_look_for_is_not_read_for_the_model(name):
+    parts = {"text_config": model("bert", max_position_embeddings=512), "vision_config": {"x": 1}}
+    with pytest.raises(ValueError, match=f"^{name} finds what .*: text_config, vision_config$"):
+        pe.read_config({"model_type": name, **parts})
+
+
+@pytest.mark.parametrize("lang", LANGUAGES[1:])
+def test_a_refusal_is_translated_with_what_it_names(lang):
+    for name in ("wav2vec2", "sam", "layoutlm"):
+        with pytest.raises(ValueError, match=f"^{name} ") as caught:
+            pe.read_config({"model_type": name})
+        told = translate(caught.value, lang)
+        assert name in told
+        assert told != str(caught.value)
+        assert "{" not in told
+
+
+@pytest.mark.parametrize("on", ["use_dynamic_ntk", "use_logn_attn"])
+def test_what_qwen_does_beyond_its_length_is_refused_with_what_it_is_within(on):
+    config = model("qwen", kv_channels=16, use_dynamic_ntk=False, use_logn_attn=False)
+    with pytest.raises(ValueError, match=rf"^{on} must be false: .* is RoPE\(16, pairing='halves'"):
+        pe.read_config({key: value for key, value in config.items() if key != on})
+    assert pe.from_config(config) == pe.RoPE(16, pairing="halves")
 
 
 MORE = [

@@ -189,7 +189,7 @@ ERRORS = [
     (GPT2, {}, "state_dict must hold one table of positions, wpe.weight or positions_embed.weight"),
     (GPT2, {"wpe.weight": np.zeros((8, 16))}, "wpe.weight must be (16, 8); got shape (8, 16)"),
     (GPT2, {"wpe.weight": np.zeros((16, 8)), "embed_positions.weight": np.zeros((16, 8))},
-     "got wpe.weight, embed_positions.weight"),
+     "got embed_positions.weight, wpe.weight"),
     (T5, [TABLE], "state_dict must map names to arrays; got list"),
     (T5, None, "state_dict must map names to arrays; got NoneType"),
     ({"model_type": "t6"}, {}, "model_type must be a known one"),
@@ -213,3 +213,37 @@ def test_tables_of_other_names(name, table):
     weights = np.arange(8.0 * encoding.length).reshape(-1, 8)
     [(_, params)] = pe.from_state_dict(config, {table: weights})
     assert np.array_equal(params["table"], weights)
+
+
+TOWERS = {
+    "git.embeddings.position_embeddings.weight": np.zeros((32, 8)),
+    "git.image_encoder.vision_model.embeddings.position_embedding.weight": np.ones((5, 8)),
+}
+GIT = {"model_type": "git", "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
+
+
+def test_the_table_of_the_text_is_told_from_those_of_other_towers():
+    config = GIT | {"max_position_embeddings": 32}
+    layers = pe.from_state_dict(config, TOWERS)
+    assert [params["table"].shape for _, params in layers] == [(32, 8)] * 2
+    vision = {"model_type": "git_vision_model", "hidden_size": 8, "num_hidden_layers": 1}
+    vision |= {"num_attention_heads": 2, "image_size": 4, "patch_size": 2}
+    ((_, params),) = pe.from_state_dict(vision, TOWERS)
+    assert params["table"].shape == (5, 8)
+    twice = TOWERS | {"other.embeddings.position_embeddings.weight": np.zeros((32, 8))}
+    with pytest.raises(ValueError, match=r"must hold one table of positions, .*; got git\."):
+        pe.from_state_dict(config, twice)
+
+
+def test_a_stack_within_a_stack_belongs_to_the_outer_one():
+    bert = {"model_type": "bert", "hidden_size": 8, "num_hidden_layers": 1}
+    bert |= {"num_attention_heads": 2}
+    config = {"model_type": "encoder-decoder"}
+    config |= {"encoder": bert | {"max_position_embeddings": 4}}
+    config |= {"decoder": bert | {"max_position_embeddings": 6}}
+    state = {
+        "encoder.embeddings.position_embeddings.weight": np.zeros((4, 8)),
+        "decoder.bert.encoder.embeddings.position_embeddings.weight": np.zeros((6, 8)),
+    }
+    shapes = [params["table"].shape for _, params in pe.from_state_dict(config, state)]
+    assert shapes == [(4, 8), (6, 8)]

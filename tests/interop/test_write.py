@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import posenc as pe
 from posenc.core.encoding import unwrap
+from posenc.interop import draft
 from posenc.interop.conventions import ROTARY
 from posenc.interop.draft import ACCEPTED, Draft, rope_parts
 from posenc.interop.scaling_fields import scaling_fields
@@ -91,7 +92,7 @@ def scalings(pairs):
     return st.one_of(st.none(), linear, yarn, llama3, dynamic, longrope)
 
 
-FIXED = {"chatglm", "nanochat", "muse_spark_text", "muse_glimmer_text", "ministral3", "mistral4"}
+FIXED = draft.FIXED | {"nanochat", "muse_spark_text", "muse_glimmer_text", "ministral3", "mistral4"}
 """Types with pairs that turn backwards, a base for each layer, or a temperature by length."""
 
 

@@ -19,6 +19,12 @@ def read_absolute(fields: Fields, convention: AbsoluteConvention) -> tuple[Layer
             "position_embedding_type must be 'absolute'; got position_embedding_type={kind!r}"
         )
         raise translatable(ValueError, template, kind=kind)
+    if not fields.flag("use_learned_position_embeddings", default=True):
+        template = N_(
+            "use_learned_position_embeddings must be true, since TrOCR's sinusoids are not read; "
+            "got use_learned_position_embeddings=False"
+        )
+        raise translatable(ValueError, template)
     stated = [name for name in convention.dim if name in fields.values][:1]
     dim = fields.whole(*stated or convention.dim, default=fields.sizes.hidden, most=MOST_CHANNELS)
     extra, offset = convention.extra, convention.offset
@@ -45,8 +51,9 @@ def _count_layers(fields: Fields, convention: AbsoluteConvention) -> int:
     """The layers of both stacks, or of the decoder alone where it is part of another model."""
     if not convention.stacks:
         return fields.layers()
-    if not fields.flag("is_encoder_decoder", default=True):
-        return fields.whole("decoder_layers", most=MOST_LAYERS)
+    # TrOCR is a decoder, whatever its file says
+    if fields.model_type == "trocr" or not fields.flag("is_encoder_decoder", default=True):
+        return fields.whole("decoder_layers", default=fields.sizes.layers, most=MOST_LAYERS)
     return sum(_read_stacks(fields))
 
 
@@ -61,6 +68,20 @@ def read_whisper(fields: Fields) -> tuple[Layers, int]:
     fields.add_note("added once, before the first layer of each stack")
     sines = Sinusoidal(dim, layout="concat", spacing="t2t")
     return (sines,) * encoder + (Learned(text, dim),) * decoder, text
+
+
+def read_led(fields: Fields) -> tuple[Layers, int]:
+    """LED: a learned table in the encoder and a shorter one in the decoder."""
+    dim = fields.whole("d_model", "hidden_size", most=MOST_CHANNELS)
+    long, short = (
+        fields.whole(f"max_{part}_position_embeddings", default=rows, most=MOST_LENGTH)
+        for part, rows in (("encoder", 16384), ("decoder", 1024))
+    )
+    encoder, decoder = _read_stacks(fields)
+    template = N_("the encoder has {audio:,} positions, the decoder {text:,}")
+    fields.add_note(template, audio=long, text=short)
+    fields.add_note("added once, before the first layer of each stack")
+    return (Learned(long, dim),) * encoder + (Learned(short, dim),) * decoder, short
 
 
 def _read_stacks(fields: Fields) -> tuple[int, int]:

@@ -22,7 +22,15 @@ def read_alibi(fields: Fields) -> Layers | None:
             if fields.get("position_embedding_type") != "alibi":
                 return None
             fields.add_note("keys after the query have the same bias as those before it")
-        case "falcon":
+        case "baichuan":  # its two sizes have one type, and the config class of either its length
+            if fields.get("max_position_embeddings") is not None:
+                return None
+            fields.whole("model_max_length")
+            fields.add_note(
+                "the file has model_max_length alone: Baichuan of 13B, which has ALiBi; that of 7B "
+                "has max_position_embeddings and RoPE"
+            )
+        case "falcon" | "RefinedWeb" | "RefinedWebModel":
             if not fields.flag("alibi", default=False):
                 return None
             fields.add_note(

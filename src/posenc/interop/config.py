@@ -9,23 +9,33 @@ from posenc.core.hints import hinted
 from posenc.core.rotation import Pairing
 from posenc.encodings.nope import NoPE
 from posenc.encodings.rope import PAIRINGS
-from posenc.i18n import N_, translatable
-from posenc.interop.absolute import read_absolute, read_whisper
+from posenc.i18n import N_, either, translatable
+from posenc.interop.absolute import read_absolute, read_led, read_whisper
 from posenc.interop.biases import read_alibi, read_swin, read_t5
 from posenc.interop.conventions import (
     ABSOLUTE,
     ALIBI,
+    ALWAYS_REFUSED,
+    KNOWN,
     NO_POSITIONS,
     ROTARY,
     SWIN,
     T5,
+    TOWERS,
     RotaryConvention,
 )
 from posenc.interop.fields import HEADS, Fields
-from posenc.interop.loading import Config, load_config, select_stacks, select_text_config
+from posenc.interop.loading import (
+    NESTED,
+    Config,
+    load_config,
+    select_stacks,
+    select_text_config,
+)
 from posenc.interop.model import ModelPositions, format_ranges, group_layers
 from posenc.interop.refusals import LATENT, REFUSED, refuse_unknown, refuse_unread
 from posenc.interop.rotary import read_pairing, read_rotary
+from posenc.interop.towers import read_tower
 
 
 @hinted("read_config")
@@ -76,9 +86,12 @@ def _read_stack(
     try:
         return _read_model({"model_type": whole.get("model_type"), **own}, pairing)
     except (ValueError, TypeError) as error:
+        template = N_(
+            "the {part} needs a config that can be read: {error}; to read the {other} alone, pass "
+            "the object under '{other}'"
+        )
         other = "decoder" if part == "encoder" else "encoder"
-        message = f"the {part} needs a config that can be read: {error}; to read the {other} alone,"
-        raise type(error)(f"{message} pass the object under {other!r}") from error
+        raise translatable(type(error), template, part=part, other=other, error=error) from error
 
 
 def _join_stacks(
@@ -103,8 +116,24 @@ def read_fields(config: Config, pairing: Pairing | None = None) -> Fields:
 
 
 def _select_fields(values: Mapping[str, object], pairing: Pairing | None) -> Fields:
-    values = select_text_config(values)
-    return Fields(values, _resolve_model_type(values, pairing))
+    name = values.get("model_type")
+    if isinstance(name, str) and name in ALWAYS_REFUSED:
+        raise refuse_unknown(name, values)
+    text = select_text_config(values)
+    fields = Fields(text, _resolve_model_type(text, pairing))
+    if text is not values:
+        _note_parts(fields, values)
+    return fields
+
+
+def _note_parts(fields: Fields, values: Mapping[str, object]) -> None:
+    """Name the parts beside the text model, which are not read."""
+    objects = [name for name, value in values.items() if isinstance(value, Mapping) and value]
+    parts = [name for name in objects if name.endswith("_config") and name not in NESTED]
+    parts = [name for name in parts if name not in ("quantization_config", "generation_config")]
+    if parts:
+        template = N_("the text model is read; pass the object under {parts} to read that part")
+        fields.add_note(template, parts=either(parts[:8]))
 
 
 @hinted("from_config")
@@ -144,8 +173,8 @@ def _read_layers(
 ) -> tuple[tuple[Encoding, ...], int | None, int | None]:
     """The encoding of each layer, the trained length and the head dim."""
     name = fields.model_type
-    if name == "whisper":
-        return (*read_whisper(fields), None)
+    if name in ("whisper", "led"):
+        return (*(read_whisper if name == "whisper" else read_led)(fields), None)
     if name in ALIBI and (layers := read_alibi(fields)) is not None:
         return layers, fields.length(), None
     if name in T5 | SWIN:
@@ -157,6 +186,17 @@ def _read_layers(
         return (*read_absolute(fields, absolute), None)
     if name in NO_POSITIONS:
         return (NoPE(),) * fields.layers(), fields.length(), None
+    return _read_rotating(fields, pairing)
+
+
+def _read_rotating(
+    fields: Fields, pairing: Pairing | None
+) -> tuple[tuple[Encoding, ...], int | None, int | None]:
+    """The same of a tower or a text model that rotates."""
+    name = fields.model_type
+    if name in TOWERS:
+        layers = read_tower(fields, TOWERS[name])
+        return layers, None, layers[0].dim
     convention = ROTARY.get(name, RotaryConvention())
     if pairing is not None:
         usual = read_pairing(fields, convention)
@@ -184,9 +224,10 @@ def _resolve_model_type(values: Mapping[str, object], pairing: Pairing | None) -
     if not isinstance(name, str):
         template = N_("model_type must be a string; got model_type={name!r}")
         raise translatable(ValueError, template, name=name)
-    known = ROTARY.keys() | ABSOLUTE.keys() | ALIBI | T5 | SWIN | NO_POSITIONS | {"whisper"}
+    if "patch_size" in values and f"{name}_vision" in TOWERS.keys() | REFUSED.keys():
+        name = f"{name}_vision"  # the vision_config of Qwen2.5-VL has the type of the whole model
     for candidate in (name, f"{name}_text", f"{name}_text_model"):
-        if candidate in known:
+        if candidate in KNOWN:
             return candidate
     if pairing is not None and name not in REFUSED:
         return name

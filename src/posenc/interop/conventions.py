@@ -102,7 +102,21 @@ class AbsoluteConvention:
     """Whether it has an encoder and a decoder."""
 
 
-Convention = TypeVar("Convention", RotaryConvention, AbsoluteConvention)
+@dataclass(frozen=True, kw_only=True)
+class TowerConvention:
+    """How a tower for images or video rotates, whose positions have several axes."""
+
+    sizes: Sizes = NO_SIZES
+    layout: Literal["rows, columns", "even, odd", "centres", "time, rows, columns"] = (
+        "rows, columns"
+    )
+    """The axis that each pair follows, and what a position is."""
+    base: float = 10_000.0
+    dim: tuple[str, ...] = ("hidden_size",)
+    """The field for the channels of all heads."""
+
+
+Convention = TypeVar("Convention", RotaryConvention, AbsoluteConvention, TowerConvention)
 
 
 def _load_table(kind: Callable[..., Convention], rows: dict[str, Any]) -> Mapping[str, Convention]:
@@ -126,13 +140,22 @@ ROTARY = _load_table(RotaryConvention, _TABLES["rotary"])
 """The convention of each text model type that rotates."""
 ABSOLUTE = _load_table(AbsoluteConvention, _TABLES["absolute"])
 """The convention of each model type that adds positions to its embeddings."""
+TOWERS = _load_table(TowerConvention, _TABLES["towers"])
+"""The convention of each tower that rotates by the axes of patches."""
 ALIBI, T5, SWIN, NO_POSITIONS = (
     frozenset[str](_TABLES[name]) for name in ("alibi", "t5", "swin", "no_positions")
 )
+KNOWN = frozenset(
+    ROTARY.keys() | ABSOLUTE.keys() | TOWERS.keys() | ALIBI | T5 | SWIN | NO_POSITIONS
+) | {"whisper", "led"}
+"""Every model type that is read."""
 REFUSED: Mapping[str, str] = MappingProxyType(
     {name: row["has"] for row in _TABLES["refused"] for name in row["types"]}
 )
-"""What each model type that is not read has, as the end of a sentence."""
+"""What each model type that is not read has: a message with {model} and perhaps {parts}."""
+ALWAYS_REFUSED = frozenset[str](_TABLES["always"])
+OUTSIDE = frozenset[str](_TABLES["outside"])
+"""Model types that transformers does not have: their code comes with their weights."""
 READ_FIELDS = frozenset[str](_TABLES["read_fields"])
 SWITCHES: Mapping[str, bool] = MappingProxyType(_TABLES["switches"])
 """Fields of rotary models that must have one value, if the file has them."""

@@ -40,7 +40,10 @@ ACCEPTED = {
     "hunyuan_v1_moe": ("default", "linear", "dynamic"),
 }
 """The rope_types that a config class accepts, if not all."""
-FIXED = frozenset({"chatglm"})
+FIXED = frozenset(
+    {"chatglm", "baichuan", "xverse", "qwen", "phi-msft", "mixformer-sequential"}
+    | {"RefinedWeb", "RefinedWebModel"}
+)
 """Rotary model types whose code has no field for the base or a scaling."""
 CODE, WEIGHTS = "the code", "the weights"
 OWN_ORIGINAL = frozenset({"phi3", "phi4_multimodal"})

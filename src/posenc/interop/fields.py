@@ -5,7 +5,7 @@ from typing import Any
 
 from posenc.core import rules
 from posenc.i18n import N_, Note, translatable
-from posenc.interop.conventions import ABSOLUTE, NO_SIZES, ROTARY
+from posenc.interop.conventions import ABSOLUTE, NO_SIZES, ROTARY, TOWERS
 
 LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
 HIDDEN = ("hidden_size", "n_embd", "d_model")
@@ -35,7 +35,8 @@ class Fields:
     def __init__(self, values: Mapping[str, Any], model_type: str) -> None:
         self.values = values
         self.model_type = model_type
-        convention = ROTARY.get(model_type) or ABSOLUTE.get(model_type)
+        tables = (ROTARY, ABSOLUTE, TOWERS)
+        convention = next((table[model_type] for table in tables if model_type in table), None)
         self.sizes = NO_SIZES if convention is None else convention.sizes
         self.notes: list[Note] = []
         self.parts: tuple[str, ...] = ()
@@ -176,8 +177,12 @@ class Fields:
     def note_stacks(self, encoder: int, decoder: int) -> None:
         """Record which layers are in the encoder and which in the decoder."""
         if encoder + decoder > MOST_LAYERS:
-            rule = f"the encoder and the decoder must have at most {MOST_LAYERS:,} layers in total"
-            raise ValueError(f"{rule}; got {encoder:,} and {decoder:,}")
+            template = N_(
+                "the encoder and the decoder must have at most {most:,} layers in total; got "
+                "{encoder:,} and {decoder:,}"
+            )
+            counts = {"most": MOST_LAYERS, "encoder": encoder, "decoder": decoder}
+            raise translatable(ValueError, template, **counts)
         self.parts = ("encoder",) * encoder + ("decoder",) * decoder
         template = N_("layers 0-{end} are in the encoder, {start}-{last} in the decoder")
         self.add_note(template, end=encoder - 1, start=encoder, last=encoder + decoder - 1)

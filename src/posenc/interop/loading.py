@@ -47,7 +47,8 @@ def select_text_config(values: Mapping[str, Any]) -> Mapping[str, Any]:
     while name := next((n for n in NESTED if isinstance(values.get(n), Mapping)), None):
         depth += 1
         if depth > MOST_NESTED:
-            raise ValueError(f"{name} must be at most {MOST_NESTED} configs deep; got more")
+            template = N_("{name} must be at most {most} configs deep; got more")
+            raise translatable(ValueError, template, name=name, most=MOST_NESTED)
         values = {"model_type": values.get("model_type"), **values[name]}
     if (given := values.get("text_config")) is not None:
         template = N_("text_config must be an object; got text_config={given!r}")
@@ -79,9 +80,13 @@ def load_config(config: object) -> Mapping[str, object]:
             text = path.read_text(encoding="utf-8")
         values = json.loads(text)
     except OSError as error:
-        raise ValueError(f"config must be a readable file; {source}: {error.strerror}") from error
+        template = N_("config must be a readable file; {source}: {why}")
+        raise translatable(ValueError, template, source=source, why=error.strerror) from error
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"config must be JSON; {source}: {error}") from error
+        template = N_("config must be JSON; {source}: {why}")
+        raise translatable(ValueError, template, source=source, why=str(error)) from error
     if not isinstance(values, dict):
-        raise ValueError(f"config must be a JSON object; {source} has {type(values).__name__}")
+        template = N_("config must be a JSON object; {source} has {kind}")
+        kind = type(values).__name__
+        raise translatable(ValueError, template, source=source, kind=kind)
     return cast(Mapping[str, object], values)

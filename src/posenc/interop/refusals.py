@@ -3,8 +3,16 @@
 import re
 from collections.abc import Mapping
 
-from posenc.i18n import N_, translatable
-from posenc.interop.conventions import READ_FIELDS, REFUSED, ROTARY, SWITCHES, RotaryConvention
+from posenc.i18n import N_, phrase, translatable
+from posenc.interop.clues import refuse_without_type
+from posenc.interop.conventions import (
+    ABSOLUTE,
+    READ_FIELDS,
+    REFUSED,
+    ROTARY,
+    SWITCHES,
+    RotaryConvention,
+)
 from posenc.interop.fields import Fields, shorten
 
 __all__ = ["LATENT", "REFUSED", "refuse_unknown", "refuse_unread"]
@@ -13,37 +21,35 @@ ABOUT_POSITIONS = re.compile(r"rope|rotary|theta|alibi|position_embeddings?_type
 LATENT = ("qk_nope_head_dim", "kv_lora_rank")
 """Fields of multi-head latent attention, in which only the last channels of a head rotate."""
 MORE = {
-    "patch_size": "patches of an image have two axes",
-    "image_size": "patches of an image have two axes",
-    "no_rope_layers": "some layers do not rotate",
-    "no_rope_layer_interval": "some layers do not rotate",
-    "position_encoding_2d": "tokens have two positions",
+    "patch_size": N_("patches of an image have two axes"),
+    "image_size": N_("patches of an image have two axes"),
+    "no_rope_layers": N_("some layers do not rotate"),
+    "no_rope_layer_interval": N_("some layers do not rotate"),
+    "position_encoding_2d": N_("tokens have two positions"),
 }
 """Fields of an unknown model that say more than RoPE does."""
 
 
 def refuse_unknown(name: str, values: Mapping[str, object]) -> Exception:
-    """The error for a model type that is not read: what it has, or what the file lacks.
+    """The error for a model type that is not read: what it has, or what its file points to.
 
     >>> refuse_unknown("mamba", {})
     ValueError('mamba has no attention and therefore no positions')
     """
-    if name in REFUSED:
-        objects = [key for key, value in values.items() if isinstance(value, Mapping) and value]
-        parts = [key for key in objects if key.endswith(("config", "coder", "head"))]
-        listed = shorten(", ".join(parts[:8])) or "its sub-configs"
-        return ValueError(f"{name} {REFUSED[name].replace('{parts}', listed)}")
-    template = N_(
-        "model_type must be a known one, unless pairing is given (`posenc config --pairing halves`,"
-        " in Python read_config(…, pairing='halves')); got model_type={name!r}"
-    )
-    return translatable(ValueError, template, name=name)
+    if name not in REFUSED:
+        return refuse_without_type(name, values, {*ROTARY, *ABSOLUTE})
+    objects = [key for key, value in values.items() if isinstance(value, Mapping) and value]
+    parts = [key for key in objects if key.endswith(("config", "coder", "head"))]
+    listed = shorten(", ".join(parts[:8])) or phrase("its sub-configs")
+    return translatable(ValueError, REFUSED[name], model=name, parts=listed)
 
 
 def refuse_unread(fields: Fields, convention: RotaryConvention) -> None:
     """Refuse fields that are about positions and would be ignored, or that contradict RoPE."""
     if fields.model_type not in ROTARY:
         _refuse_more(fields)
+    if fields.model_type == "qwen":
+        _refuse_growth(fields)
     for name, value in fields.values.items():
         if value is None or not ABOUT_POSITIONS.search(name) or name in READ_FIELDS:
             continue
@@ -65,6 +71,7 @@ def refuse_unread(fields: Fields, convention: RotaryConvention) -> None:
         raise _contradiction(fields, "position_embedding_type", kind)
 
 
+GROWTH = ("use_dynamic_ntk", "use_logn_attn")
 OWN_FIELDS = {"chatglm": ("rope_ratio", "original_rope")}
 """Fields that one model type alone has."""
 
@@ -77,14 +84,29 @@ def _contradiction(fields: Fields, name: str, value: object) -> Exception:
     return translatable(ValueError, template, **named)
 
 
+def _refuse_growth(fields: Fields) -> None:
+    """Refuse what the first Qwen does beyond its length, unless the file turns it off."""
+    on = [name for name in GROWTH if fields.flag(name, default=True)]
+    if on:
+        template = N_(
+            "{names} must be false: within seq_length {model_type} is RoPE({dim}, pairing="
+            "'halves'); beyond it the base grows with 2^ceil(log2(n / seq_length) + 1) - 1 or "
+            "queries are multiplied by log(p) / log(seq_length), which posenc does not have"
+        )
+        named = {"names": ", ".join(on), "model_type": fields.model_type}
+        raise translatable(ValueError, template, dim=fields.head_dim(), **named)
+
+
 def _refuse_more(fields: Fields) -> None:
     """Refuse an unknown model whose fields say more than RoPE does."""
     for name, reason in MORE.items():
         if (value := fields.values.get(name)) is not None:
-            raise ValueError(
-                f"{name} needs a model_type that is known, since {reason}; "
-                f"got {name}={value!r} with model_type={fields.model_type!r}"
+            template = N_(
+                "{name} needs a model_type that is known, since {reason}; got {name}={value!r} "
+                "with model_type={model_type!r}"
             )
+            named = {"name": name, "value": value, "model_type": fields.model_type}
+            raise translatable(ValueError, template, reason=phrase(reason), **named)
     if any(fields.values.get(name) is not None for name in LATENT):
         for name in ("qk_nope_head_dim", "qk_rope_head_dim"):
             if fields.values.get(name) is None:

@@ -36,7 +36,7 @@ BASES = (
 )
 LOCAL_BASES = ("rope_local_base_freq", "local_rope_theta", "swa_rope_theta")
 WIDTHS = ("rotary_dim", "qk_rope_head_dim", "attn_rotary_emb")
-SHARES = ("partial_rotary_factor", "rotary_pct", "rotary_emb_fraction")
+SHARES = ("partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_emb_fraction")
 
 
 def read_rotary(fields: Fields, convention: RotaryConvention) -> tuple[Encoding, ...]:

@@ -1,5 +1,6 @@
 """Read learned positional parameters from a checkpoint with Hugging Face's parameter names."""
 
+import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
@@ -11,7 +12,7 @@ from posenc.encodings.swin import SwinBias, SwinV2Bias
 from posenc.encodings.t5 import T5Bias
 from posenc.interop.biases import read_swin_stages
 from posenc.interop.config import read_config, read_fields
-from posenc.interop.conventions import SWIN
+from posenc.interop.conventions import ABSOLUTE, SWIN
 from posenc.interop.loading import Config
 from posenc.interop.model import ModelPositions
 
@@ -20,15 +21,18 @@ Names = dict[str, str]
 """The end of each parameter's name in a checkpoint, in which * matches anything."""
 
 TABLES = (
-    "wpe.weight",
-    "positions_embed.weight",
-    "embed_positions.weight",
-    "position_embedding.weight",
-    "position_embeddings.weight",
-    "position_embeddings",
-    "pos_embed",
+    ".wpe.weight",
+    ".positions_embed.weight",
+    ".embed_positions.weight",
+    ".position_embedding.weight",
+    ".position_embedding",
+    ".position_embeddings.weight",
+    ".position_embeddings",
+    ".pos_embed",
 )
-"""Ends of the names of learned tables: GPT-2, GPT, BART, CLIP, BERT and XLM, ViT, MGP-STR."""
+"""Ends of the names of learned tables: GPT-2, GPT, BART, CLIP, BLIP, BERT and XLM, ViT, MGP-STR."""
+TOWER = re.compile(r"vision|visual|image|audio|speech|qformer|\bmit\.")
+"""In the names of parameters of another tower than the text model; `mit` is X-CLIP's, of frames."""
 
 
 @hinted("from_state_dict")
@@ -74,18 +78,34 @@ def _take_tables(model: ModelPositions, state_dict: Mapping[str, object]) -> tup
     params: dict[tuple[str, Encoding], dict[str, Array]] = {}
     for part, layer in dict.fromkeys(zip(parts, model.layers, strict=True)):
         shapes = {key: parameter.shape for key, parameter in layer.parameters().items()}
-        names = [f"{part}.{name}" if part else name for name in TABLES]
-        found = [n for n in names if any(fnmatchcase(f".{key}", f"*.{n}") for key in state_dict)]
-        if shapes and len(found) != 1:
-            got = ", ".join(found) or "none"
-            wanted = " or ".join(names)
-            raise ValueError(f"state_dict must hold one table of positions, {wanted}; got {got}")
         params[part, layer] = {
-            key: _take(state_dict, found[0], shape) for key, shape in shapes.items()
+            key: _check_shape(_find_table(state_dict, part, model.model_type), state_dict, shape)
+            for key, shape in shapes.items()
         }
     return tuple(
         (layer, params[part, layer]) for part, layer in zip(parts, model.layers, strict=True)
     )
+
+
+def _find_table(state_dict: Mapping[str, object], part: str, model_type: str) -> str:
+    """The name of the table of a stack, or of the model that is read beside other towers."""
+    names = [key for key in state_dict if f".{key}".endswith(TABLES)]
+    if part:
+        names = [name for name in names if _find_stack(name) == part]
+    if len(names) > 1 and not part:
+        seen = model_type in ABSOLUTE and ABSOLUTE[model_type].rows == "patches"
+        names = [name for name in names if bool(TOWER.search(name)) == seen]
+    if len(names) != 1:
+        place = f"{part}.*." if part else ""
+        wanted = " or ".join(f"{place}{table[1:]}" for table in TABLES)
+        got = ", ".join(sorted(names)) or "none"
+        raise ValueError(f"state_dict must hold one table of positions, {wanted}; got {got}")
+    return names[0]
+
+
+def _find_stack(name: str) -> str | None:
+    """The stack that a parameter is in: a BERT within a decoder has an encoder too."""
+    return next((word for word in name.split(".") if word in ("encoder", "decoder")), None)
 
 
 def _locate_parameters(
@@ -102,10 +122,10 @@ def _locate_parameters(
         shared = model_type != "umt5"
         # the * matches LongT5's LocalSelfAttention; T5 checkpoints also have an unused table in
         # EncDecAttention
-        inside = "block.{}.layer.0.*SelfAttention"
-        if model_type == "pix2struct_text_model":
-            inside = "layer.{}.self_attention.attention"
-        modules = [f"{stack}.{inside}".format(0 if shared else i) for stack, i in stacks]
+        inside = "{}.block.{}.layer.0.*SelfAttention"
+        if model_type == "pix2struct_text_model":  # a decoder, with or without that prefix
+            inside = "layer.{1}.self_attention.attention"
+        modules = [inside.format(stack, 0 if shared else i) for stack, i in stacks]
     return [_name_parameters(layer, module) for layer, module in zip(layers, modules, strict=True)]
 
 
@@ -129,11 +149,16 @@ def _take(state_dict: Mapping[str, object], name: str, shape: tuple[int, ...]) -
     if len(keys) != 1:
         got = ", ".join(sorted(keys)) or "none"
         raise ValueError(f"state_dict must hold one array whose name ends in {name}; got {got}")
-    value = state_dict[keys[0]]
+    return _check_shape(keys[0], state_dict, shape)
+
+
+def _check_shape(name: str, state_dict: Mapping[str, object], shape: tuple[int, ...]) -> Array:
+    """The array of this name, if it has this shape."""
+    value = state_dict[name]
     if not is_array(value):
-        raise TypeError(f"{keys[0]} must be an array; got {type(value).__name__}")
+        raise TypeError(f"{name} must be an array; got {type(value).__name__}")
     if tuple(value.shape) == (1, *shape):  # ViT's, of every image in a batch
         return value[0]
     if tuple(value.shape) != shape:
-        raise ValueError(f"{keys[0]} must be {shape}; got shape {tuple(value.shape)}")
+        raise ValueError(f"{name} must be {shape}; got shape {tuple(value.shape)}")
     return value
