@@ -2,7 +2,16 @@
 
 from collections.abc import Iterable
 
-from posenc.bench import attentions, conversions, decoding, models, rotations, startup, tables
+from posenc.bench import (
+    attentions,
+    conversions,
+    decoding,
+    lab,
+    models,
+    rotations,
+    startup,
+    tables,
+)
 from posenc.bench.case import Case
 from posenc.core.hints import did_you_mean, nearest
 
@@ -12,6 +21,7 @@ CASES: tuple[Case, ...] = (
     *attentions.CASES,
     *decoding.CASES,
     *models.CASES,
+    *lab.CASES,
     *conversions.CASES,
     *startup.CASES,
 )

@@ -141,6 +141,8 @@ def _claims() -> Iterable[Claim]:
         ours = tuple(f"posenc, {name}" for name in names)
         yield Claim(training, "gpt-train", "time", step, HAND, ours)
         yield Claim(writing, "gpt-token", "time", token, HAND, ours)
+    words = phrase("a training step of the lab with RoPE: time relative to hand-written attention")
+    yield Claim(words, "lab-train", "time", 1.1, HAND)
     words = phrase("converting a checkpoint to the other pairing: time relative to copying it")
     yield Claim(words, "convert-*", "time", 2.0, COPY)
     words = phrase("`import posenc.torch` after `import torch`")
