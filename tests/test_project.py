@@ -33,6 +33,7 @@ LAYERS = [  # each may import from the ones before it
     {"adapt", "checks", "explanation"},
     {"peers"},
     {"torch", "views"},
+    {"models"},
     {"plot"},
     {"lab"},
     {"bench"},

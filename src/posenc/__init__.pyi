@@ -5,6 +5,7 @@ from posenc import checks as checks
 from posenc import encodings as encodings
 from posenc import interop as interop
 from posenc import lab as lab
+from posenc import models as models
 from posenc import torch as torch
 from posenc import views as views
 from posenc.checks import Report as Report

@@ -1,6 +1,7 @@
 """An encoding as callers give it: a value with its parameters, or a module that owns them."""
 
 from collections.abc import Mapping
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from torch import Tensor
 
 from posenc.core import rules
 from posenc.core.encoding import Encoding, unwrap
-from posenc.core.mechanisms import Additive, Bias, Rotary, Scores
+from posenc.core.mechanisms import Additive, Bias, Rotary, Scores, Unbiased
 from posenc.torch.parameters import EncodingModule
 
 
@@ -58,3 +59,17 @@ def unpack_encoding(
 def wrappers(encoding: Encoding) -> list[Encoding]:
     """The encodings around the one at the centre, innermost first."""
     return [] if encoding.inner is None else [*wrappers(encoding.inner), encoding]
+
+
+def keep_wrappers(encoding: Encoding) -> Bias | Scores:
+    """What is left of an encoding whose innermost one acts elsewhere: no more than its wrappers.
+
+    >>> import posenc as pe
+    >>> keep_wrappers(pe.Tempered(pe.Sinusoidal(8), pe.LogN(512)))
+    Tempered(Unbiased(), LogN(512))
+    """
+    if encoding.inner is None:
+        return Unbiased()
+    wrapper: Any = encoding
+    (name,) = (f.name for f in fields(wrapper) if getattr(wrapper, f.name) is encoding.inner)
+    return replace(wrapper, **{name: keep_wrappers(encoding.inner)})

@@ -1,7 +1,6 @@
 """Any encoding inside a model: added to the embeddings, or used in attention, where it acts."""
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
 from typing import Any
 
 import torch
@@ -11,9 +10,10 @@ from posenc.core.arrays import Array
 from posenc.core.arrays import Positions as Where
 from posenc.core.encoding import Encoding, unwrap
 from posenc.core.hints import hinted
-from posenc.core.mechanisms import Additive, Bias, Scores, Unbiased
+from posenc.core.mechanisms import Additive
 from posenc.torch.attention import attend
 from posenc.torch.cache import KVCache
+from posenc.torch.given import keep_wrappers
 from posenc.torch.parameters import EncodingModule, of_kind
 
 
@@ -41,7 +41,7 @@ class Positions(EncodingModule):
         super().__init__(of_kind(encoding, Encoding), params)
         inner = unwrap(encoding)
         self.additive = inner if isinstance(inner, Additive) else None
-        self._rest = None if self.additive is None else _without_additive(encoding)
+        self._rest = None if self.additive is None else keep_wrappers(encoding)
 
     def embed(self, x: Tensor, pos: Where[Tensor] | None = None) -> Tensor:
         """x + e(pos) with an additive encoding, else x.
@@ -70,17 +70,3 @@ class Positions(EncodingModule):
     def start_cache(self) -> KVCache:
         """An empty cache that keeps keys as this encoding wants them: one for each layer."""
         return KVCache(self._rest or self)
-
-
-def _without_additive(encoding: Encoding) -> Bias | Scores:
-    """What `attend` is left with once an additive encoding was added: no more than its wrappers.
-
-    >>> import posenc as pe
-    >>> _without_additive(pe.Tempered(pe.Sinusoidal(8), pe.LogN(512)))
-    Tempered(Unbiased(), LogN(512))
-    """
-    if encoding.inner is None:
-        return Unbiased()
-    wrapper: Any = encoding
-    (name,) = (f.name for f in fields(wrapper) if getattr(wrapper, f.name) is encoding.inner)
-    return replace(wrapper, **{name: _without_additive(encoding.inner)})
