@@ -223,6 +223,17 @@ def test_small_whole_numbers_do_not_wrap():
     assert (by.dtype, by.tolist()) == (np.int64, [-3])
 
 
+@pytest.mark.parametrize(
+    "by",
+    [np.int64(3), np.float32(3), torch.tensor(3, dtype=torch.uint8), [3], (3,) * SEQ, range(3, 4)],
+    ids=repr,
+)
+def test_every_way_to_say_the_same_difference(by):
+    keys = torch.randn(BATCH, HEADS, SEQ, DIM)
+    expected = pe.rotate_cached(pe.RoPE(DIM), keys, by=3)
+    assert torch.equal(pe.rotate_cached(pe.RoPE(DIM), keys, by=by), expected)
+
+
 KEYS = np.zeros((2, 3, 5, 8))
 
 
@@ -269,7 +280,13 @@ class Selective(pe.Rotary):
         (pe.RoPE(8), KEYS, "far", TypeError, "by must be numbers; got 'far'"),
         (pe.RoPE(8), KEYS, None, TypeError, "by must be numbers; got None"),
         (pe.RoPE(8), KEYS, 2**24, ValueError, "by must lie between .*; got by=16777216"),
-        (pe.RoPE(8), KEYS, np.float16(1), TypeError, "by must be whole numbers, float32 or"),
+        (
+            pe.RoPE(8),
+            KEYS,
+            np.ones(5, np.float16),
+            TypeError,
+            "by must be whole numbers, float32 or",
+        ),
         (
             pe.RoPE(8),
             KEYS,

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import TypeAlias
 
+import numpy as np
+
 from posenc.core.arrays import (
     Array,
     ArrayT,
@@ -98,7 +100,8 @@ def find_rotary(encoding: Encoding) -> Rotary:
 
 def read_shift(by: Shift[Array], keys: Array, *, axes: int | None) -> Array:
     """`by` as (1 or seq,) or (batch, 1 or seq), with a last axis on a grid, of keys' library."""
-    array = by if is_array(by) else convert_list(by, keys, name="by")
+    number: Shift[Array] = by.item() if isinstance(by, np.generic) else by  # of no library
+    array = number if is_array(number) else convert_list(number, keys, name="by")
     check_numbers("by", array)
     xp = namespace(keys=keys, by=array)
     finite(array, name="by")

@@ -113,10 +113,11 @@ def _shard_like(tensor: Any, whole: Tensor) -> Tensor:
 
 def _with_an_axis(module: nn.Module, state: dict[str, Any], prefix: str, *_: object) -> None:
     """Take single numbers out of a state dict that has them without an axis."""
-    for name in module.get_submodule("params").state_dict():
+    for name, parameter in module.get_submodule("params").state_dict().items():
         key = f"{prefix}params.{name}"
         if key in state and not state[key].ndim:
-            state[key] = state[key].reshape(1)
+            number = state[key].reshape(1)
+            state[key] = _shard_like(parameter, number) if is_dtensor(parameter) else number
 
 
 def choose_fused(impl: Impl, fused: FusedT | None, encoding: Encoding) -> FusedT | None:

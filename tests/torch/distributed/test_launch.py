@@ -10,6 +10,8 @@ from torch import distributed as dist
 from tests.torch.distributed import launch as launching
 from tests.torch.distributed.launch import RankError, allow, has_ended, launch
 
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="ranks are forked")
+
 
 def die(rank, world, folder):
     """Rank 1 is gone in the middle of a loop of collectives."""

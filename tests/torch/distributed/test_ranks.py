@@ -3,12 +3,16 @@
 One launch for all, and one test for each launch: workers of pytest would each have their own.
 """
 
+import os
+
 import pytest
 import torch
 
 from posenc.torch import attend
 from tests.torch.distributed import attention, inputs, training
 from tests.torch.distributed.launch import launch
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="ranks are forked")
 
 
 def attend_alone(encoding, positions, params):
@@ -71,6 +75,7 @@ def test_ranks_make_what_one_process_does(tmp_path, world):
     assert {way for _, way in trained[0]} == {*training.WAYS}
     assert len(attended[0]) == len(attention.encodings()) * len(attention.WAYS) * 2
     check_reset(load("reset"))
+    check_loaded(load("loaded"))
     check_inputs(load("inputs"))
 
 
@@ -80,6 +85,14 @@ def check_reset(ranks):
         assert all(torch.equal(made[name], ranks[0][name]) for name in made)
     assert ranks[0]["positions.params.c"].item() == pytest.approx(0.1)
     assert ranks[0]["positions.params.w1"].std() > 0.1
+
+
+def check_loaded(ranks):
+    """A file whose single numbers have no axis is loaded into sharded parameters."""
+    file = training.make_layer(training.learners()["fire"]).state_dict()
+    for made in ranks:
+        assert made.keys() == file.keys()
+        assert all(torch.equal(made[name], file[name]) for name in file)
 
 
 def check_inputs(ranks):

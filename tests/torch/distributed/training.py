@@ -122,6 +122,7 @@ def run(rank: int, world: int, folder: Path) -> None:
     }
     torch.save(made, folder / f"training-{rank}.pt")
     torch.save(_reset(rank, mesh), folder / f"reset-{rank}.pt")
+    torch.save(_load_without_axes(mesh), folder / f"loaded-{rank}.pt")
 
 
 def _reset(rank: int, mesh: "dist.DeviceMesh") -> dict[str, Tensor]:
@@ -134,6 +135,20 @@ def _reset(rank: int, mesh: "dist.DeviceMesh") -> dict[str, Tensor]:
     layer.to_empty(device="cpu")
     torch.manual_seed(rank)  # only rank 0 draws what counts
     layer.positions.reset_parameters()
+    return {name: _whole(p) for name, p in layer.named_parameters()}
+
+
+def _load_without_axes(mesh: "dist.DeviceMesh") -> dict[str, Tensor]:
+    """Sharded parameters that were loaded from a whole file whose single numbers have no axis."""
+    from torch.distributed.checkpoint.state_dict import StateDictOptions, set_model_state_dict
+    from torch.distributed.fsdp import fully_shard
+
+    state = make_layer(pe.FIRE(HEADS)).state_dict()
+    state = {name: x.reshape(()) if x.numel() == 1 else x for name, x in state.items()}
+    layer = Layer(pe.FIRE(HEADS)).double()
+    layer.positions.params["c"].data.zero_()
+    fully_shard(layer, mesh=mesh)
+    set_model_state_dict(layer, state, options=StateDictOptions(full_state_dict=True))
     return {name: _whole(p) for name, p in layer.named_parameters()}
 
 
