@@ -4,6 +4,7 @@ from pathlib import Path
 
 import transformers
 
+from posenc.interop.conventions import KNOWN, OUTSIDE
 from tests.conformance.model_types import Reading, readings
 
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"
@@ -32,7 +33,17 @@ about the type.
 | model type | encodings | refused |
 |---|---|---|
 {chr(10).join(_line(reading) for reading in readings().values())}
+
+## Outside transformers
+
+The code of these model types comes with their weights. Read:
+{_list(OUTSIDE & KNOWN)}. Refused: {_list(OUTSIDE - KNOWN)}.
+A file of any other type is refused by what it has that is about positions, or read with `pairing=`.
 """
+
+
+def _list(names: frozenset[str]) -> str:
+    return ", ".join(sorted(names, key=lambda name: (name.lower(), name)))
 
 
 def _line(reading: Reading) -> str:

@@ -41,7 +41,8 @@ def readers() -> str:
     same = sum(row.reader == "" for row in asked)
     refused = [row for row in asked if (row.reader or "").startswith("refuses")]
     return (
-        f"Given the config.json of the {len(asked)} text models among them, `posenc.from_config` "
+        f"Given the config.json of the {len(asked)} text models and towers among them, "
+        "`posenc.from_config` "
         f"returned the encoding that was compared for {same}, refused {len(refused)}, and returned "
         f"another encoding for {len(asked) - same - len(refused)}."
     )

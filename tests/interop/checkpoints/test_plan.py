@@ -8,7 +8,7 @@ import pytest
 import posenc as pe
 from posenc.core.encoding import unwrap
 from posenc.interop.checkpoints.plan import plan_conversion
-from posenc.interop.conventions import ROTARY
+from posenc.interop.conventions import ROTARY, TOWERS
 from tests.interop.checkpoints.models import MODELS
 
 OTHER = {"halves": "interleaved", "interleaved": "halves"}
@@ -73,3 +73,21 @@ def test_layers_without_keys_of_their_own():
     del shapes["model.layers.1.self_attn.k_proj.weight"]
     config = model.config | {"num_kv_shared_layers": 1}
     assert len(plan_conversion(config, shapes, to="interleaved").rows) == 3
+
+
+@pytest.mark.parametrize("name", TOWERS)
+def test_a_tower_is_not_converted(name):
+    with pytest.raises(ValueError, match=f"^{name} cannot be converted: its tower has names"):
+        plan_conversion({"model_type": name}, {}, to="interleaved")
+
+
+@pytest.mark.parametrize(
+    ("name", "tensor"),
+    [("baichuan", "self_attn.W_pack"), ("qwen", "attn.c_attn"), ("phi-msft", "mixer.Wqkv")],
+)
+def test_fused_projections_of_an_order_that_is_not_known_are_a_sentence(name, tensor):
+    config = {"model_type": name, "hidden_size": 64, "num_attention_heads": 4, "rotary_dim": 16}
+    config |= {"num_hidden_layers": 1, "max_position_embeddings": 128, "kv_channels": 16}
+    config |= {"use_dynamic_ntk": False, "use_logn_attn": False}
+    with pytest.raises(ValueError, match="layer 0 rotates, so the checkpoint must have its quer"):
+        plan_conversion(config, {f"model.layers.0.{tensor}.weight": (192, 64)}, to="interleaved")

@@ -21,7 +21,7 @@ from posenc.interop.checkpoints.names import (
 )
 from posenc.interop.checkpoints.rows import Heads, Rows, rows_of
 from posenc.interop.config import read_config, read_fields
-from posenc.interop.conventions import ROTARY
+from posenc.interop.conventions import ROTARY, TOWERS
 from posenc.interop.fields import Fields
 from posenc.interop.loading import Config
 
@@ -65,6 +65,11 @@ def plan_conversion(
         raise ValueError(f"config must be of a model that rotates; {model.model_type} does not")
     if (why := REFUSED.get(model.model_type)) is not None:
         raise ValueError(f"{model.model_type} cannot be converted: {why}")
+    if model.model_type in TOWERS:
+        raise ValueError(
+            f"{model.model_type} cannot be converted: its tower has names and numbers of heads of "
+            "its own; convert the text model, which leaves towers as they are"
+        )
     _refuse_same(layers, to, model.model_type)
     latent = fields.model_type in ROTARY and ROTARY[fields.model_type].latent is not None
     family = LATENT if latent else FAMILIES.get(model.model_type, SEPARATE)
