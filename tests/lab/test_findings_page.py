@@ -1,0 +1,68 @@
+"""The page of findings is what its data say, and its verdicts can be both."""
+
+import json
+
+import pytest
+
+from tests.lab import findings_page as page
+from tests.lab.findings_page import FINDINGS
+
+
+def make_table(task="causal-lm", **scores):
+    """A table of encodings with scores in length and beyond; None is a refusal."""
+
+    def cell(value, half=0.01):
+        refused = "too far" if value is None else ""
+        return {"lengths": [8, 8], "mean": value, "half": half, "refused": refused}
+
+    rows = [
+        {
+            "encoding": name.replace("_at_", "@").replace("_plus_", " + "),
+            "seeds": 3,
+            "trained": 3,
+            "in_length": cell(values[0]),
+            "beyond": [cell(value) for value in values[1:]],
+        }
+        for name, values in scores.items()
+    ]
+    return {"task": task, "metric": "loss", "rows": rows}
+
+
+def judge(folder, *tables):
+    (finding,) = (each for each in FINDINGS if each.folder == folder)
+    return [claim.judge(tables) for claim in finding.claims]
+
+
+def test_the_page_is_what_the_data_say():
+    data = json.loads(page.DATA.read_text(encoding="utf-8"))
+    assert page.PAGE.read_text(encoding="utf-8") == page.render(data)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_verdicts_follow_the_numbers(turned):
+    """The same numbers with the names the other way round reproduce nothing."""
+    low, high = ((1.0, 0.9), (1.0, 2.0))[:: -1 if turned else 1]
+    press = make_table(alibi=low, t5=low, rope=high, sinusoidal=high, learned=(1.0, None))
+    assert judge("press", press) == [not turned] * 4 + [True]
+    quick = make_table(learned_at_offsets=high, rope=low)
+    assert judge("quick", quick) == [not turned]
+    masked, causal = (
+        make_table("masked-lm", nope=high[::-1], learned=low),
+        make_table(nope=low, learned=low),
+    )
+    masked["rows"][0]["in_length"]["mean"] = 3.0
+    tables = [masked, causal][:: -1 if turned else 1]
+    for table, task in zip(tables, ("masked-lm", "causal-lm"), strict=True):
+        table["task"] = task
+    assert judge("haviv", *tables) == [not turned]
+
+
+def test_what_was_not_trained_is_not_compared():
+    table = make_table(learned_at_offsets=(1.0, 2.0), rope=(1.0, 1.0))
+    table["rows"][1]["trained"] = 0
+    assert judge("quick", table) == [None]
+    found = {"tables": [table], "runs": 6, "seconds": 60, "versions": {"torch": "2", "python": "3"}}
+    text = page.render({"quick": found})
+    assert "| rope | 0/3 | 1.000 ±0.010 | not trained |" in text
+    assert "**not comparable**" in text
+    assert "## Not run" in text
