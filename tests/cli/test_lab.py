@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from posenc.lab.engines import ENGINES, Advance
+from posenc.lab import ENGINES
+from posenc.lab.engines import Advance
 from posenc.lab.record import Failure
 from posenc.lab.training import run_settings
 
@@ -125,7 +126,8 @@ def test_a_full_disk_is_a_sentence(run, made, monkeypatch):
         (("run", "--tasks", "sorting"), "no task is called 'sorting'; did you mean sort?"),
         (("run", "--protocol", "pres"), "no protocol is called 'pres'; did you mean press?"),
         (("run", "--quick", "--protocol", "press"), "--quick cannot be combined with --protocol"),
-        (("run", "--engine", "raj"), "engine must be 'local'; got engine='raj'"),
+        (("run", "--engine", "raj"), "engine must be 'local' or 'ray'; got engine='raj'"),
+        (("run", "--address", "a:1"), "address must be None for engine 'local'; got 'a:1'"),
         (("run", "--seeds", "0"), "seeds must be a whole number of at least 1"),
         (("run", "--minutes", "-1"), "minutes must be a finite number of at least 0"),
         (("run", "--processes", "0"), "processes must be a whole number of at least 1"),

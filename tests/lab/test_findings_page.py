@@ -13,7 +13,14 @@ def make_table(task="causal-lm", **scores):
 
     def cell(value, half=0.01):
         refused = "too far" if value is None else ""
-        return {"lengths": [8, 8], "mean": value, "half": half, "refused": refused}
+        values = [] if value is None else [value - half, value, value + half]
+        return {
+            "lengths": [8, 8],
+            "mean": value,
+            "half": half,
+            "refused": refused,
+            "values": values,
+        }
 
     rows = [
         {
@@ -55,6 +62,18 @@ def test_verdicts_follow_the_numbers(turned):
     for table, task in zip(tables, ("masked-lm", "causal-lm"), strict=True):
         table["task"] = task
     assert judge("haviv", *tables) == [not turned]
+
+
+def test_runs_are_compared_seed_by_seed():
+    table = make_table(learned_at_offsets=(1.0, 0.50), rope=(1.0, 0.49))
+    first, second = (row["beyond"][0] for row in table["rows"])
+    first["values"], second["values"] = [0.3, 0.5, 0.7], [0.29, 0.49, 0.69]
+    assert judge("quick", table) == [True], "each seed is better, though the spread is large"
+    second["values"] = [0.69, 0.49, 0.29]
+    assert judge("quick", table) == [False]
+    second["values"] = [0.49]
+    first["half"] = second["half"] = 0.001
+    assert judge("quick", table) == [True], "of unequal numbers, intervals must part"
 
 
 def test_what_was_not_trained_is_not_compared():

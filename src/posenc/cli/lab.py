@@ -84,7 +84,8 @@ def _check_files(
     "--extensions", callback=_split, metavar="NAME,…", help="Scalings to test RoPE under."
 )
 @click.option("--minutes", type=float, help="End after so long; the same command goes on.")
-@click.option("--engine", default="local", show_default=True, help="Where runs run: local.")
+@click.option("--engine", default="local", show_default=True, help="Where runs run: local or ray.")
+@click.option("--address", metavar="HOST:PORT", help="A Ray cluster.  [default: one started here]")
 @click.option("--processes", type=int, help="Runs at once, one thread each.  [default: cores]")
 @click.option("--out", default="runs", show_default=True, metavar="DIR", help="Directory of runs.")
 @options.lang

@@ -5,16 +5,21 @@
 
 import os
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from posenc.core import rules
 from posenc.core.hints import hinted
 from posenc.lab.driver import Tell, execute
-from posenc.lab.engines import ENGINES
+from posenc.lab.engines import Engine, run_local
+from posenc.lab.ray_engine import run_ray
 from posenc.lab.results import Results, read_results
 from posenc.lab.settings import Lengths, Settings
 from posenc.lab.store import Store
+
+ENGINES: dict[str, Engine] = {"local": run_local, "ray": run_ray}
+"""Where runs can run, by name."""
 
 __all__ = ["Results", "Settings", "report", "run"]
 
@@ -31,6 +36,7 @@ def run(
     out: str | Path = "runs",
     minutes: float | None = None,
     engine: str = "local",
+    address: str | None = None,
     processes: int | None = None,
     tell: Tell | None = None,
     **settings: Any,
@@ -46,7 +52,8 @@ def run(
     test_lengths   lengths or ranges
     out            the directory of runs; finished ones in it are not made again
     minutes        end after so long; the same call goes on
-    engine         "local": processes of this machine
+    engine         "local": processes of this machine; "ray": tasks of Ray
+    address        of a Ray cluster, host:port or "auto"; None: one is started on this machine
     processes      how many at once, one thread each; as many as cores unless given
     tell           called with the progress and each event
     settings       other fields of `Settings`
@@ -66,8 +73,11 @@ def run(
     if minutes is not None:
         rules.real("minutes", minutes, least=0)
     count = count_cores() if processes is None else rules.whole("processes", processes, least=1)
+    if address is not None and engine != "ray":
+        raise ValueError(f"address must be None for engine {engine!r}; got {address!r}")
+    where = partial(ENGINES[engine], address=address) if engine == "ray" else ENGINES[engine]
     store = Store.create(out)
-    execute(grid, store, ENGINES[engine], processes=count, minutes=minutes, tell=tell)
+    execute(grid, store, where, processes=count, minutes=minutes, tell=tell)
     return read_results(out, only={settings.key for settings in grid})
 
 

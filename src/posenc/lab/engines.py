@@ -148,7 +148,3 @@ def run_local(todo: Sequence[Settings], store: Store, *, processes: int) -> Gene
             worker.process.terminate()  # all at once; then wait for each
         for worker in workers:
             worker.stop()
-
-
-ENGINES: dict[str, Engine] = {"local": run_local}
-"""Every engine by name."""

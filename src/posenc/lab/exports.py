@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from posenc.lab.optional import import_optional
 from posenc.lab.record import Record
 from posenc.lab.settings import format_lengths
 
@@ -53,7 +54,8 @@ def write_csv(records: Iterable[Record]) -> str:
 
 def write_parquet(records: Iterable[Record], path: Path) -> None:
     """The rows as Parquet, if pyarrow is installed."""
-    arrow, parquet = _require("pyarrow", "Parquet"), _require("pyarrow.parquet", "Parquet")
+    arrow = import_optional("pyarrow", "Parquet")
+    parquet = import_optional("pyarrow.parquet", "Parquet")
     parquet.write_table(arrow.Table.from_pylist(list(list_rows(records))), path)
 
 
@@ -84,23 +86,13 @@ def list_scalars(record: Record) -> Iterator[tuple[int, str, float]]:
 
 def log_to_trackio(records: Iterable[Record], project: str) -> None:
     """A run of trackio for each of ours, if it is installed."""
-    trackio = _require("trackio", "trackio")
+    trackio = import_optional("trackio", "trackio")
     for record in records:
         name = f"{record.settings.task}-{record.settings.label}-{record.settings.seed}"
         trackio.init(project=project, name=name, config=record.settings.to_json())
         for step, tag, value in list_scalars(record):
             trackio.log({tag: value}, step=step)
         trackio.finish()
-
-
-def _require(module: str, what: str) -> Any:
-    from importlib import import_module
-
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as error:
-        name = module.partition(".")[0]
-        raise ValueError(f"{what} needs {name}: pip install {name}") from error
 
 
 def encode_event(step: int, *, tag: str = "", value: float = 0.0, version: str = "") -> bytes:

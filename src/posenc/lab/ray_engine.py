@@ -1,0 +1,97 @@
+"""`--engine ray`: the same runs as tasks of a Ray cluster, or of a Ray on this machine.
+
+A task takes settings and returns a record, so machines need no common disk: the driver writes it. A
+task whose worker is lost is tried again, three times; an error of the run itself is its outcome.
+"""
+
+import socket
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from posenc.lab.engines import Advance, Event
+from posenc.lab.optional import import_optional
+from posenc.lab.record import Failure, from_json, to_json
+from posenc.lab.settings import Settings
+from posenc.lab.store import Store
+
+RETRIES = 3
+AHEAD = 4
+"""Tasks that are submitted for each core: the driver keeps no thousands of references."""
+
+
+def make_outcome(settings: dict[str, Any]) -> dict[str, Any]:
+    """What a task does: {"record"} of a run, or {"error"}, all plain values."""
+    from posenc.lab.training import run_settings
+
+    try:
+        return {"record": to_json(run_settings(Settings.from_json(settings)))}
+    except Exception as error:
+        return {"error": f"{type(error).__name__}: {error}"}
+
+
+def run_ray(
+    todo: Sequence[Settings], _store: Store, *, processes: int, address: str | None = None
+) -> Generator[Event]:
+    """Runs as Ray tasks of one core each.
+
+    processes   cores of a Ray that is started here
+    address     of a cluster: host:port or "auto"; None: one is started on this machine, unless
+                `ray.init` was called before
+    """
+    ray = import_optional("ray", "engine 'ray'")
+    mine = not ray.is_initialized()
+    if mine:
+        connect(ray, address, processes)
+    task = ray.remote(num_cpus=1, max_retries=RETRIES)(make_outcome)
+    waiting = list(reversed(todo))
+    running = dict[Any, Settings]()
+    try:
+        most = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        while waiting or running:
+            while waiting and len(running) < most:
+                settings = waiting.pop()
+                running[task.remote(settings.to_json())] = settings
+            done, _ = ray.wait([*running], num_returns=1, timeout=1.0)
+            if not done:
+                yield Advance()
+            for reference in done:
+                yield _read_outcome(ray, reference, running.pop(reference))
+    finally:
+        for reference in running:
+            ray.cancel(reference, force=True)
+        if mine:
+            ray.shutdown()
+
+
+def _read_outcome(ray: Any, reference: Any, settings: Settings) -> Event:
+    """The record of a task; a worker that was lost too often is a failure."""
+    try:
+        outcome = ray.get(reference)
+    except ray.exceptions.RayError as error:
+        return Failure(settings, f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+    if "error" in outcome:
+        return Failure(settings, outcome["error"])
+    return from_json(outcome["record"])
+
+
+def connect(ray: Any, address: str | None, processes: int) -> None:
+    """Connect to a cluster, or start a Ray on this machine."""
+    quiet = {"log_to_driver": False, "logging_level": "ERROR"}
+    if address is None:
+        ray.init(num_cpus=processes, include_dashboard=False, **quiet)
+        return
+    try:
+        knock(address)
+        ray.init(address=address, **quiet)
+    except (OSError, ValueError, RuntimeError) as error:
+        why = str(error).partition("\n")[0]
+        raise ValueError(
+            f"address must be that of a running Ray; got {address!r}: {why}"
+        ) from error
+
+
+def knock(address: str) -> None:
+    """Raise an error if nobody answers at host:port: Ray itself would try for minutes."""
+    host, colon, port = address.rpartition("://")[2].rpartition(":")
+    if colon and port.isdecimal():
+        socket.create_connection((host, int(port)), timeout=10).close()

@@ -1,0 +1,166 @@
+"""The Ray engine: with a stand-in for Ray, and with Ray itself where it is installed."""
+
+import os
+import signal
+import socket
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from posenc.lab import ray_engine
+from posenc.lab.engines import Advance
+from posenc.lab.ray_engine import make_outcome, run_ray
+from posenc.lab.record import Failure, Record
+from posenc.lab.training import run_settings
+from tests.lab.runs import TINY
+
+WRONG = replace(TINY, encoding="RoPE(4)")
+
+
+class StandIn:
+    """Ray's functions that the engine calls; a task runs when it is waited for."""
+
+    def __init__(self, *, lost=()):
+        self.exceptions = SimpleNamespace(RayError=LookupError)
+        self.lost, self.told, self.most, self.tasks = lost, [], 0, {}
+
+    def is_initialized(self):
+        return False
+
+    def init(self, **options):
+        self.told.append(("init", options.get("address"), options.get("num_cpus")))
+        if options.get("address") == "dead:1":
+            raise ConnectionError("no answer\nand more")
+
+    def remote(self, **options):
+        self.told.append(options)
+        return lambda function: SimpleNamespace(remote=lambda order: self._submit(function, order))
+
+    def _submit(self, function, order):
+        self.tasks[len(self.tasks)] = (function, order)
+        return len(self.tasks) - 1
+
+    def cluster_resources(self):
+        return {"CPU": 1.0}
+
+    def wait(self, references, *, num_returns, timeout):
+        self.most = max(self.most, len(references))
+        return references[:num_returns], references[num_returns:]
+
+    def get(self, reference):
+        function, order = self.tasks[reference]
+        if order["seed"] in self.lost:
+            raise LookupError("the worker died\nand more")
+        return function(order)
+
+    def cancel(self, reference, *, force):
+        self.told.append(("cancel", reference))
+
+    def shutdown(self):
+        self.told.append("shutdown")
+
+
+@pytest.fixture
+def ray(monkeypatch):
+    stand_in = StandIn(lost={7})
+    monkeypatch.setattr(ray_engine, "import_optional", lambda *_: stand_in)
+    return stand_in
+
+
+def test_every_run_has_an_outcome_and_a_record_has_the_bits_of_the_function(ray):
+    todo = [TINY, WRONG, replace(TINY, seed=7), *(replace(WRONG, seed=s) for s in range(8, 14))]
+    first, wrong, lost, *others = run_ray(todo, None, processes=3)
+    truth = run_settings(TINY)
+    assert (first.curve, first.scores) == (truth.curve, truth.scores)
+    assert wrong == Failure(WRONG, "ValueError: RoPE(4) has 4 channels, and the model has 8")
+    assert lost == Failure(todo[2], "LookupError: the worker died")
+    assert [type(other) for other in others] == [Failure] * 6
+    assert ray.most == 4, "no more are submitted than the cores can soon take"
+    assert ray.told == [("init", None, 3), {"num_cpus": 1, "max_retries": 3}, "shutdown"]
+
+
+def test_what_is_left_is_cancelled(ray):
+    events = run_ray([WRONG, replace(WRONG, seed=1)], None, processes=1)
+    next(events)
+    events.close()
+    assert ray.told[-2:] == [("cancel", 1), "shutdown"]
+
+
+def test_a_dead_address_is_a_sentence_at_once(ray):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        ray_engine.knock(address)
+        ray_engine.knock(f"ray://{address}")
+    for dead in (address, f"ray://{address}"):
+        with pytest.raises(
+            ValueError, match=r"address must be that of a running Ray; got .*refused"
+        ):
+            next(run_ray([TINY], None, processes=1, address=dead))
+    assert [told for told in ray.told if "init" in told] == [], "Ray was not asked"
+
+
+def test_an_address_that_ray_refuses_is_a_sentence(ray, monkeypatch):
+    monkeypatch.setattr(ray_engine, "knock", lambda address: None)
+    with pytest.raises(ValueError, match=r"of a running Ray; got 'dead:1': no answer$"):
+        next(run_ray([TINY], None, processes=1, address="dead:1"))
+
+
+def test_time_passes_while_nothing_is_done(ray, monkeypatch):
+    done = iter([[], [0]])
+    monkeypatch.setattr(ray, "wait", lambda *_, **__: (next(done), []))
+    assert [type(event) for event in run_ray([TINY], None, processes=1)] == [Advance, Record]
+
+
+def test_ray_that_is_absent_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(ValueError, match="engine 'ray' needs ray: pip install ray"):
+        next(run_ray([TINY], None, processes=1))
+
+
+def die_once(settings):
+    """As `make_outcome`, in a process that is killed in the middle of its first run."""
+    mark = Path(os.environ["POSENC_TEST_MARK"])
+    if not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return make_outcome(settings)
+
+
+@pytest.fixture
+def cluster():
+    """Two nodes on this machine."""
+    pytest.importorskip("ray", reason="Ray is not installed")
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    made.add_node(num_cpus=1)
+    yield made
+    made.shutdown()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_killed_worker_is_retried_on_two_nodes_to_the_same_bits(cluster, tmp_path, monkeypatch):
+    import ray
+
+    mark = tmp_path / "died"
+    monkeypatch.setenv("POSENC_TEST_MARK", str(mark))
+    ray.init(
+        address=cluster.address,
+        runtime_env={"env_vars": {"POSENC_TEST_MARK": str(mark)}},
+        log_to_driver=False,
+    )
+    monkeypatch.setattr(ray_engine, "make_outcome", die_once)
+    todo = [replace(TINY, seed=seed) for seed in range(4)]
+    try:
+        records = {e.settings: e for e in run_ray(todo, None, processes=1) if isinstance(e, Record)}
+    finally:
+        ray.shutdown()
+    assert mark.exists(), "a worker was killed"
+    assert records.keys() == set(todo)
+    for settings, record in records.items():
+        truth = run_settings(settings)
+        assert (record.curve, record.scores) == (truth.curve, truth.scores)
