@@ -53,15 +53,11 @@ def test_verdicts_follow_the_numbers(turned):
     assert judge("press", press) == [not turned] * 4 + [True]
     quick = make_table(learned_at_offsets=high, rope=low)
     assert judge("quick", quick) == [not turned]
-    masked, causal = (
-        make_table("masked-lm", nope=high[::-1], learned=low),
-        make_table(nope=low, learned=low),
-    )
-    masked["rows"][0]["in_length"]["mean"] = 3.0
-    tables = [masked, causal][:: -1 if turned else 1]
-    for table, task in zip(tables, ("masked-lm", "causal-lm"), strict=True):
-        table["task"] = task
-    assert judge("haviv", *tables) == [not turned]
+    losses = (3.0, 1.1)[:: -1 if turned else 1]
+    masked = make_table("masked-lm", nope=losses[:1], two_sided_alibi=(1.0,))
+    masked["rows"][1]["encoding"] = "two-sided-alibi"
+    causal = make_table(nope=losses[1:], alibi=(1.0,))
+    assert judge("haviv", masked, causal) == [not turned]
 
 
 def test_runs_are_compared_seed_by_seed():
