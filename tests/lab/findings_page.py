@@ -21,7 +21,9 @@ What the lab shows on one machine, written by `python -m tests.lab.findings_page
 docs/findings.json, which holds the scores of every run. ± is half of a 95% interval over seeds.
 Models are small and training is short, so these are checks of the lab and of orders that papers
 report; they are no measure of large models. Two encodings are compared seed by seed: "reproduced"
-means that the 95% interval of the difference is on that side of 0. A run that did not learn its
+means that the 95% interval of the difference is on that side of 0. (That was chosen after the first
+runs of RoPE's scalings were seen, whose separate intervals overlap; losses at two lengths are still
+compared by separate intervals, as was written before any run.) A run that did not learn its
 task in length counts as not trained and is not compared. Each command goes on where it was stopped,
 and gives the same scores again, bit for bit, on the same processor and with the same versions.
 """
@@ -100,6 +102,7 @@ class Finding:
     folder   of its runs
     options  of `posenc lab run`; a command for each line
     differs  in what it differs from the protocol's own numbers
+    history  what was tried before, and what was changed after results were seen
     """
 
     folder: str
@@ -107,21 +110,24 @@ class Finding:
     options: str
     claims: tuple[Claim, ...]
     differs: str = ""
+    history: str = ""
 
     @property
     def lines(self) -> list[str]:
         return self.options.splitlines()
 
 
-def _gap(tables: Sequence[Table], task: str) -> float | None:
-    (table,) = (table for table in tables if table["task"] == task)
-    with_one = {"masked-lm": "two-sided-alibi", "causal-lm": "alibi"}[task]
+def _gap(tables: Sequence[Table], task: str, name: str | None) -> float | None:
+    table = next((table for table in tables if table["task"] == task), None)
+    if table is None:
+        return None
+    with_one = name or {"masked-lm": "two-sided-alibi", "causal-lm": "alibi"}[task]
     bare, encoded = read(table, "nope", 0), read(table, with_one, 0)
     return None if bare is None or encoded is None else bare.mean - encoded.mean
 
 
-def _has_wider_gap(tables: Sequence[Table]) -> bool | None:
-    masked, causal = _gap(tables, "masked-lm"), _gap(tables, "causal-lm")
+def _has_wider_gap(tables: Sequence[Table], name: str | None = None) -> bool | None:
+    masked, causal = _gap(tables, "masked-lm", name), _gap(tables, "causal-lm", name)
     return None if masked is None or causal is None else masked > 3 * abs(causal)
 
 
@@ -135,7 +141,7 @@ def _is_whole(table: Table, encoding: str) -> bool | None:
 
 def _reaches(table: Table, encoding: str, place: int) -> bool | None:
     found = read(table, encoding, place)
-    return None if found is None else found.mean >= 0.95
+    return None if found is None else found.mean > 0.99
 
 
 SMALL = "--layers 2 --width 64 --batch 16 --steps 500"
@@ -153,6 +159,12 @@ FINDINGS = (
                 lambda tables: is_above(tables[0], "learned@offsets", "rope"),
             ),
         ),
+        history="the protocol was tuned on this very task and these seeds, until the two parted. "
+        "With embeddings of 0.02 learned positions reached .10 (one seed, 1 head) and .00 (4 "
+        "heads, not trained); at unit size, stopping once all were right, .72 and .29 (two seeds); "
+        "with all 2,000 steps .54 ±.47, which did not part from RoPE; then offsets were corrected "
+        "so that short examples reach the end of the table. So this shows that the difference can "
+        "be had, not how large it is for settings that were not chosen by it.",
     ),
     Finding(
         "majority",
@@ -160,7 +172,7 @@ FINDINGS = (
         "--protocol lacoco --tasks majority --steps 5000",
         (
             Claim(
-                "Learned positions at random offsets are right on 95% of up to 150 bits "
+                "Learned positions at random offsets are right on more than 99% of up to 150 bits "
                 "(the paper: 1.000 and 1.000).",
                 lambda tables: _is_whole(tables[0], "learned@offsets"),
             ),
@@ -170,6 +182,8 @@ FINDINGS = (
             ),
         ),
         "at most 5,000 steps instead of 30,000",
+        "the bar of 99% was set before; it was lowered to 95% when the first runs were seen, and "
+        "put back.",
     ),
     Finding(
         "press",
@@ -212,6 +226,21 @@ FINDINGS = (
             ),
         ),
         "2 layers of width 64, 1,000 steps of batch 16, windows of 64 characters",
+        "with learned positions instead of ALiBi, and 500 steps, it did not reproduce: see the "
+        "next table. Encodings and steps were changed after that was seen.",
+    ),
+    Finding(
+        "old-haviv",
+        "The same with learned positions and 500 steps",
+        f"--protocol haviv {SMALL} --train-length 64 --encodings nope,learned",
+        (
+            Claim(
+                "What a masked model loses without an encoding is more than three times what a "
+                "causal one loses.",
+                lambda tables: _has_wider_gap(tables, "learned"),
+            ),
+        ),
+        f"{SHORTER}; windows of 64 characters",
     ),
     Finding(
         "extension",
@@ -310,7 +339,7 @@ def _render_finding(finding: Finding, found: Mapping[str, Any]) -> Iterator[str]
         verdict = claim.judge(found["tables"])
         said = {True: "reproduced", False: "**did not reproduce**", None: "**not comparable**"}
         yield f"- {claim.words} {said[verdict].capitalize() if verdict else said[verdict]}."
-    yield ""
+    yield f"\nBefore this: {finding.history}\n" if finding.history else ""
 
 
 def _render_table(table: Table) -> Iterator[str]:
