@@ -93,7 +93,9 @@ def test_options_reach_attend(x):
     for options in ({"documents": torch.arange(SEQ) // 6}, {"window": 3}, {"impl": "dense"}):
         y = attend(q, k, v, encoding=layer.positions, causal=True, **options)
         assert torch.equal(layer(x, **options), layer.out(y.transpose(1, 2).flatten(2)))
-    with pytest.raises(TypeError, match=r"attend has no argument 'dropout_p'; there is no dropout"):
+    with pytest.raises(
+        TypeError, match=r"attend has no argument 'dropout_p'; did you mean dropout="
+    ):
         layer(x, dropout_p=0.1)
 
 
@@ -201,3 +203,34 @@ def test_sizes_that_cannot_be_are_refused(arguments, options, message):
 def test_what_is_not_meant_is_refused(options, message):
     with pytest.raises(TypeError, match=message):
         SelfAttention(DIM, HEADS, **options)
+
+
+def test_softcap_sinks_and_dropout_are_those_of_attend(x):
+    layer = SelfAttention(
+        DIM, HEADS, encoding=pe.RoPE(HEAD_DIM), softcap=2.0, sinks=True, dropout=0.5
+    )
+    assert layer.sinks.shape == (HEADS,)
+    torch.nn.init.normal_(layer.sinks)
+    q, k, v = layer.qkv(x).unflatten(-1, (12, HEAD_DIM)).transpose(1, 2).chunk(3, dim=1)
+    options = {"encoding": layer.positions, "causal": True, "softcap": 2.0, "sinks": layer.sinks}
+    join = lambda y: layer.out(y.transpose(1, 2).flatten(2))  # noqa: E731
+    seeded = lambda: torch.Generator().manual_seed(1)  # noqa: E731
+    ours, truth = (
+        layer(x, generator=seeded()),
+        join(attend(q, k, v, dropout=0.5, generator=seeded(), **options)),
+    )
+    assert torch.equal(ours, truth)
+    layer.eval()
+    assert torch.equal(layer(x), join(attend(q, k, v, **options)))
+    layer(x).sum().backward()
+    assert layer.sinks.grad.any()
+    first, cache = layer(x[:, :4], cache=layer.start_cache())
+    rest, _ = layer(x[:, 4:], cache=cache)
+    assert torch.allclose(torch.cat([first, rest], dim=1), layer(x), atol=1e-5)
+
+
+@pytest.mark.parametrize("option", [{"layout": "bshd"}, {"return_lse": True}])
+def test_a_layer_keeps_the_shape_of_its_result(x, option):
+    layer = SelfAttention(DIM, HEADS)
+    with pytest.raises(ValueError, match=rf"{next(iter(option))} must be left out for SelfAttent"):
+        layer(x, **option)

@@ -48,6 +48,9 @@ SAME = tuple(
         "limit timeout",
         "dropout dropout_p drop drop_rate hidden_dropout_prob",
         "inplace in_place",
+        "softcap soft_cap logit_softcap logits_soft_cap attn_logit_softcapping logit_softcapping",
+        "sinks sink s_aux attention_sinks attn_sinks learnable_sink",
+        "return_lse return_softmax_lse return_logsumexp return_aux",
     )
 )
 """Names for the same argument, here and in other libraries."""

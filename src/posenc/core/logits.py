@@ -2,6 +2,7 @@
 
 import math
 
+from posenc.core import rules
 from posenc.core.arrays import (
     Array,
     ArrayT,
@@ -40,6 +41,7 @@ def logits(
     *,
     features: Features[ArrayT] | None = None,
     mask: ArrayT | None = None,
+    softcap: float | None = None,
 ) -> ArrayT:
     """The attention logits of queries and keys under `encoding`: (…, head, q, k).
 
@@ -53,6 +55,8 @@ def logits(
                those of queries and keys differ; for encodings that list "features" in `needs`
     mask       (q, k), (batch, q, k) or (batch, heads or 1, q, k) of bool, True where the query sees
                the key; for encodings that list "mask"
+    softcap    c, which makes c tanh(x / c) of products x, as in Gemma 2: of products before a bias
+               is added to them, as in FlashAttention, and of scores as they are
 
     An additive encoding is added to q and k themselves, as if the projections were the identity.
     Products are divided by sqrt(dim) unless `encoding.scaled` is False.
@@ -73,6 +77,7 @@ def logits(
     k_pos = positions_for("k", k, k_pos, axes=encoding.axes)
     k = repeat_heads("k", k, q)
     needed = read_needs(encoding, features=features, mask=mask)
+    softcap = read_softcap(softcap)
     if "features" in needed:
         needed["features"] = _fit_features(encoding, needed["features"], q, k)
         if isinstance(encoding, Bias) and needed["features"][0].ndim == 3:
@@ -85,19 +90,19 @@ def logits(
         match encoding:
             case Additive():
                 q, k = encoding.add(q, q_pos, params), encoding.add(k, k_pos, params)
-                return cast(_products(q, k, scaled=encoding.scaled), q.dtype)
+                return cast(_products(q, k, softcap, scaled=encoding.scaled), q.dtype)
             case Rotary():
                 q, k = rotate_both(encoding, q, k, q_pos, k_pos, params, **needed)
-                return cast(_products(q, k, scaled=encoding.scaled), q.dtype)
+                return cast(_products(q, k, softcap, scaled=encoding.scaled), q.dtype)
             case Bias():
-                products = _products(q, k, scaled=encoding.scaled)
+                products = _products(q, k, softcap, scaled=encoding.scaled)
                 bias = compute_bias(encoding, q_pos, k_pos, params, **needed)
                 return cast(_add_bias(products, bias), q.dtype)
             case Scores():
                 scores = call(
                     encoding, encoding.scores, q_pos, q, k, q_pos, k_pos, params, **needed
                 )
-                return cast(scores, q.dtype)
+                return cast(_cap(scores, softcap), q.dtype)
             case _:
                 raise TypeError(
                     "encoding must derive from Additive, Rotary, Bias or Scores; "
@@ -177,14 +182,25 @@ def compute_bias(
     )
 
 
-def _products(q: Array, k: Array, *, scaled: bool) -> Array:
+def read_softcap(softcap: float | None) -> float | None:
+    """The bound of `softcap`, or None; raise an error unless it is more than 0."""
+    if softcap is not None and rules.real("softcap", softcap) <= 0:
+        raise ValueError(f"softcap must be more than 0; got softcap={softcap!r}")
+    return None if softcap is None else float(softcap)
+
+
+def _cap(made: Array, softcap: float | None) -> Array:
+    return made if softcap is None else softcap * namespace(made=made).tanh(made / softcap)
+
+
+def _products(q: Array, k: Array, softcap: float | None, *, scaled: bool) -> Array:
     """q k^T in the working dtype, so that 16-bit results are rounded only once, at the end."""
     xp = namespace(q=q, k=k)
     if q.shape[-1] != k.shape[-1]:
         raise ValueError(f"q and k must have the same dim; got {q.shape[-1]} and {k.shape[-1]}")
     wide = working(xp, q.dtype)  # 16-bit products may overflow before they are divided
     products = cast(q, wide) @ xp.matrix_transpose(cast(k, wide))
-    return products / math.sqrt(q.shape[-1]) if scaled else products
+    return _cap(products / math.sqrt(q.shape[-1]) if scaled else products, softcap)
 
 
 def _add_bias(products: Array, bias: Array) -> Array:

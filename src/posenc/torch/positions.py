@@ -58,7 +58,7 @@ class Positions(EncodingModule):
 
     def attend(
         self, q: Tensor, k: Tensor | None = None, v: Tensor | None = None, **options: Any
-    ) -> Tensor:
+    ) -> Any:
         """`posenc.torch.attend` with this encoding, or without any if it was added by `embed`.
 
         q         queries as projected, (batch, heads, q, dim)

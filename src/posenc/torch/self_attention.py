@@ -2,13 +2,16 @@
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from posenc.core import rules
 from posenc.core.arrays import Positions as Where
 from posenc.core.encoding import Encoding, unwrap
 from posenc.core.hints import hinted
+from posenc.core.logits import read_softcap
 from posenc.core.mechanisms import Additive, Unbiased
+from posenc.torch.attention.options import check_rate
 from posenc.torch.cache import KVCache
 from posenc.torch.positions import Positions
 
@@ -24,6 +27,10 @@ class SelfAttention(nn.Module):
                `Positions.embed`; the layers then have plain attention
     causal     whether a query sees only keys at or before its own position: a decoder
     bias       whether the projections have one
+    softcap    c, which makes c tanh(x / c) of the products x of queries and keys, as in Gemma 2
+    sinks      whether each head learns a logit for attention that goes nowhere, as in gpt-oss; 0 at
+               first
+    dropout    probability that a weight of the attention is dropped in training
 
     >>> import torch
     >>> import posenc as pe
@@ -45,6 +52,9 @@ class SelfAttention(nn.Module):
         encoding: Encoding | Positions | None = None,
         causal: bool = True,
         bias: bool = False,
+        softcap: float | None = None,
+        sinks: bool = False,
+        dropout: float = 0.0,
     ):
         super().__init__()
         dim, heads = rules.dim("dim", dim), rules.whole("heads", heads, least=1)
@@ -56,6 +66,9 @@ class SelfAttention(nn.Module):
                 f"heads must be a multiple of kv_heads; got heads={heads}, kv_heads={kv_heads}"
             )
         rules.flag("causal", causal)
+        rules.flag("sinks", sinks)
+        self.softcap, self.dropout = read_softcap(softcap), check_rate(dropout)
+        self.sinks = nn.Parameter(torch.zeros(heads)) if sinks else None
         shared = isinstance(encoding, Positions)
         self.positions = (
             encoding if shared else Positions(Unbiased() if encoding is None else encoding)
@@ -86,6 +99,8 @@ class SelfAttention(nn.Module):
         mask      (batch, seq) of bool, False at padding
         options   further arguments of `attend`: window, documents, …
         """
+        _check_options(options)
+        options = self._options() | options
         heads = self.qkv(x).unflatten(-1, (-1, self.head_dim)).transpose(1, 2)
         q, k, v = heads.split(self.split, dim=1)
         options["causal"] = self.causal
@@ -98,6 +113,22 @@ class SelfAttention(nn.Module):
         seen = None if mask is None else mask[:, None, None]
         y = self.positions.attend(q, k, v, q_pos=pos, k_pos=pos, mask=seen, **options)
         return self.out(y.transpose(1, 2).flatten(2))
+
+    def _options(self) -> dict[str, Any]:
+        """What this layer has of its own among the arguments of `attend`."""
+        own = {"softcap": self.softcap, "sinks": self.sinks}
+        given: dict[str, Any] = {name: x for name, x in own.items() if x is not None}
+        return given | {"dropout": self.dropout} if self.training and self.dropout else given
+
+
+def _check_options(options: dict[str, Any]) -> None:
+    """Refuse what would change the shape of a layer's result."""
+    for name in ("layout", "return_lse"):
+        if name in options:
+            raise ValueError(
+                f"{name} must be left out for SelfAttention, whose result is (batch, seq, dim); "
+                f"got {name}={options[name]!r}"
+            )
 
 
 def _check_sizes(encoding: Encoding, heads: int, head_dim: int) -> None:

@@ -192,8 +192,9 @@ CASES = [
         "window must be a whole number of at least 1 and at most 2,147,483,648; got window=0",
     ),
     (
-        {"mask": torch.zeros(2, 7)},
-        "mask must be of bool, True where a key is seen; got torch.float32",
+        {"mask": torch.zeros(2, 7, dtype=torch.complex64)},
+        "mask must be of bool, True where a key is seen, or of floating numbers, which are added "
+        "to the logits; got torch.complex64",
     ),
     (
         {"mask": torch.ones(5, 7, dtype=torch.bool)},

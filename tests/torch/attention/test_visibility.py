@@ -1,5 +1,7 @@
 """Which keys each query sees."""
 
+import math
+
 import pytest
 import torch
 
@@ -75,8 +77,35 @@ def test_one_row_of_documents_is_that_of_the_keys():
 
 def test_a_mask_of_two_axes_is_padding_unless_it_could_be_either():
     q, k = torch.zeros(2, 3, 4, 8), torch.zeros(2, 3, 5, 8)
-    assert read_mask(torch.ones(2, 5, dtype=torch.bool), q, k).shape == (2, 1, 1, 5)
+    seen, added = read_mask(torch.ones(2, 5, dtype=torch.bool), q, k)
+    assert seen.shape == (2, 1, 1, 5)
+    assert added is None
     with pytest.raises(ValueError, match="where both would fit"):
         read_mask(torch.ones(4, 5, dtype=torch.bool), q[:1].expand(4, 3, 4, 8), k)
     with pytest.raises(TypeError, match="mask must be of bool"):
-        read_mask(torch.zeros(2, 5), q, k)
+        read_mask(torch.zeros(2, 5, dtype=torch.complex64), q, k)
+
+
+def test_a_mask_of_numbers_is_added_and_hides_where_it_is_minus_infinity():
+    q, k = torch.zeros(2, 3, 4, 8).bfloat16(), torch.zeros(2, 3, 5, 8).bfloat16()
+    mask = torch.tensor([0.0, -math.inf, 2.0, -1e30, math.nan]).expand(2, 5)
+    seen, added = read_mask(mask, q, k)
+    assert seen[0, 0, 0].tolist() == [True, False, True, True, True]
+    assert torch.equal(added[..., :4], mask[:, None, None, :4])
+
+
+def test_which_queries_a_token_touches():
+    lost = torch.zeros(1, 2, 5, dtype=torch.bool)
+    lost[0, 1, 2] = True
+    place = torch.arange(5)
+    for options, touched in (
+        ({"causal": False}, [0, 1, 2, 3, 4]),
+        ({"causal": True}, [2, 3, 4]),
+        ({"causal": True, "window": 2}, [2, 3]),
+        ({"causal": True, "documents": (place // 4, place // 4)}, [2, 3]),
+        ({"causal": True, "offset": None}, [2, 3, 4]),
+    ):
+        given = {"window": None, "documents": None, "mask": None, "offset": 0} | options
+        made = Visibility(place, place, **given).touches(lost).expand(1, 2, 5)
+        assert not made[0, 0].any()
+        assert made[0, 1].nonzero().flatten().tolist() == touched

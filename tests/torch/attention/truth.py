@@ -36,10 +36,10 @@ from torch import Tensor
 import posenc as pe
 from posenc.core.inputs import repeat_heads
 from posenc.core.logits import compute_bias, logits
-from posenc.core.mechanisms import Bias
+from posenc.core.mechanisms import Bias, Scores
 from posenc.torch import attend
 from posenc.torch.attention.call import Call, prepare
-from posenc.torch.attention.dense import EVERY, along, mix_values
+from posenc.torch.attention.dense import EVERY, along
 from tests.bounds import UNIT, bias_roundings
 
 EXACT = pe.ALiBi, pe.Sandwich, pe.T5Bias, pe.ClippedBias, pe.SwinBias
@@ -96,9 +96,9 @@ def excess(*results: Tensor, call: Call, start: int = 0, folded: bool = False) -
 def truth_and_bound(call: Call, rows: slice, u: float, *, folded: bool) -> tuple[Tensor, Tensor]:
     """The output of these queries, and the bound derived above: (batch, heads, q, dim) each."""
     with torch.no_grad():
-        made, weights, error = softmax_of(call, rows, u, folded=folded)
+        _, weights, error = softmax_of(call, rows, u, folded=folded)
         v = repeat_heads("v", call.v, call.q)
-        truth = mix_values(call, made, v, rows, EVERY)
+        truth = mix_values(call, weights, v, rows)
         sizes = v.abs() + value_sizes(call)
         seen = call.visibility.visible(rows, EVERY).sum(-1, keepdim=True)
         mean, off = weights @ sizes, weights * torch.expm1(error)
@@ -107,6 +107,14 @@ def truth_and_bound(call: Call, rows: slice, u: float, *, folded: bool) -> tuple
         of_sums = (roundings(seen) + 4) * u * (mean + truth.abs())
         left_out = u * (sizes.amax(-2, keepdim=True) + truth.abs())
         return truth, of_weights / kept + of_sums + left_out
+
+
+def mix_values(call: Call, weights: Tensor, v: Tensor, rows: slice) -> Tensor:
+    """The values by their weights, as the encoding does it."""
+    if not isinstance(call.encoding, Scores):
+        return weights @ v
+    where = along(call.q_pos, rows, call.encoding), call.k_pos
+    return call.encoding.mix(weights, v, *where, call.params)
 
 
 def softmax_of(call: Call, rows: slice, u: float, *, folded: bool) -> tuple[Tensor, Tensor, Tensor]:

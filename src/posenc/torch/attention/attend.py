@@ -1,24 +1,25 @@
 """`attend`, which picks a form of attention for each call, and says why."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Unpack, overload
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from posenc.core import rules
-from posenc.core.arrays import disable_autocast, has_tangent, is_plain_tensor
+from posenc.core.arrays import disable_autocast, has_tangent, is_plain_tensor, working
 from posenc.core.encoding import unwrap
-from posenc.core.hints import hinted
 from posenc.core.logits import logits
-from posenc.core.mechanisms import Bias, Rotary, Scores, Unbiased
+from posenc.core.mechanisms import Unbiased
 from posenc.torch.attention import flex, folded
 from posenc.torch.attention.blocked import attend_in_blocks, describe_route
 from posenc.torch.attention.cached import prepare_cached
 from posenc.torch.attention.call import FEW, Call, prepare
 from posenc.torch.attention.dense import dense
 from posenc.torch.attention.direct import attend_newest, attend_plain
+from posenc.torch.attention.options import NAMES, Options, check_names, swap_heads
 from posenc.torch.cache import KVCache
 
 Form = Literal["dense", "blocked", "folded", "flex"]
@@ -32,8 +33,8 @@ FORMS: dict[Form, Callable[[Call], Tensor]] = {
 }
 
 FIRST = slice(0, 1)
-NOTHING = (None,) * 7
-
+FEW_OPTIONS = frozenset({"encoding", "causal", "window"})
+"""Those that a call may have which goes straight to PyTorch's attention."""
 BOUNDS = {torch.float64: 1e-6, torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 2e-2}
 """How far from `dense` a form may be, for values of about 1. Biases are float32 at most."""
 
@@ -69,16 +70,28 @@ class Attend:
     window     keys that far away and farther are hidden
     documents  the document of each key, (k,) or (batch, k), or a pair for queries and keys: others
                are hidden
-    mask       of bool, False where a key is hidden: (batch, k) for padding, or (batch or 1, heads
-               or 1, q or 1, k)
+    mask       of bool, False where a key is hidden, or of numbers, added to the logits, -inf where
+               a key is hidden: (batch, k) for padding, or (batch or 1, heads or 1, q or 1, k)
     scale      factor on the products in place of the encoding's own, 1 / sqrt(dim) mostly
     params     what the encoding learns, as `init(rng)` draws it; None for a module or a cache
     features   hidden states of the tokens, for an encoding that needs them
+    softcap    c, which makes c tanh(x / c) of the products x, as in Gemma 2: before a bias or a
+               mask is added, as in FlashAttention; of scores that the encoding makes, all of them
+    sinks      (heads,), a logit of each head that is in the softmax's denominator only, as in
+               gpt-oss: part of the attention goes nowhere
+    dropout    probability that a weight is dropped; the others are divided by 1 - dropout
+    generator  a torch.Generator that the dropout's seed is drawn from; PyTorch's own unless given
+    layout     "bhsd" as above, or "bshd": q, k, v and the result are (batch, seq, heads, dim)
+    return_lse whether to return the pair of the result and the logarithm of the softmax's
+               denominator, (batch, heads, q) in at least float32, with which parts of an attention
+               over different keys are put together
     impl       which form computes it; "auto" chooses
 
-    A query that sees nothing gets 0. There is no dropout. Packed documents whose positions start
-    again need `documents`, as `pe.documents(lengths)` numbers them: by position alone they would
-    see each other.
+    A query that sees nothing gets 0, and -inf for the logarithm unless there are sinks. A key or a
+    value that is not finite makes NaN of the queries that see it, and of no others.
+
+    Packed documents whose positions start again need `documents`, as `pe.documents(lengths)`
+    numbers them: by position alone they would see each other.
 
     Features are (seq, feature_dim) or (batch, seq, feature_dim), those of the keys' tokens, of
     which queries are the last, or a pair for queries and keys. An encoding that `needs` them has
@@ -88,7 +101,8 @@ class Attend:
     `dense` builds the bias and is the specification; `blocked` goes through blocks of queries and,
     where pairs are more than 2^20, builds nothing that is N x N, forward or backward; `folded` puts
     the bias into a few more channels of q and k; `flex` is PyTorch's FlexAttention. One that is
-    unavailable for the call is an error. A second or a forward-mode derivative has only `dense`.
+    unavailable for the call is an error. The same seed drops the same weights in every form that
+    has a dropout. A second or a forward-mode derivative has only `dense`.
 
     >>> import posenc as pe
     >>> q, k, v = torch.randn(3, 1, 8, 100, 16)
@@ -98,7 +112,7 @@ class Attend:
     True
     """
 
-    @hinted("attend")
+    @overload
     def __call__(
         self,
         q: Tensor,
@@ -106,51 +120,45 @@ class Attend:
         v: Tensor | None = None,
         *,
         cache: KVCache | None = None,
-        encoding: Bias | Rotary | Scores | nn.Module | None = None,
-        q_pos: Any = None,
-        k_pos: Any = None,
-        causal: bool = False,
-        mask: Tensor | None = None,
-        window: int | None = None,
-        documents: Tensor | tuple[Tensor, Tensor] | None = None,
-        scale: float | None = None,
-        params: Mapping[str, Tensor] | None = None,
-        features: Tensor | tuple[Tensor, Tensor] | None = None,
+        return_lse: Literal[False] = False,
         impl: Impl = "auto",
-    ) -> Tensor:
-        given = q_pos, k_pos, mask, documents, scale, params, features
-        if impl == "auto" and given == NOTHING:
-            made = _attend_directly(q, k, v, cache, encoding, causal, window)
+        **options: Unpack[Options],
+    ) -> Tensor: ...
+
+    @overload
+    def __call__(
+        self,
+        q: Tensor,
+        k: Tensor | None = None,
+        v: Tensor | None = None,
+        *,
+        cache: KVCache | None = None,
+        return_lse: Literal[True],
+        impl: Impl = "auto",
+        **options: Unpack[Options],
+    ) -> tuple[Tensor, Tensor]: ...
+
+    def __call__(
+        self,
+        q: Tensor,
+        k: Tensor | None = None,
+        v: Tensor | None = None,
+        *,
+        cache: KVCache | None = None,
+        return_lse: bool = False,
+        impl: Impl = "auto",
+        **options: Unpack[Options],
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        if impl == "auto" and return_lse is False:
+            made = _attend_directly(q, k, v, cache, options)
             if made is not None:
                 return made
-        rules.one_of("impl", impl, ("auto", *FORMS))
-        call = _prepare(
-            q,
-            k,
-            v,
-            cache=cache,
-            encoding=encoding,
-            params=params,
-            q_pos=q_pos,
-            k_pos=k_pos,
-            causal=causal,
-            window=window,
-            documents=documents,
-            mask=mask,
-            scale=scale,
-            features=features,
-        )
-        q, k, v = call.q, call.k, call.v
-        if not q.numel() or not k.shape[2]:  # no query, or none that sees a key
-            nothing = sum(x.reshape(-1)[:0].sum() for x in call.tensors())  # whose gradients are 0
-            return v.new_zeros(*q.shape[:3], v.shape[3]) + nothing
-        if impl == "auto":
-            impl, _ = choose(call)
-        elif reason := why_unavailable(impl, call):
-            raise ValueError(describe_unavailable(impl, reason))
-        form = FORMS[impl]
-        with disable_autocast(q):
-            return form(call)
+        call = _prepare(q, k, v, cache, return_lse, impl, options)
+        made = _attend(call, impl)
+        swapped = options.get("layout") == "bshd"
+        out = made[..., :-1].to(call.v.dtype) if return_lse else made
+        out = swap_heads(out) if swapped else out
+        return (out, made[..., -1]) if return_lse else out
 
     def explain(
         self,
@@ -158,8 +166,10 @@ class Attend:
         k: Tensor | None = None,
         v: Tensor | None = None,
         *,
+        cache: KVCache | None = None,
+        return_lse: bool = False,
         impl: Impl = "auto",
-        **options: Any,
+        **options: Unpack[Options],
     ) -> Choice:
         """Which form `attend` takes for these arguments, why, and which are unavailable.
 
@@ -171,8 +181,7 @@ class Attend:
         >>> choice.unavailable["folded"]
         'ALiBi is not a sum of products of query terms and key terms, unless causal=True'
         """
-        rules.one_of("impl", impl, ("auto", *FORMS))
-        call = hinted("attend")(_prepare)(q, k, v, **options)
+        call = _prepare(q, k, v, cache, return_lse, impl, options)
         one = call.first()  # an encoding that cannot take tensors says so here, as in a call
         needed = call.token_inputs(FIRST, FIRST)
         logits(one.encoding, one.q, one.k, one.q_pos, one.k_pos, one.params, **needed)
@@ -185,10 +194,13 @@ class Attend:
 attend = Attend()
 
 
-def _attend_directly(
-    q: Any, k: Any, v: Any, cache: Any, encoding: Any, causal: bool, window: int | None
-) -> Tensor | None:
+def _attend_directly(q: Any, k: Any, v: Any, cache: Any, options: Options) -> Tensor | None:
     """The result where little has to be found out first; else None."""
+    for name, given in options.items():
+        if name not in FEW_OPTIONS and (given is not None or name not in NAMES):
+            return None
+    encoding: Any = options.get("encoding")
+    causal, window = options.get("causal", False), options.get("window")
     if cache is None:
         return attend_plain(q, k, v, encoding, causal=causal) if window is None else None
     if not isinstance(cache, KVCache) or k is not None or v is not None:
@@ -199,28 +211,40 @@ def _attend_directly(
 
 
 def _prepare(
-    q: Tensor,
-    k: Tensor | None,
-    v: Tensor | None,
-    *,
-    cache: KVCache | None = None,
-    encoding: Any = None,
-    params: Mapping[str, Tensor] | None = None,
-    q_pos: Any = None,
-    k_pos: Any = None,
-    causal: bool = False,
-    window: int | None = None,
-    documents: Any = None,
-    mask: Tensor | None = None,
-    scale: float | None = None,
-    features: Any = None,
+    q: Tensor, k: Any, v: Any, cache: Any, lse: bool, impl: Impl, options: Options
 ) -> Call:
     """The call, checked: of tensors or of a cache."""
-    ours: Any = {"causal": causal, "window": window, "documents": documents, "scale": scale}
-    ours |= {"encoding": encoding, "params": params, "q_pos": q_pos, "k_pos": k_pos, "mask": mask}
+    check_names(options)
+    rules.one_of("impl", impl, ("auto", *FORMS))
+    rules.flag("return_lse", lse)
     if cache is not None:
-        return prepare_cached(q, k, v, cache, **ours, features=features)
-    return prepare(q, k, v, **ours, features=features)  # type: ignore[arg-type]
+        return prepare_cached(q, k, v, cache, lse=lse, **options)
+    return prepare(q, k, v, lse=lse, **options)
+
+
+def _attend(call: Call, impl: Impl) -> Tensor:
+    """The result of the call in this form, with one channel more if it has its logsumexp."""
+    if not call.q.numel() or not call.k.shape[2]:
+        return _attend_to_nothing(call)
+    if impl == "auto":
+        impl, _ = choose(call)
+    elif reason := why_unavailable(impl, call):
+        raise ValueError(describe_unavailable(impl, reason))
+    with disable_autocast(call.q):
+        return FORMS[impl](call)
+
+
+def _attend_to_nothing(call: Call) -> Tensor:
+    """The result where there is no query, or none that sees a key; all gradients are 0."""
+    nothing = sum(x.reshape(-1)[:0].sum() for x in call.tensors())
+    shape = call.q.shape[:3]
+    out = call.v.new_zeros(*shape, call.v.shape[3]) + nothing
+    if not call.lse:
+        return out
+    total = out.new_full((*shape, 1), -math.inf, dtype=working(torch, out.dtype))
+    if call.sinks is not None:
+        total = torch.logaddexp(total, call.sinks.to(total.dtype)[:, None, None])
+    return torch.cat([out.to(total.dtype), total], dim=-1)
 
 
 def why_unavailable(impl: str, call: Call) -> str | None:
@@ -248,7 +272,8 @@ def choose(call: Call) -> tuple[Form, str]:
     if not torch.compiler.is_compiling() and has_tangent(*call.tensors()):
         return "dense", "it has a forward-mode derivative, which only dense supports"
     encoding, width = call.remaining()
-    if isinstance(encoding, Unbiased) and width <= 2 * call.q.shape[-1]:
+    fused = not call.beyond_fused
+    if fused and isinstance(encoding, Unbiased) and width <= 2 * call.q.shape[-1]:
         return "folded", "all of it is in q and k before PyTorch's own attention"
     if call.q.device.type not in ("cpu", "meta") and not flex.why_unavailable(call):
         return "flex", "FlexAttention has kernels for this device"

@@ -1,21 +1,22 @@
 """Attention without an N x N matrix: a block of queries at a time, each with its own bias."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from posenc.core.arrays import host, is_integer
+from posenc.core.arrays import host, is_integer, is_plain_tensor
 from posenc.core.encoding import Encoding
-from posenc.core.inputs import at_length_of, repeat_heads
-from posenc.core.logits import compute_bias, logits
+from posenc.core.fused_torch import is_at_rest
+from posenc.core.inputs import at_length_of
+from posenc.core.logits import compute_bias
 from posenc.core.mechanisms import Bias, Scores
 from posenc.torch.attention.call import Call
-from posenc.torch.attention.dense import along, mix_values
-from posenc.torch.attention.pieces import BiasedPiece, Extras, Piece, blocks, in_pieces
+from posenc.torch.attention.dense import along, attend_part
+from posenc.torch.attention.pieces import BiasedPiece, Extras, Piece, blocks, in_pieces, is_finite
 from posenc.torch.attention.skewed import attend_skewed, has_relative_terms
 from posenc.torch.attention.toeplitz import FEW_QUERIES, affordable, bias_line, toeplitz
 
@@ -71,10 +72,60 @@ def attend_in_blocks(call: Call) -> Tensor:
 
 
 def _attend_in_blocks(call: Call) -> Tensor:
-    # for the whole text: a block of it spans less
+    call = _settle(call)
+    if call.beyond_fused or call.learns_mask:
+        return attend_by_definition(call)
+    return hide_lost(call, _attend_by_bias)
+
+
+def hide_lost(call: Call, form: Callable[[Call], Tensor]) -> Tensor:
+    """form(call), in which nothing that is hidden and not finite comes through.
+
+    Adding -inf does not hide a NaN, nor does a weight of 0. A result that is finite has none of it;
+    any other is made by definition. Where a result cannot be looked at, such tokens are left out
+    beforehand, and who sees one gets NaN.
+    """
+    if call.visibility.everything:
+        return form(call)
+    if can_look(call):
+        out = form(call)
+        return out if is_finite(out) else attend_by_definition(call)
+    clean, touched = call.without_lost()
+    return form(clean).masked_fill(touched, math.nan)
+
+
+def can_look(call: Call) -> bool:
+    """Whether values may decide what is done: not traced ones, nor far away."""
+    near = call.q.is_cpu or not call.visibility.in_runs  # without runs it would take all pairs
+    return near and is_at_rest() and is_plain_tensor(call.q, call.k, call.v)
+
+
+def _settle(call: Call) -> Call:
+    """The same for the whole text, of which a block spans less, with what can be in q and k."""
     call = replace(call, encoding=at_length_of(call.encoding, call.q_pos, call.k_pos))
-    if call.remaining()[1] <= 2 * call.q.shape[-1]:
-        call = call.fold_into_qk()
+    return call.fold_into_qk() if call.remaining()[1] <= 2 * call.q.shape[-1] else call
+
+
+def attend_by_definition(call: Call) -> Tensor:
+    """The specification in blocks of queries, whose backward pass computes it once more."""
+    call = _settle(call)
+    few = call.q.shape[1] * call.pairs <= FEW_PAIRS
+    pieces = [
+        Piece(slice(None), *block, _define(call, *block))
+        for block in _visible_blocks(call, call.q.shape[2] if few else 128)
+    ]
+    q, k, v, *extras = call.tensors()
+    return in_pieces(pieces, q, k, v, tuple(extras), lse=call.lse)
+
+
+def _define(call: Call, rows: slice, keys: slice) -> Any:
+    def attend(q: Tensor, k: Tensor, v: Tensor, extras: Extras) -> Tensor:
+        return attend_part(call.with_tensors((q, k, v, *extras)), rows, keys)
+
+    return attend
+
+
+def _attend_by_bias(call: Call) -> Tensor:
     if _at_once(call.encoding, call):
         every = slice(0, call.q.shape[2]), slice(0, call.k.shape[2])
         given = tuple((call.params or {}).values())
@@ -99,11 +150,12 @@ def _by_pairs(call: Call) -> Tensor:
             return found
     if has_relative_terms(call):
         return attend_skewed(call, _visible_blocks(call, 128))
+    if not isinstance(call.encoding, Bias):
+        return attend_by_definition(call)
+    # the backward pass holds what a piece's bias is made from
+    most = min(128, max(32, HELD_PAIRS // max(1, call.k.shape[2])))
     names = tuple(call.params or ())
-    made, most = _scored_piece, 128
-    if isinstance(call.encoding, Bias):  # the backward pass holds what a piece's bias is made from
-        made, most = _biased_piece, min(128, max(32, HELD_PAIRS // max(1, call.k.shape[2])))
-    pieces = [made(call, *block, names) for block in _visible_blocks(call, most)]
+    pieces = [_biased_piece(call, *block, names) for block in _visible_blocks(call, most)]
     extras = tuple((call.params or {}).values())
     return in_pieces(pieces, call.q, call.k, call.v, extras)
 
@@ -129,9 +181,8 @@ def _gather_bias(call: Call) -> Tensor | None:
             apart = call.q_pos[..., rows, None] - call.k_pos[..., None, keys]
             index = apart - least  # (q, k) or (batch, q, k)
             bias = extras[0][:, index]  # (heads, …, q, k)
-            return _hide_unseen(
-                call, bias[None] if index.ndim == 2 else bias.movedim(0, 1), rows, keys
-            )
+            bias = bias[None] if index.ndim == 2 else bias.movedim(0, 1)
+            return call.hide_unseen(bias, rows, keys)
 
         return mask
 
@@ -148,7 +199,7 @@ def _biased_piece(call: Call, rows: slice, keys: slice, names: tuple[str, ...]) 
         assert isinstance(call.encoding, Bias)
         where = along(call.q_pos, rows, call.encoding), along(call.k_pos, keys, call.encoding)
         bias = bias_in_parts(call.encoding, *where, params or None, heads=call.q.shape[1])
-        return _hide_unseen(call, bias if bias.ndim == 4 else bias[None], rows, keys)
+        return call.hide_unseen(bias if bias.ndim == 4 else bias[None], rows, keys)
 
     return BiasedPiece(slice(None), rows, keys, mask, call.scale)
 
@@ -166,27 +217,6 @@ def bias_in_parts(
     return made[0] if len(made) == 1 else torch.cat(made, dim=-2)
 
 
-def _scored_piece(call: Call, rows: slice, keys: slice, names: tuple[str, ...]) -> Piece:
-    def attend(q: Tensor, k: Tensor, v: Tensor, extras: Extras) -> Tensor:
-        params = dict(zip(names, extras, strict=True))
-        wide = torch.float32 if q.element_size() < 4 else q.dtype
-        q, k, v = (x.to(wide) for x in (q, k, v))
-        where = (along(call.q_pos, rows, call.encoding), along(call.k_pos, keys, call.encoding))
-        made = logits(call.encoding, call.scale_queries(q), k, *where, params)
-        here = replace(call, params=params)
-        return mix_values(here, made, repeat_heads("v", v, q), rows, keys).to(call.v.dtype)
-
-    return Piece(slice(None), rows, keys, attend)
-
-
-def _hide_unseen(call: Call, bias: Tensor, rows: slice, keys: slice) -> Tensor:
-    """A bias (batch or 1, heads or 1, q, k) as a mask: -inf where a key is not seen."""
-    mask = bias.to(torch.float64 if call.q.dtype == torch.float64 else torch.float32)
-    if call.visibility.everything:
-        return mask
-    return torch.where(call.visibility.visible(rows, keys), mask, -math.inf)
-
-
 def _visible_blocks(call: Call, most: int) -> list[tuple[slice, slice]]:
     """Blocks of at most so many queries, with the run of keys that any of them sees."""
     queries, keys = call.q.shape[2], call.k.shape[2]
@@ -199,4 +229,6 @@ def _visible_blocks(call: Call, most: int) -> list[tuple[slice, slice]]:
         seen = call.visibility.visible(block, every).any(0).any(0).any(0).nonzero()
         if len(seen):
             found.append((block, slice(int(seen[0]), int(seen[-1]) + 1)))
+        elif call.lse:  # a query that sees nothing has a logsumexp all the same
+            found.append((block, slice(0, 1)))
     return found

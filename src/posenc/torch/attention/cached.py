@@ -1,14 +1,15 @@
 """A call of `attend` whose keys and values are in a cache."""
 
-from collections.abc import Mapping
+import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor
 
 from posenc.core.mechanisms import Unbiased
 from posenc.torch.attention.call import Call, prepare
+from posenc.torch.attention.options import Options, read_layout, swap_heads
 from posenc.torch.attention.visibility import read_mask
 from posenc.torch.cache import KVCache
 from posenc.torch.parameters import EncodingModule
@@ -20,48 +21,40 @@ def prepare_cached(
     v: Any,
     cache: KVCache,
     *,
-    encoding: Any = None,
-    params: Mapping[str, Tensor] | None = None,
-    q_pos: Any = None,
-    k_pos: Any = None,
-    mask: Tensor | None = None,
-    **options: Any,
+    lse: bool = False,
+    **options: Unpack[Options],
 ) -> Call:
     """The call with the keys, values, positions and mask of the cache; only q is rotated."""
     if not isinstance(cache, KVCache):
         raise TypeError(f"cache must be a KVCache; got {type(cache).__name__}")
-    for name, given in (("k", k), ("v", v), ("k_pos", k_pos), ("params", params)):
+    unwanted = {"k": k, "v": v, "k_pos": options.get("k_pos"), "params": options.get("params")}
+    for name, given in unwanted.items():
         if given is not None:
             raise ValueError(f"{name} must be left out for a cache, which has its own; got both")
-    _check_encoding(encoding, cache)
+    _check_encoding(options.get("encoding"), cache)
+    q = swap_heads(q) if read_layout(options) else q
     plan, store = cache.plan, cache.store
     keys, values = cache.keys, cache.values
+    mask, q_pos, k_pos = options.get("mask"), options.get("q_pos"), None
     if store.mask is not None and isinstance(q, Tensor) and q.ndim == 4:
         padding = store.mask[:, None, None, : len(cache)]
-        given = read_mask(mask, q, keys)
-        mask = padding if given is None else padding & given
+        seen, added = read_mask(mask, q, keys)
+        mask = padding if seen is None else padding & seen
+        mask = mask if added is None else torch.where(mask, added, -math.inf)
     if store.positions is not None or q_pos is not None:
         k_pos = cache.positions
         if q_pos is None and isinstance(q, Tensor) and q.ndim == 4:
             new = min(q.shape[2], len(cache))
             q_pos = k_pos.narrow(store.seq, len(cache) - new, new)
-    call = prepare(
-        q,
-        keys,
-        values,
-        encoding=plan.encoding,
-        params=plan.params,
-        q_pos=q_pos,
-        k_pos=k_pos,
-        mask=mask,
-        **options,
-    )
+    given: Any = {**options, "encoding": plan.encoding, "params": plan.params, "layout": "bhsd"}
+    given |= {"q_pos": q_pos, "k_pos": k_pos, "mask": mask}
+    call = prepare(q, keys, values, lse=lse, **given)
     if torch.is_grad_enabled() and any(x.requires_grad for x in call.tensors()):
         store.seal()
     if plan.rotary is None:
         return call
     where = call.q_pos, call.k_pos
-    q = plan.rotate_queries(q, call.q_pos)
+    q = plan.rotate_queries(call.q, call.q_pos)
     if plan.axes is not None:  # what is left has plain numbers for positions
         where = where[0][..., 0], where[1][..., 0]
     return replace(call, q=q, q_pos=where[0], k_pos=where[1], encoding=Unbiased(), params=None)

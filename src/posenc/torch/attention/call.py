@@ -3,23 +3,31 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from posenc.core import rules
 from posenc.core.arrays import is_half, working
 from posenc.core.encoding import Encoding, unwrap
 from posenc.core.inputs import check_needs, positions_for
-from posenc.core.logits import rotate_both
+from posenc.core.logits import read_softcap, rotate_both
 from posenc.core.mechanisms import Rotary, Scores, Unbiased
+from posenc.torch.attention.options import (
+    Options,
+    read_dropout,
+    read_layout,
+    read_sinks,
+    swap_heads,
+)
 from posenc.torch.attention.visibility import (
     Visibility,
     find_offset,
     order_tokens,
     read_documents,
     read_mask,
+    take_pairs,
 )
 from posenc.torch.given import unpack_encoding
 
@@ -41,6 +49,31 @@ class Call:
     scale: float
     visibility: Visibility
     features: tuple[Tensor, Tensor] | None = None
+    added: Tensor | None = None
+    """What is added to the logits: (batch, heads, q, k), or 1 of any but the last."""
+    softcap: float | None = None
+    sinks: Tensor | None = None
+    dropout: float = 0.0
+    seed: Tensor | None = None
+    """Of the dropout; None if nothing is dropped."""
+    lse: bool = False
+    """Whether a result has the logarithm of the softmax's denominator as one more channel."""
+
+    @property
+    def beyond_fused(self) -> str | None:
+        """An option that PyTorch's own attention does not have, by its name in `attend`."""
+        asked = {
+            "softcap": self.softcap is not None,
+            "sinks": self.sinks is not None,
+            "dropout": self.seed is not None,
+            "return_lse": self.lse,
+        }
+        return next((name for name, there in asked.items() if there), None)
+
+    @property
+    def learns_mask(self) -> bool:
+        """Whether the mask is to have a gradient."""
+        return self.added is not None and self.added.requires_grad and torch.is_grad_enabled()
 
     @property
     def pairs(self) -> int:
@@ -54,15 +87,18 @@ class Call:
         return q * (self.scale * (math.sqrt(q.shape[-1]) if self.encoding.scaled else 1.0))
 
     def tensors(self) -> tuple[Tensor, ...]:
-        """q, k, v, the parameters and the features: what may have a gradient."""
-        params = (self.params or {}).values()
-        return (self.q, self.k, self.v, *params, *(self.features or ()))
+        """q, k, v, parameters, features, sinks and mask: what may have a gradient."""
+        params, own = (self.params or {}).values(), (self.sinks, self.added)
+        given = tuple(x for x in own if x is not None)
+        return (self.q, self.k, self.v, *params, *(self.features or ()), *given)
 
     def with_tensors(self, tensors: Sequence[Tensor]) -> "Call":
-        """The same call of other such tensors."""
-        q, k, v, *learned = tensors
-        params = dict(zip(self.params or (), learned, strict=True)) or None
-        return replace(self, q=q, k=k, v=v, params=params)
+        """The same call of other such tensors, without features."""
+        q, k, v, *rest = tensors
+        given = iter(rest)
+        params = {name: next(given) for name in self.params or ()} or None
+        sinks, added = (None if x is None else next(given) for x in (self.sinks, self.added))
+        return replace(self, q=q, k=k, v=v, params=params, sinks=sinks, added=added)
 
     def token_inputs(self, rows: slice, keys: slice) -> dict[str, Any]:
         """What the encoding needs of these tokens, by name: features, and which pairs are seen."""
@@ -96,8 +132,33 @@ class Call:
     def of_queries(self, part: slice) -> "Call":
         """The same call of some queries in a row, without features."""
         q_pos = self.q_pos[..., part] if self.encoding.axes is None else self.q_pos[..., part, :]
-        seen = self.visibility.of_queries(part)
-        return replace(self, q=self.q[:, :, part], q_pos=q_pos, visibility=seen)
+        seen, added = self.visibility.of_queries(part), self.added
+        added = None if added is None else take_pairs(added, part, slice(None))
+        return replace(self, q=self.q[:, :, part], q_pos=q_pos, visibility=seen, added=added)
+
+    def added_to(self, rows: slice, keys: slice) -> Tensor | None:
+        """What is added to the logits of these queries and keys."""
+        return None if self.added is None else take_pairs(self.added, rows, keys)
+
+    def hide_unseen(self, bias: Tensor, rows: slice, keys: slice) -> Tensor:
+        """A bias (batch or 1, heads or 1, q, k) as a mask: with `added`, -inf where not seen."""
+        mask = bias.to(torch.float64 if self.q.dtype == torch.float64 else torch.float32)
+        added = self.added_to(rows, keys)
+        mask = mask if added is None else mask + added
+        if self.visibility.everything:
+            return mask
+        return torch.where(self.visibility.visible(rows, keys), mask, -math.inf)
+
+    def without_lost(self) -> tuple["Call", Tensor]:
+        """The same call with 0 for keys and values that are not finite, and which queries see one.
+
+        For what cannot look at its result: compiled, or on another device. (batch, heads, q, 1)
+        """
+        lost = ~(self.k.isfinite().all(-1) & self.v.isfinite().all(-1))
+        k, v = (x.masked_fill(lost[..., None], 0.0) for x in (self.k, self.v))
+        group = self.q.shape[1] // self.k.shape[1]
+        touched = self.visibility.touches(lost.repeat_interleave(group, dim=1))
+        return replace(self, k=k, v=v), touched[..., None]
 
     def fold_into_qk(self) -> "Call":
         """The same without what can be put into q and k beforehand: rotations, Transformer-XL."""
@@ -119,24 +180,55 @@ class Call:
 
 
 def prepare(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    *,
-    encoding: Encoding | nn.Module,
-    params: Mapping[str, Tensor] | None = None,
-    q_pos: Any = None,
-    k_pos: Any = None,
-    causal: bool = False,
-    window: int | None = None,
-    documents: Any = None,
-    mask: Tensor | None = None,
-    scale: float | None = None,
-    features: Any = None,
+    q: Tensor, k: Tensor, v: Tensor, *, lse: bool = False, **options: Unpack[Options]
 ) -> Call:
     """The call, or a sentence that says what is wrong with it."""
+    if read_layout(options):
+        q, k, v = swap_heads(q), swap_heads(k), swap_heads(v)
     _check_shapes(q, k, v)
-    encoding, params = unpack_encoding(encoding, params, device=q.device)
+    given: Any = options.get("encoding")
+    encoding, params = unpack_encoding(given, options.get("params"), device=q.device)
+    _check_sizes(encoding, q, k)
+    positions = options.get("q_pos"), options.get("k_pos")
+    unplaced = positions[0] is None and positions[1] is None
+    q_pos, k_pos = _fill_positions(q, k, *positions, encoding)
+    order = (q_pos, k_pos) if encoding.axes is None else order_tokens(q, k)
+    offset = k.shape[2] - q.shape[2] if unplaced else find_offset(*order)
+    mask, added = read_mask(options.get("mask"), q, k)
+    visibility = Visibility(
+        *order,
+        _read_causal(options.get("causal", False), encoding),
+        _read_window(options.get("window")),
+        read_documents(options.get("documents"), q, k),
+        mask,
+        offset,
+    )
+    dropout = options.get("dropout", 0.0)
+    return Call(
+        q,
+        k,
+        v,
+        encoding,
+        params,
+        q_pos,
+        k_pos,
+        _scale(options.get("scale"), encoding, q),
+        visibility,
+        _features(options.get("features"), encoding, q, k),
+        added=added,
+        softcap=read_softcap(options.get("softcap")),
+        sinks=read_sinks(options.get("sinks"), q),
+        dropout=dropout,
+        seed=read_dropout(dropout, options.get("generator"), q),
+        lse=lse,
+    )
+
+
+def _read_window(window: int | None) -> int | None:
+    return None if window is None else rules.whole("window", window, least=1, most=2**31)
+
+
+def _check_sizes(encoding: Encoding, q: Tensor, k: Tensor) -> None:
     heads = encoding.heads or q.shape[1]
     if heads != q.shape[1]:
         raise ValueError(f"q must have the heads of the encoding, {heads}; got {q.shape[1]}")
@@ -145,6 +237,9 @@ def prepare(
             f"q and k must have the dim of {type(unwrap(encoding)).__name__}, {encoding.dim}; "
             f"got shapes {tuple(q.shape)} and {tuple(k.shape)}"
         )
+
+
+def _read_causal(causal: bool, encoding: Encoding) -> bool:
     rules.flag("causal", causal)
     if encoding.causal_only and not causal:
         both = f" ({encoding.two_sided_hint})" if encoding.two_sided_hint else ""
@@ -152,19 +247,7 @@ def prepare(
             f"causal must be True for an encoding that looks back only, "
             f"{type(encoding).__name__}{both}; got causal=False"
         )
-    if window is not None:
-        rules.whole("window", window, least=1, most=2**31)
-    offset = k.shape[2] - q.shape[2] if q_pos is None and k_pos is None else None
-    q_pos, k_pos = _fill_positions(q, k, q_pos, k_pos, encoding)
-    order = (q_pos, k_pos) if encoding.axes is None else order_tokens(q, k)
-    if offset is None:
-        offset = find_offset(*order)
-    visibility = Visibility(
-        *order, causal, window, read_documents(documents, q, k), read_mask(mask, q, k), offset
-    )
-    scale = _scale(scale, encoding, q)
-    features = _features(features, encoding, q, k)
-    return Call(q, k, v, encoding, params, q_pos, k_pos, scale, visibility, features)
+    return causal
 
 
 def _first(positions: Tensor, encoding: Encoding) -> Tensor:

@@ -1,15 +1,12 @@
-"""The specification: logits, what is seen of them, softmax, values. Builds every N x N matrix."""
-
-import math
+"""The specification: attention by its definition. Builds every N x N matrix."""
 
 import torch
 from torch import Tensor
 
 from posenc.core.arrays import working
+from posenc.core.attention import attend_densely
+from posenc.core.dropout import scale_kept
 from posenc.core.encoding import Encoding
-from posenc.core.inputs import repeat_heads
-from posenc.core.logits import logits
-from posenc.core.mechanisms import Scores
 from posenc.torch.attention.call import Call
 
 EVERY = slice(None)
@@ -17,26 +14,38 @@ EVERY = slice(None)
 
 def dense(call: Call) -> Tensor:
     """softmax(logits) v, in at least float32; a query that sees nothing gets 0."""
-    wide = working(torch, call.v.dtype)
-    q, k, v = (x.to(wide) for x in (call.q, call.k, call.v))
-    needed = call.token_inputs(EVERY, EVERY)
-    made = logits(
-        call.encoding, call.scale_queries(q), k, call.q_pos, call.k_pos, call.params, **needed
+    return attend_part(call, EVERY, EVERY)
+
+
+def attend_part(call: Call, rows: slice, keys: slice) -> Tensor:
+    """Attention, by its definition, of a call whose q, k and v are those of these rows and keys."""
+    where = along(call.q_pos, rows, call.encoding), along(call.k_pos, keys, call.encoding)
+    out, lse = attend_densely(
+        call.encoding,
+        call.scale_queries(call.q.to(working(torch, call.q.dtype))),
+        call.k,
+        call.v,
+        *where,
+        call.params,
+        seen=call.visibility.visible(rows, keys),
+        added=call.added_to(rows, keys),
+        softcap=call.softcap,
+        sinks=call.sinks,
+        kept=_draw_kept(call, rows, keys),
+        **call.token_inputs(rows, keys),
     )
-    out = mix_values(call, made, repeat_heads("v", v, q), EVERY, EVERY)
-    return out.to(call.v.dtype)
+    return torch.cat([out, lse[..., None]], dim=-1) if call.lse else out.to(call.v.dtype)
 
 
-def mix_values(call: Call, made: Tensor, v: Tensor, rows: slice, keys: slice) -> Tensor:
-    """Attention out of these logits (…, q, k), by what the encoding makes of weights and values."""
-    made = made.masked_fill(~call.visibility.visible(rows, keys), -math.inf)
-    # a query that sees nothing, by the mask or by biases of -inf, has no weights and no gradients
-    blind = (made == -math.inf).all(-1, keepdim=True)
-    weights = torch.softmax(made.masked_fill(blind, 0.0), dim=-1).masked_fill(blind, 0.0)
-    if isinstance(call.encoding, Scores):
-        where = along(call.q_pos, rows, call.encoding), along(call.k_pos, keys, call.encoding)
-        return call.encoding.mix(weights, v, *where, call.params)
-    return weights @ v
+def _draw_kept(call: Call, rows: slice, keys: slice) -> Tensor | None:
+    """The factors of the dropout on these weights."""
+    if call.seed is None:
+        return None
+    orders = call.visibility.q_order, call.visibility.k_order
+    queries, those = (torch.arange(x.shape[-1], device=call.q.device) for x in orders)
+    batch, heads = call.q.shape[:2]
+    numbers = {"queries": queries[rows], "keys": those[keys], "dtype": working(torch, call.q.dtype)}
+    return scale_kept(call.seed, call.dropout, batch=batch, heads=heads, **numbers)
 
 
 def along(positions: Tensor, part: slice, encoding: Encoding) -> Tensor:

@@ -14,9 +14,10 @@ from torch.autograd.forward_ad import unpack_dual
 
 from posenc.core.arrays import is_half
 from posenc.core.encoding import Encoding
+from posenc.core.fused_torch import is_at_rest
 from posenc.core.mechanisms import Bias, Rotary, Scores, Unbiased
 from posenc.torch.attention.blocked import bias_in_parts
-from posenc.torch.attention.pieces import attend_causal, attend_fused
+from posenc.torch.attention.pieces import attend_causal, attend_fused, is_finite
 from posenc.torch.cache import KVCache
 from posenc.torch.parameters import EncodingModule
 from posenc.torch.plan import Plan
@@ -41,7 +42,7 @@ def attend_plain(q: Tensor, k: Tensor, v: Tensor, encoding: Any, *, causal: bool
     if not (_fits(q, k, v) and _suits(q, encoding, causal)) or encoding.parameters():
         return None
     queries, keys = q.shape[2], k.shape[2]
-    if queries > keys or (causal and 1 < queries < keys):
+    if queries > keys or (causal and queries > 1 and (queries < keys or not _can_look(q))):
         return None
     if rotary:
         k_pos = torch.arange(keys, device=k.device)
@@ -49,7 +50,7 @@ def attend_plain(q: Tensor, k: Tensor, v: Tensor, encoding: Any, *, causal: bool
         q, k = encoding.rotate(q, q_pos), encoding.rotate_keys(k, k_pos)
     scale = 1 / math.sqrt(q.shape[3]) if encoding.scaled else 1.0
     if causal and queries > 1:
-        return attend_causal(q, k, v, scale=scale)
+        return _if_finite(attend_causal(q, k, v, scale=scale))
     return attend_fused(q, k, v, scale=scale)
 
 
@@ -66,6 +67,8 @@ def attend_newest(q: Tensor, cache: KVCache, *, causal: bool, window: int | None
         q.requires_grad or k.requires_grad or v.requires_grad or plan.learns
     ):
         return None
+    if store.mask is not None and not _can_look(q):
+        return None
     made = _fold_into_query(q, plan, store, length)
     if made is None:
         return None
@@ -74,7 +77,18 @@ def attend_newest(q: Tensor, cache: KVCache, *, causal: bool, window: int | None
         k, v = k[:, :, length - window :], v[:, :, length - window :]
         mask = mask if mask is None else mask[..., length - window :]
     scale = 1 / math.sqrt(q.shape[3]) if encoding.scaled else 1.0
-    return attend_fused(q, k, v, attn_mask=mask, scale=scale)
+    out = attend_fused(q, k, v, attn_mask=mask, scale=scale)
+    return out if store.mask is None else _if_finite(out)
+
+
+def _can_look(q: Tensor) -> bool:
+    """Whether a result may be looked at."""
+    return q.is_cpu and is_at_rest()
+
+
+def _if_finite(out: Tensor) -> Tensor | None:
+    """The result, unless what is hidden and not finite may have come through."""
+    return out if is_finite(out) else None
 
 
 def _sees_all(store: Store, causal: bool, window: int | None) -> bool:

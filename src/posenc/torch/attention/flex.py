@@ -9,7 +9,7 @@ from torch import Tensor
 
 from posenc.core.arrays import disable_autocast, host, is_integer
 from posenc.core.mechanisms import Bias, Unbiased
-from posenc.torch.attention.blocked import attend_in_blocks
+from posenc.torch.attention.blocked import attend_in_blocks, hide_lost
 from posenc.torch.attention.call import Call
 from posenc.torch.attention.toeplitz import bias_line
 from posenc.torch.attention.visibility import Visibility
@@ -25,6 +25,10 @@ ON_CPU = torch.backends.cpu.get_cpu_capability().startswith("AVX") and sys.platf
 def flex(call: Call) -> Tensor:
     """FlexAttention with a score_mod that looks up the bias and a mask by blocks of 128."""
     call = call.fold_into_qk()
+    return hide_lost(call, _attend)
+
+
+def _attend(call: Call) -> Tensor:
     tensors = call.tensors()
     learning = torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
     if learning and call.q.device.type == "cpu":
@@ -57,11 +61,11 @@ class _BackInBlocks(torch.autograd.Function):
 
 
 def _flex(call: Call) -> Tensor:
-    from torch.nn.attention.flex_attention import flex_attention
+    from torch.nn.attention.flex_attention import AuxRequest, flex_attention
 
     dim = call.v.shape[-1]
-    run = flex_attention if torch.compiler.is_compiling() else _compile()
-    out: Any = run(
+    run: Any = flex_attention if torch.compiler.is_compiling() else _compile()
+    made: Any = run(
         call.q,
         call.k,
         torch.nn.functional.pad(call.v, (0, max(0, call.q.shape[-1] - dim))),
@@ -69,8 +73,25 @@ def _flex(call: Call) -> Tensor:
         block_mask=_block_mask(call),
         scale=call.scale,
         enable_gqa=call.q.shape[1] != call.k.shape[1],
+        **({"return_aux": AuxRequest(lse=True)} if _wants_lse(call) else {}),
     )
-    return out[..., :dim]
+    if not _wants_lse(call):
+        return made[..., :dim]
+    out, aux = made
+    return _count_sinks(call, out[..., :dim], aux.lse)
+
+
+def _wants_lse(call: Call) -> bool:
+    return call.lse or call.sinks is not None
+
+
+def _count_sinks(call: Call, out: Tensor, lse: Tensor) -> Tensor:
+    """The result with the sinks in its denominator, and its logarithm if that is wanted."""
+    wide = lse
+    if call.sinks is not None:
+        wide = torch.logaddexp(lse, call.sinks.to(lse.dtype)[:, None])
+        out = (out * (lse - wide).exp()[..., None]).to(out.dtype)
+    return torch.cat([out.to(wide.dtype), wide[..., None]], dim=-1) if call.lse else out
 
 
 def why_unavailable(call: Call) -> str | None:
@@ -87,10 +108,21 @@ def why_unavailable(call: Call) -> str | None:
             return f"positions must be whole numbers to be looked up by distance; got {got}"
         if _range(call) is None:
             return "positions are unknown while it is being compiled"
+    return _why_unserved(call)
+
+
+def _why_unserved(call: Call) -> str | None:
+    """What FlexAttention does not do at all, or not on this device."""
+    on_cpu = call.q.device.type == "cpu"
+    if call.seed is not None:
+        return "FlexAttention has no dropout"
+    if _wants_lse(call) and on_cpu:
+        return "on a CPU FlexAttention returns no logsumexp, of which sinks and return_lse are made"
     if call.q.dtype == torch.float64:
         return "FlexAttention does not take float64 here"
-    served = ON_CPU or call.q.device.type != "cpu"
-    return None if served else "on a CPU FlexAttention needs AVX2, and Linux or Windows"
+    return (
+        "on a CPU FlexAttention needs AVX2, and Linux or Windows" if on_cpu and not ON_CPU else None
+    )
 
 
 @cache
@@ -122,19 +154,36 @@ def _range(call: Call) -> tuple[int, int] | None:
 
 
 def _score_mod(call: Call) -> Any:
-    if isinstance(call.encoding, Unbiased):
+    """What is made of a product: capped, with its bias and what the caller adds; None: nothing."""
+    batch, (softcap, added) = call.q.shape[0], (call.softcap, call.added)
+    found, values = (0, 0), None
+    if not isinstance(call.encoding, Unbiased):
+        found = _range(call)
+        assert found is not None
+        behind = torch.arange(found[0], found[1] + 1, device=call.q.device)
+        values = bias_line(call, behind).float().expand(call.q.shape[1], -1).contiguous()
+    elif softcap is None and added is None:
         return None
-    found = _range(call)
-    assert found is not None
-    least, most = found
-    behind = torch.arange(least, most + 1, device=call.q.device)
-    values = bias_line(call, behind).float().expand(call.q.shape[1], -1).contiguous()
-    q_pos, k_pos = (_rows(p, call.q.shape[0]) for p in (call.q_pos, call.k_pos))
+    least = found[0]
+    q_pos, k_pos = (_rows(p, batch) for p in (call.q_pos, call.k_pos))
 
     def score_mod(score: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
-        return score + values[h, q_pos[b, i] - k_pos[b, j] - least]
+        if softcap is not None:
+            score = softcap * torch.tanh(score / softcap)
+        if values is not None:
+            score = score + values[h, q_pos[b, i] - k_pos[b, j] - least]
+        if added is not None:
+            score = score + _at(added, b, h, i, j)
+        return score
 
     return score_mod
+
+
+def _at(pairs: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+    """What is there for this pair, of sizes that may be 1."""
+    sizes = pairs.shape[:3]
+    at = [x if size > 1 else x * 0 for x, size in zip((b, h, i), sizes, strict=True)]
+    return pairs[at[0], at[1], at[2], j]
 
 
 def _block_mask(call: Call) -> "BlockMask | None":
@@ -201,9 +250,7 @@ def _mask_mod(visibility: Visibility, batch: int) -> Any:
         if documents is not None:
             seen = seen & (documents[0][b, i] == documents[1][b, j])
         if mask is not None:
-            sizes = mask.shape
-            at = [x if size > 1 else x * 0 for x, size in zip((b, h, i), sizes[:3], strict=True)]
-            seen = seen & mask[at[0], at[1], at[2], j]
+            seen = seen & _at(mask, b, h, i, j)
         return seen
 
     return mask_mod

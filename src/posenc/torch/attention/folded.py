@@ -8,7 +8,7 @@ from torch import Tensor
 from posenc.core.arrays import is_half, is_plain_tensor
 from posenc.core.inputs import repeat_heads
 from posenc.core.mechanisms import Bias, Unbiased
-from posenc.torch.attention.blocked import attend_in_blocks
+from posenc.torch.attention.blocked import attend_in_blocks, hide_lost
 from posenc.torch.attention.call import FEW, Call
 from posenc.torch.attention.pieces import attend_causal, attend_fused
 
@@ -18,7 +18,7 @@ PARTS = 3
 
 def fold(call: Call) -> Tensor:
     """Plain attention of wider q and k."""
-    return plain(widen(call.fold_into_qk()))
+    return hide_lost(widen(call.fold_into_qk()), plain)
 
 
 def plain(call: Call) -> Tensor:
@@ -35,6 +35,8 @@ def plain(call: Call) -> Tensor:
     if call.pairs <= FEW:
         every = slice(None)
         mask = visibility.visible(every, every)
+        if call.added is not None:
+            mask = call.hide_unseen(call.added.new_zeros(1, 1, 1, 1), every, every)
         return attend_fused(call.q, call.k, call.v, scale=call.scale, attn_mask=mask)
     return attend_in_blocks(call)
 
@@ -78,6 +80,8 @@ def widen(call: Call) -> Call:
 
 def why_unavailable(call: Call) -> str | None:
     """Why this call cannot be folded; None where it can."""
+    if call.beyond_fused:
+        return f"PyTorch's attention has no {call.beyond_fused}"
     if isinstance(call.remaining()[0], Unbiased):
         return None
     probe = call.first().fold_into_qk()

@@ -18,6 +18,9 @@ from posenc.core.fused_torch import is_at_rest
 Extras = tuple[Tensor, ...]
 
 ops: Any = torch.ops.aten
+FLASH = "_scaled_dot_product_flash_attention_for_cpu"
+HAS_FLASH = hasattr(ops, FLASH) and hasattr(ops, f"{FLASH}_backward")
+"""Whether this PyTorch has these operators of its own; else a backward pass is written out."""
 
 ENTRIES = 2**17
 """How many weights a backward pass has before it at a time, for each thread: half a megabyte."""
@@ -77,7 +80,7 @@ class BiasedPiece:
         if not keep or not has_flash(q, k, v):
             return self.attend(q, k, v, extras), None
         q = q.flip(2) if self.backwards else q
-        flash = ops._scaled_dot_product_flash_attention_for_cpu
+        flash = getattr(ops, FLASH)
         out, kept = flash(q, k, v, attn_mask=self.mask(extras), scale=self.scale)
         return out.flip(2) if self.backwards else out, kept
 
@@ -116,7 +119,7 @@ class BiasedPiece:
         q, k, v, *extras = (x.detach() for x in tensors)
         if self.backwards:
             grad, q, out = grad.flip(2), q.flip(2), out.flip(2)
-        flash = ops._scaled_dot_product_flash_attention_for_cpu_backward
+        flash = getattr(ops, f"{FLASH}_backward")
         mask = self.mask(tuple(extras))
         made = [*flash(grad, q, k, v, out, kept, 0.0, False, attn_mask=mask, scale=self.scale)]
         if self.backwards:
@@ -125,26 +128,37 @@ class BiasedPiece:
 
 
 def in_pieces(
-    pieces: Sequence[Piece | BiasedPiece], q: Tensor, k: Tensor, v: Tensor, extras: Extras
+    pieces: Sequence[Piece | BiasedPiece],
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    extras: Extras,
+    *,
+    lse: bool = False,
 ) -> Tensor:
-    """The pieces' results (batch, heads, q, dim of v); gradients go to q, k, v and extras."""
+    """The pieces' results (batch, heads, q, dim of v); gradients go to q, k, v and extras.
+
+    With `lse` they have one channel more, and at least float32.
+    """
     enabled = torch.is_grad_enabled()
     tracked = enabled and any(x.requires_grad for x in (q, k, v))
     learned = enabled and any(x.requires_grad for x in extras)
     apply: Any = _InPieces.apply
-    return apply(pieces, tracked and not learned, q, k, v, *extras)
+    return apply(pieces, tracked and not learned, lse, q, k, v, *extras)
 
 
 class _InPieces(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, pieces: Sequence[Piece | BiasedPiece], keep: bool, *tensors: Tensor
+        ctx: Any, pieces: Sequence[Piece | BiasedPiece], keep: bool, lse: bool, *tensors: Tensor
     ) -> Tensor:
         # PyTorch's attention takes the slow way if a mask requires a gradient, wanted or not
         q, k, v, *extras = (x.detach() for x in tensors)
         # in memory as q, and as PyTorch has it: a model then joins its heads without a copy
-        alike = q.shape[3] == v.shape[3]
-        out = torch.empty_like(q) if alike else v.new_empty((*q.shape[:3], v.shape[3]))
+        alike = q.shape[3] == v.shape[3] and not lse
+        dtype = working(torch, v.dtype) if lse else v.dtype
+        shape = (*q.shape[:3], v.shape[3] + lse)
+        out = torch.empty_like(q) if alike else v.new_empty(shape, dtype=dtype)
         if sum(out[_parts(piece, q, k)[0]].numel() for piece in pieces) < out.numel():
             out.zero_()  # who is in no piece sees nothing
         kept: list[Tensor | None] = []
@@ -162,7 +176,7 @@ class _InPieces(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         saved: tuple[Any, ...] = ctx.saved_tensors
         tensors, (out, *kept) = saved[: ctx.count], saved[ctx.count :]
-        needed: Sequence[bool] = ctx.needs_input_grad[2:]
+        needed: Sequence[bool] = ctx.needs_input_grad[3:]
         totals = [  # of many pieces, so never summed in a half
             torch.zeros_like(x, dtype=working(torch, x.dtype)) if need else None
             for x, need in zip(tensors, needed, strict=True)
@@ -180,6 +194,7 @@ class _InPieces(torch.autograd.Function):
                 if total is not None and (part := next(found)) is not None:
                     total[index] += part
         return (
+            None,
             None,
             None,
             *[
@@ -273,7 +288,7 @@ def has_flash(q: Tensor, k: Tensor, v: Tensor) -> bool:
     """Whether PyTorch's attention with a mask has a fast backward pass for these, in full."""
     wide = q.dtype in (torch.float32, torch.float64)  # in a half the gradients would be rounded
     packed = q.stride(-1) == k.stride(-1) == v.stride(-1) == 1
-    return q.is_cpu and wide and packed and q.shape[-1] == v.shape[-1]
+    return HAS_FLASH and q.is_cpu and wide and packed and q.shape[-1] == v.shape[-1]
 
 
 def attend_fused(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:
@@ -289,7 +304,7 @@ def attend_fused(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:
 
 
 def attend_causal(q: Tensor, k: Tensor, v: Tensor, *, scale: float) -> Tensor:
-    """PyTorch's causal attention of as many queries as keys.
+    """PyTorch's causal attention of as many queries as keys, all of them finite.
 
     On a CPU it computes what is ahead of queries too in texts of a few hundred tokens. There pieces
     of them are faster: 0.8 of its time at 512 forward, 0.7 with its backward pass.
@@ -311,11 +326,12 @@ def attend_causal(q: Tensor, k: Tensor, v: Tensor, *, scale: float) -> Tensor:
         BiasedPiece(slice(None), rows, slice(0, rows.stop), above(rows), scale)
         for rows in blocks(length, 128)
     ]
-    out = in_pieces(pieces, q, k, v, ())
-    if not math.isfinite(float(out.detach().sum(dtype=wide))):
-        # NaN and infinity ahead of a query are not hidden by adding -inf, but by its own mask
-        return attend_fused(q, k, v, scale=scale, is_causal=True)
-    return out
+    return in_pieces(pieces, q, k, v, ())
+
+
+def is_finite(out: Tensor) -> bool:
+    """Whether a result is finite; if it is not, what is hidden may have come through."""
+    return math.isfinite(float(out.detach().sum(dtype=working(torch, out.dtype))))
 
 
 def blocks(length: int, size: int) -> list[slice]:

@@ -66,7 +66,7 @@ def _mask(call: Call, rows: slice, keys: slice, behind: Tensor) -> Callable[[Ext
         made = relative(left[:, :, rows], right[:, near], first, last)
         if call.visibility.by_distance:
             return made
-        return made.masked_fill(~call.visibility.visible(rows, keys), -math.inf)
+        return call.hide_unseen(made, rows, keys)
 
     return mask
 

@@ -1,12 +1,14 @@
 """Which keys each query of a call of `attend` sees."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from posenc.core.arrays import host
+from posenc.core.arrays import host, working
+from posenc.core.seen import find_seen, is_within
 
 
 @dataclass(frozen=True)
@@ -32,14 +34,14 @@ class Visibility:
         """Whether all is seen."""
         return self.by_distance and not self.causal and self.window is None
 
+    @property
+    def in_runs(self) -> bool:
+        """Whether a query sees all keys, or all up to its own place."""
+        return self.by_distance and self.window is None
+
     def at(self, behind: Tensor) -> Tensor:
         """Whether a key that far behind its query is seen, by order and window alone."""
-        seen = torch.ones_like(behind, dtype=torch.bool)
-        if self.causal:
-            seen &= behind >= 0
-        if self.window is not None:
-            seen &= behind.abs() < self.window
-        return seen
+        return is_within(behind, causal=self.causal, window=self.window)
 
     def of_queries(self, part: slice) -> "Visibility":
         """The same for some queries in a row."""
@@ -54,15 +56,30 @@ class Visibility:
 
     def visible(self, rows: slice, keys: slice) -> Tensor:
         """What these queries see of these keys: (batch or 1, heads or 1, q, k) of bool."""
-        behind = self.q_order[..., rows, None] - self.k_order[..., None, keys]
-        seen = _four(self.at(behind))
-        if self.documents is not None:
-            q, k = self.documents
-            seen = seen & _four(q[..., rows, None] == k[..., None, keys])
-        if self.mask is not None:
-            mask = self.mask if self.mask.shape[-2] == 1 else self.mask[..., rows, :]
-            seen = seen & mask[..., keys]
-        return seen
+        documents = self.documents
+        return find_seen(
+            self.q_order[..., rows],
+            self.k_order[..., keys],
+            causal=self.causal,
+            window=self.window,
+            documents=documents and (documents[0][..., rows], documents[1][..., keys]),
+            mask=None if self.mask is None else take_pairs(self.mask, rows, keys),
+        )
+
+    def touches(self, lost: Tensor) -> Tensor:
+        """Which queries see any of these tokens, (batch, heads, k) of bool: (batch, heads, q)."""
+        if self.in_runs:
+            if not self.causal:
+                return lost.any(-1, keepdim=True)
+            if self.offset == 0 and self.q_order.shape[-1] == lost.shape[-1]:
+                return lost.cumsum(-1) > 0
+        every = slice(None)
+        return (self.visible(every, every) & lost[..., None, :]).any(-1)
+
+
+def take_pairs(pairs: Tensor, rows: slice, keys: slice) -> Tensor:
+    """What is there (…, q or 1, k) for these queries and keys."""
+    return (pairs if pairs.shape[-2] == 1 else pairs[..., rows, :])[..., keys]
 
 
 def order_tokens(q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
@@ -104,13 +121,19 @@ def read_documents(documents: Any, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor
     return of_q, of_k
 
 
-def read_mask(mask: Tensor | None, q: Tensor, k: Tensor) -> Tensor | None:
-    """True where a key is seen: (batch, k) for padding, or (batch or 1, heads or 1, q or 1, k)."""
+def read_mask(
+    mask: Tensor | None, q: Tensor, k: Tensor
+) -> tuple[Tensor, Tensor | None] | tuple[None, None]:
+    """Where a key is seen, of bool, and what is added to logits: (batch, heads, q, k), or 1 each.
+
+    A mask of bool is the first; one of numbers is the second, and hides a key where it is -inf.
+    """
     if mask is None:
-        return None
-    if not isinstance(mask, Tensor) or mask.is_floating_point() or mask.is_complex():
+        return None, None
+    if not isinstance(mask, Tensor) or mask.is_complex():
         raise TypeError(
-            f"mask must be of bool, True where a key is seen; got {getattr(mask, 'dtype', mask)!r}"
+            "mask must be of bool, True where a key is seen, or of floating numbers, which are "
+            f"added to the logits; got {getattr(mask, 'dtype', mask)!r}"
         )
     batch, heads, queries, _ = q.shape
     if mask.ndim == 2 and batch == queries > 1:
@@ -128,9 +151,6 @@ def read_mask(mask: Tensor | None, q: Tensor, k: Tensor) -> Tensor | None:
             f"mask must be (batch, k) or (batch, heads, q, k), here {(batch, k.shape[2])} or "
             f"{(batch, heads, queries, k.shape[2])}; got shape {tuple(mask.shape)}"
         )
-    return four.bool()
-
-
-def _four(seen: Tensor) -> Tensor:
-    """(q, k) or (batch, q, k) as (batch or 1, 1, q, k)."""
-    return seen[None, None] if seen.ndim == 2 else seen[:, None]
+    if not mask.is_floating_point():
+        return four.bool(), None
+    return four != -math.inf, four.to(working(torch, q.dtype))

@@ -1,0 +1,87 @@
+"""What a call of `attend` may be given, in one place, and what is read of it."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypedDict
+
+import torch
+from torch import Tensor, nn
+
+from posenc.core import rules
+from posenc.core.hints import unknown_argument
+from posenc.core.mechanisms import Bias, Rotary, Scores
+
+Layout = Literal["bhsd", "bshd"]
+LAYOUTS: tuple[Layout, ...] = ("bhsd", "bshd")
+
+
+class Options(TypedDict, total=False):
+    """The arguments of `attend` beside q, k and v, which `Attend` describes."""
+
+    encoding: Bias | Rotary | Scores | nn.Module | None
+    params: Mapping[str, Any] | None
+    q_pos: Any
+    k_pos: Any
+    causal: bool
+    window: int | None
+    documents: Tensor | tuple[Tensor, Tensor] | None
+    mask: Tensor | None
+    scale: float | None
+    features: Tensor | tuple[Tensor, Tensor] | None
+    softcap: float | None
+    sinks: Tensor | None
+    dropout: float
+    generator: torch.Generator | None
+    layout: Layout
+
+
+NAMES = (*Options.__annotations__, "cache", "return_lse", "impl")
+
+
+def check_names(options: Options) -> None:
+    """Raise an error for an argument that `attend` does not have, with the one that was meant."""
+    for name in options:
+        if name not in NAMES:
+            raise unknown_argument("attend", name, NAMES)
+
+
+def read_layout(options: Options) -> bool:
+    """Whether heads come after the sequence."""
+    layout = options.get("layout", "bhsd")
+    rules.one_of("layout", layout, LAYOUTS)
+    return layout == "bshd"
+
+
+def swap_heads(x: Any) -> Any:
+    """(batch, seq, heads, dim) as (batch, heads, seq, dim), or back; other things as they are."""
+    return x.transpose(1, 2) if isinstance(x, Tensor) and x.ndim == 4 else x
+
+
+def read_sinks(sinks: Tensor | None, q: Tensor) -> Tensor | None:
+    """A logit for each head; raise an error for anything else."""
+    if sinks is None:
+        return None
+    right = isinstance(sinks, Tensor) and sinks.is_floating_point()
+    if not right or tuple(sinks.shape) != (q.shape[1],):
+        got = f"{sinks.dtype} {tuple(sinks.shape)}" if isinstance(sinks, Tensor) else repr(sinks)
+        raise ValueError(
+            f"sinks must be a floating tensor (heads,), one logit for each of {q.shape[1]} heads; "
+            f"got {got}"
+        )
+    return sinks
+
+
+def check_rate(rate: float) -> float:
+    """The probability of dropout; raise an error unless it is at least 0 and less than 1."""
+    if rules.real("dropout", rate, least=0) >= 1:
+        raise ValueError(f"dropout must be less than 1; got dropout={rate!r}")
+    return float(rate)
+
+
+def read_dropout(rate: float, generator: torch.Generator | None, q: Tensor) -> Tensor | None:
+    """The seed of a call's dropout, drawn from the generator; None if nothing is dropped."""
+    if generator is not None and not isinstance(generator, torch.Generator):
+        raise TypeError(f"generator must be a torch.Generator; got {type(generator).__name__}")
+    if check_rate(rate) == 0:
+        return None
+    device = q.device if generator is None else generator.device
+    return torch.randint(2**32, (), generator=generator, device=device).to(q.device)
