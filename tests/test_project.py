@@ -32,7 +32,7 @@ LAYERS = [  # each may import from the ones before it
     {"names"},
     {"adapt", "checks", "explanation"},
     {"peers"},
-    {"torch", "views"},
+    {"jax", "torch", "views"},
     {"models"},
     {"plot"},
     {"lab"},

@@ -7,7 +7,7 @@ from posenc.encodings import BUILTIN as _BUILTIN
 
 __version__ = "0.1.0"
 
-_MODULES = ("adapt", "checks", "encodings", "interop", "lab", "models", "torch", "views")
+_MODULES = ("adapt", "checks", "encodings", "interop", "jax", "lab", "models", "torch", "views")
 _NAMES = {
     "core.about": "About Traits",
     "checks": "Report check",

@@ -4,6 +4,7 @@ from posenc import adapt as adapt
 from posenc import checks as checks
 from posenc import encodings as encodings
 from posenc import interop as interop
+from posenc import jax as jax
 from posenc import lab as lab
 from posenc import models as models
 from posenc import torch as torch

@@ -39,7 +39,7 @@ Q = torch.zeros(1, 2, 3, 4)
         ),
         (lambda: attend(Q, Q, Q, encoding=pe.NoPE(), is_causal=True), "did you mean causal=?"),
         (lambda: attend(Q, Q, Q, encoding=pe.NoPE(), attn_mask=None), "did you mean mask=?"),
-        (lambda: attend(Q, Q, Q, encoding=pe.NoPE(), dropout_p=0.1), "there is no dropout here"),
+        (lambda: attend(Q, Q, Q, encoding=pe.NoPE(), dropout_p=0.1), "did you mean dropout=?"),
         (
             lambda: pe.AxialRoPE.split(64, theta=5.0),
             "AxialRoPE.split has no argument 'theta'; did you mean base=?",

@@ -4,9 +4,8 @@ Whoever computes a weight finds out by itself whether it is dropped: in one matr
 a forward pass or once more in a backward pass, in PyTorch or in JAX.
 """
 
-from types import ModuleType
-
 from posenc.core.arrays import Array, Dtype, cast, is_torch, namespace
+from posenc.core.attention_inputs import count
 
 WORD = 0xFFFFFFFF
 
@@ -34,27 +33,27 @@ def scale_kept(
     xp = namespace(seed=seed)
     # PyTorch's unsigned numbers cannot be multiplied; JAX has none of 64 bits by default
     word = xp.int64 if is_torch(seed) else xp.uint32
-    rows, their_heads = (xp.arange(n, dtype=word, device=queries.device) for n in (batch, heads))
-    state = _mix(xp, cast(xp.reshape(seed, (1,)), word))
-    for numbers in (rows, their_heads, cast(queries, word)):
-        state = _mix(xp, _lower(state[..., None] + numbers))
-    drawn = _mix(xp, _lower(state[0, ..., None] + _mix(xp, cast(keys, word))))
-    kept = drawn >= xp.asarray(round(rate * 2**32), dtype=word, device=queries.device)
+    state = _mix(cast(xp.reshape(seed, (1,)), word))
+    for numbers in (count(batch, like=queries), count(heads, like=queries), queries):
+        state = _mix(_lower(state[..., None] + cast(numbers, word)))
+    drawn = _mix(_lower(state[0, ..., None] + _mix(cast(keys, word))))
+    kept = drawn >= _constant(round(rate * 2**32), drawn)
     return cast(kept, dtype) * (1 / (1 - rate))
 
 
-def _mix(xp: ModuleType, x: Array) -> Array:
+def _mix(x: Array) -> Array:
     x = x ^ (x >> 16)
-    x = _multiply(xp, x, 0x7FEB352D)
+    x = _lower(x * _constant(0x7FEB352D, x))
     x = x ^ (x >> 15)
-    x = _multiply(xp, x, 0x846CA68B)
+    x = _lower(x * _constant(0x846CA68B, x))
     return x ^ (x >> 16)
 
 
-def _multiply(xp: ModuleType, x: Array, factor: int) -> Array:
-    """The product modulo 2^32: in 64 bits the product may wrap, but not its lower half."""
-    return _lower(x * xp.asarray(factor, dtype=x.dtype, device=x.device))
+def _constant(number: int, like: Array) -> Array:
+    """A number as an array that JAX does not take for a signed one."""
+    return number if is_torch(like) else namespace(like=like).asarray(number, dtype=like.dtype)
 
 
 def _lower(x: Array) -> Array:
+    """x modulo 2^32: in 64 bits a product may wrap, but not its lower half."""
     return x & WORD if is_torch(x) else x

@@ -7,11 +7,11 @@ from torch import Tensor, nn
 
 from posenc.core import rules
 from posenc.core.arrays import Positions as Where
+from posenc.core.attention_inputs import check_rate
 from posenc.core.encoding import Encoding, unwrap
 from posenc.core.hints import hinted
 from posenc.core.logits import read_softcap
 from posenc.core.mechanisms import Additive, Unbiased
-from posenc.torch.attention.options import check_rate
 from posenc.torch.cache import KVCache
 from posenc.torch.positions import Positions
 

@@ -11,7 +11,7 @@ from posenc.torch import KVCache, attend
 from posenc.torch.attention import blocked, flex
 from posenc.torch.attention.blocked import attend_in_blocks
 from posenc.torch.attention.call import prepare
-from posenc.torch.attention.options import check_names, read_dropout, read_sinks, swap_heads
+from posenc.torch.attention.options import check_names, read_dropout, swap_heads
 from tests.bounds import UNIT
 from tests.oracles import attention as oracle
 from tests.oracles import bias, rotary, scores
@@ -382,12 +382,6 @@ def test_long_texts_with_options_are_made_in_blocks_that_stay_small(monkeypatch)
 
 def test_arguments_are_read():
     q = torch.zeros(1, 2, 3, 4)
-    with pytest.raises(
-        ValueError, match=r"sinks must be a floating tensor \(heads,\).* 2 heads; got"
-    ):
-        read_sinks(torch.zeros(3), q)
-    with pytest.raises(ValueError, match=r"dropout must be less than 1; got dropout=1\.0"):
-        read_dropout(1.0, None, q)
     with pytest.raises(TypeError, match=r"generator must be a torch\.Generator; got int"):
         read_dropout(0.1, 3, q)
     with pytest.raises(TypeError, match=r"attend has no argument 's_aux'; did you mean sinks=\?"):

@@ -1,17 +1,9 @@
 """Which keys each query sees."""
 
-import math
-
 import pytest
 import torch
 
-from posenc.torch.attention.visibility import (
-    Visibility,
-    find_offset,
-    order_tokens,
-    read_documents,
-    read_mask,
-)
+from posenc.torch.attention.visibility import Visibility, find_offset
 
 EVERY = slice(None)
 
@@ -60,38 +52,6 @@ def test_what_is_said_of_all_pairs():
 )
 def test_the_offset_is_found_where_both_go_up_one_by_one(q, k, offset):
     assert find_offset(torch.tensor(q), torch.tensor(k)) == offset
-
-
-def test_on_a_grid_the_last_query_is_beside_the_last_key():
-    q_order, k_order = order_tokens(torch.zeros(1, 1, 2, 4), torch.zeros(1, 1, 5, 4))
-    assert (q_order.tolist(), k_order.tolist()) == ([3, 4], [0, 1, 2, 3, 4])
-
-
-def test_one_row_of_documents_is_that_of_the_keys():
-    q, k = torch.zeros(2, 1, 2, 4), torch.zeros(2, 1, 4, 4)
-    of_q, of_k = read_documents(torch.tensor([0, 0, 1, 2]), q, k)
-    assert (of_q.tolist(), of_k.tolist()) == ([1, 2], [0, 0, 1, 2])
-    with pytest.raises(ValueError, match=r"documents of k must be .* with seq = 4"):
-        read_documents((torch.tensor([0, 1]), torch.tensor([0, 0, 1])), q, k)
-
-
-def test_a_mask_of_two_axes_is_padding_unless_it_could_be_either():
-    q, k = torch.zeros(2, 3, 4, 8), torch.zeros(2, 3, 5, 8)
-    seen, added = read_mask(torch.ones(2, 5, dtype=torch.bool), q, k)
-    assert seen.shape == (2, 1, 1, 5)
-    assert added is None
-    with pytest.raises(ValueError, match="where both would fit"):
-        read_mask(torch.ones(4, 5, dtype=torch.bool), q[:1].expand(4, 3, 4, 8), k)
-    with pytest.raises(TypeError, match="mask must be of bool"):
-        read_mask(torch.zeros(2, 5, dtype=torch.complex64), q, k)
-
-
-def test_a_mask_of_numbers_is_added_and_hides_where_it_is_minus_infinity():
-    q, k = torch.zeros(2, 3, 4, 8).bfloat16(), torch.zeros(2, 3, 5, 8).bfloat16()
-    mask = torch.tensor([0.0, -math.inf, 2.0, -1e30, math.nan]).expand(2, 5)
-    seen, added = read_mask(mask, q, k)
-    assert seen[0, 0, 0].tolist() == [True, False, True, True, True]
-    assert torch.equal(added[..., :4], mask[:, None, None, :4])
 
 
 def test_which_queries_a_token_touches():

@@ -7,10 +7,10 @@ from typing import Any, Unpack
 import torch
 from torch import Tensor
 
+from posenc.core.attention_inputs import read_mask
 from posenc.core.mechanisms import Unbiased
 from posenc.torch.attention.call import Call, prepare
 from posenc.torch.attention.options import Options, read_layout, swap_heads
-from posenc.torch.attention.visibility import read_mask
 from posenc.torch.cache import KVCache
 from posenc.torch.parameters import EncodingModule
 

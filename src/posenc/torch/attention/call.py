@@ -8,25 +8,33 @@ from typing import Any, Unpack
 import torch
 from torch import Tensor
 
-from posenc.core import rules
 from posenc.core.arrays import is_half, working
-from posenc.core.encoding import Encoding, unwrap
-from posenc.core.inputs import check_needs, positions_for
+from posenc.core.attention_inputs import (
+    check_shapes,
+    check_sizes,
+    fill_positions,
+    order_tokens,
+    read_causal,
+    read_documents,
+    read_mask,
+    read_scale,
+    read_sinks,
+    read_window,
+    scale_queries,
+)
+from posenc.core.encoding import Encoding
+from posenc.core.inputs import check_needs
 from posenc.core.logits import read_softcap, rotate_both
 from posenc.core.mechanisms import Rotary, Scores, Unbiased
 from posenc.torch.attention.options import (
     Options,
     read_dropout,
     read_layout,
-    read_sinks,
     swap_heads,
 )
 from posenc.torch.attention.visibility import (
     Visibility,
     find_offset,
-    order_tokens,
-    read_documents,
-    read_mask,
     take_pairs,
 )
 from posenc.torch.given import unpack_encoding
@@ -82,9 +90,7 @@ class Call:
 
     def scale_queries(self, q: Tensor) -> Tensor:
         """q for `logits`, which has a scale of its own: products then have that of this call."""
-        if isinstance(unwrap(self.encoding), Scores):
-            return q
-        return q * (self.scale * (math.sqrt(q.shape[-1]) if self.encoding.scaled else 1.0))
+        return scale_queries(q, self.encoding, self.scale)
 
     def tensors(self) -> tuple[Tensor, ...]:
         """q, k, v, parameters, features, sinks and mask: what may have a gradient."""
@@ -185,20 +191,21 @@ def prepare(
     """The call, or a sentence that says what is wrong with it."""
     if read_layout(options):
         q, k, v = swap_heads(q), swap_heads(k), swap_heads(v)
-    _check_shapes(q, k, v)
+    _check_tensors(q, k, v)
+    check_shapes(q, k, v)
     given: Any = options.get("encoding")
     encoding, params = unpack_encoding(given, options.get("params"), device=q.device)
-    _check_sizes(encoding, q, k)
+    check_sizes(encoding, q, k)
     positions = options.get("q_pos"), options.get("k_pos")
     unplaced = positions[0] is None and positions[1] is None
-    q_pos, k_pos = _fill_positions(q, k, *positions, encoding)
+    q_pos, k_pos = fill_positions(q, k, *positions, encoding)
     order = (q_pos, k_pos) if encoding.axes is None else order_tokens(q, k)
     offset = k.shape[2] - q.shape[2] if unplaced else find_offset(*order)
     mask, added = read_mask(options.get("mask"), q, k)
     visibility = Visibility(
         *order,
-        _read_causal(options.get("causal", False), encoding),
-        _read_window(options.get("window")),
+        read_causal(options.get("causal", False), encoding),
+        read_window(options.get("window")),
         read_documents(options.get("documents"), q, k),
         mask,
         offset,
@@ -212,7 +219,7 @@ def prepare(
         params,
         q_pos,
         k_pos,
-        _scale(options.get("scale"), encoding, q),
+        read_scale(options.get("scale"), encoding, q),
         visibility,
         _features(options.get("features"), encoding, q, k),
         added=added,
@@ -224,37 +231,7 @@ def prepare(
     )
 
 
-def _read_window(window: int | None) -> int | None:
-    return None if window is None else rules.whole("window", window, least=1, most=2**31)
-
-
-def _check_sizes(encoding: Encoding, q: Tensor, k: Tensor) -> None:
-    heads = encoding.heads or q.shape[1]
-    if heads != q.shape[1]:
-        raise ValueError(f"q must have the heads of the encoding, {heads}; got {q.shape[1]}")
-    if encoding.dim is not None and q.shape[3] != encoding.dim:
-        raise ValueError(
-            f"q and k must have the dim of {type(unwrap(encoding)).__name__}, {encoding.dim}; "
-            f"got shapes {tuple(q.shape)} and {tuple(k.shape)}"
-        )
-
-
-def _read_causal(causal: bool, encoding: Encoding) -> bool:
-    rules.flag("causal", causal)
-    if encoding.causal_only and not causal:
-        both = f" ({encoding.two_sided_hint})" if encoding.two_sided_hint else ""
-        raise ValueError(
-            f"causal must be True for an encoding that looks back only, "
-            f"{type(encoding).__name__}{both}; got causal=False"
-        )
-    return causal
-
-
-def _first(positions: Tensor, encoding: Encoding) -> Tensor:
-    return positions[..., :1] if encoding.axes is None else positions[..., :1, :]
-
-
-def _check_shapes(q: Tensor, k: Tensor, v: Tensor) -> None:
+def _check_tensors(q: Tensor, k: Tensor, v: Tensor) -> None:
     for name, x in (("q", q), ("k", k), ("v", v)):
         if not isinstance(x, Tensor):
             raise TypeError(f"{name} must be a torch.Tensor; got {type(x).__qualname__}")
@@ -262,58 +239,10 @@ def _check_shapes(q: Tensor, k: Tensor, v: Tensor) -> None:
             raise TypeError(
                 f"{name} must be a float64, float32, float16 or bfloat16; got {x.dtype}"
             )
-        if x.ndim != 4 or not x.shape[3]:
-            raise ValueError(f"{name} must be (batch, heads, seq, dim); got shape {tuple(x.shape)}")
-    if q.dtype != k.dtype or q.dtype != v.dtype:
-        raise TypeError(
-            f"q, k and v must have the same dtype; got {q.dtype}, {k.dtype} and {v.dtype}"
-        )
-    if q.shape[3] != k.shape[3]:
-        raise ValueError(f"q and k must have the same dim; got {q.shape[3]} and {k.shape[3]}")
-    if k.shape[:3] != v.shape[:3]:
-        raise ValueError(
-            "k and v must agree in batch, heads and length; "
-            f"got shapes {tuple(k.shape)} and {tuple(v.shape)}"
-        )
-    if q.shape[0] != k.shape[0] or not k.shape[1] or q.shape[1] % k.shape[1]:
-        raise ValueError(
-            "q and k must have the same batch, and q a multiple of the heads of k; "
-            f"got shapes {tuple(q.shape)} and {tuple(k.shape)}"
-        )
 
 
-def _fill_positions(
-    q: Tensor, k: Tensor, q_pos: Any, k_pos: Any, encoding: Encoding
-) -> tuple[Tensor, Tensor]:
-    """The positions: without any the keys are at 0, 1, … and the queries are the last of them."""
-    queries, keys = q.shape[2], k.shape[2]
-    if q_pos is None and k_pos is None:
-        if encoding.axes is not None:
-            raise ValueError(
-                f"q_pos must be (…, seq, {encoding.axes}), as grid(…, like=q) makes them; "
-                "got q_pos=None"
-            )
-        if queries > keys:
-            raise ValueError(
-                f"q_pos and k_pos must be given when queries are more than keys; "
-                f"got {queries} and {keys}"
-            )
-        k_pos = torch.arange(keys, device=k.device)
-        q_pos = k_pos[keys - queries :]
-    elif queries == keys:
-        q_pos = k_pos if q_pos is None else q_pos
-        k_pos = q_pos if k_pos is None else k_pos
-    elif q_pos is None or k_pos is None:
-        raise ValueError(
-            "q_pos and k_pos must be given both where lengths differ; "
-            f"got {queries} queries, {keys} keys and only {'k_pos' if q_pos is None else 'q_pos'}"
-        )
-    where = (
-        positions_for(n, x, p, axes=encoding.axes) for n, x, p in (("q", q, q_pos), ("k", k, k_pos))
-    )
-    # small and unsigned whole numbers wrap when they are subtracted
-    q_pos, k_pos = (p if p.is_floating_point() else p.to(torch.int64) for p in where)
-    return q_pos, k_pos
+def _first(positions: Tensor, encoding: Encoding) -> Tensor:
+    return positions[..., :1] if encoding.axes is None else positions[..., :1, :]
 
 
 def _features(
@@ -341,15 +270,3 @@ def _features(
             )
     wide = working(torch, q.dtype)
     return of_q.to(wide), of_k.to(wide)
-
-
-def _scale(scale: float | None, encoding: Encoding, q: Tensor) -> float:
-    if scale is None:
-        return 1 / math.sqrt(q.shape[3]) if encoding.scaled else 1.0
-    if isinstance(unwrap(encoding), Scores):
-        raise ValueError(
-            f"scale must be None for an encoding that makes the logits itself; got scale={scale!r}"
-        )
-    if rules.real("scale", scale) <= 0:
-        raise ValueError(f"scale must be more than 0; got scale={scale!r}")
-    return float(scale)

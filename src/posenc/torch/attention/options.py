@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from posenc.core import rules
+from posenc.core.attention_inputs import check_rate
 from posenc.core.hints import unknown_argument
 from posenc.core.mechanisms import Bias, Rotary, Scores
 
@@ -54,27 +55,6 @@ def read_layout(options: Options) -> bool:
 def swap_heads(x: Any) -> Any:
     """(batch, seq, heads, dim) as (batch, heads, seq, dim), or back; other things as they are."""
     return x.transpose(1, 2) if isinstance(x, Tensor) and x.ndim == 4 else x
-
-
-def read_sinks(sinks: Tensor | None, q: Tensor) -> Tensor | None:
-    """A logit for each head; raise an error for anything else."""
-    if sinks is None:
-        return None
-    right = isinstance(sinks, Tensor) and sinks.is_floating_point()
-    if not right or tuple(sinks.shape) != (q.shape[1],):
-        got = f"{sinks.dtype} {tuple(sinks.shape)}" if isinstance(sinks, Tensor) else repr(sinks)
-        raise ValueError(
-            f"sinks must be a floating tensor (heads,), one logit for each of {q.shape[1]} heads; "
-            f"got {got}"
-        )
-    return sinks
-
-
-def check_rate(rate: float) -> float:
-    """The probability of dropout; raise an error unless it is at least 0 and less than 1."""
-    if rules.real("dropout", rate, least=0) >= 1:
-        raise ValueError(f"dropout must be less than 1; got dropout={rate!r}")
-    return float(rate)
 
 
 def read_dropout(rate: float, generator: torch.Generator | None, q: Tensor) -> Tensor | None:
