@@ -48,9 +48,10 @@ def set_pace(pace, monkeypatch):
 
 CASES = [*product(ENCODINGS, OPTIONS, ["float32", "bfloat16"], ["at once", "in blocks"])]
 OFTEN = [
-    case for case in CASES if case[:3] == ("alibi", case[1], "float32") and case[3] == "at once"
+    ("alibi", "all", "float32", "at once"),
+    ("rope", "all", "bfloat16", "in blocks"),
+    ("transformer-xl", "sinks, nothing seen", "float32", "in blocks"),
 ]
-OFTEN += [case for case in CASES if case[1:] == ("all", "bfloat16", "in blocks")]
 
 
 @pytest.mark.parametrize(("name", "option", "dtype", "pace"), seldom(CASES, but=OFTEN))
@@ -72,7 +73,8 @@ def test_every_option_equals_attention_written_out(name, option, dtype, pace, mo
         assert (np.abs(np.asarray(lse) - total)[~blind] / of_total[~blind]).max() <= 1
 
 
-@pytest.mark.parametrize("name", seldom(ENCODINGS, but=["rope"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ENCODINGS)
 def test_jit_vmap_and_layouts_give_the_same(name):
     encoding, params = ENCODINGS[name]
     more = given({"softcap": 1.5}, params)
@@ -145,6 +147,7 @@ def test_what_is_hidden_and_not_finite_does_not_come_through(name, pace, monkeyp
             assert all(jnp.isfinite(slope).all() for slope in slopes(*tensors))
 
 
+@pytest.mark.slow
 def test_windows_documents_and_positions_are_those_of_pytorch():
     torch = pytest.importorskip("torch")
     from posenc.torch import attend as theirs
@@ -171,6 +174,7 @@ def test_windows_documents_and_positions_are_those_of_pytorch():
         assert np.abs(np.asarray(both[0]) - both[1].numpy()).max() < 1e-5
 
 
+@pytest.mark.slow
 def test_points_on_a_grid_go_through_blocks_too(monkeypatch):
     q, k, v = (x[:, :, :9] for x in arrays())
     where = pe.grid(3, 3, like=q)
