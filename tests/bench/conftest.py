@@ -1,6 +1,6 @@
 import pytest
 
-from posenc.bench import attentions, conversions, models, rotations, tables
+from posenc.bench import attentions, conversions, models, rotations, swaps, tables
 from posenc.bench.case import Case, Entry, Request, Setup
 from posenc.bench.run import run_cases
 from tests.bench.made_up import entry
@@ -16,6 +16,7 @@ def small(monkeypatch):
     sizes = {"LAYERS": 2, "DIM": 16, "HEADS": 2, "VOCABULARY": 7, "LENGTH": 20, "STEPS": 3}
     for name, size in sizes.items():
         monkeypatch.setattr(models, name, size)
+        monkeypatch.setattr(swaps, name, size)
     monkeypatch.setattr(conversions, "MEGABYTE", 2**10)
     monkeypatch.setattr(conversions, "DIM", 32)
 

@@ -10,6 +10,7 @@ from posenc.bench import (
     models,
     rotations,
     startup,
+    swaps,
     tables,
 )
 from posenc.bench.case import Case
@@ -21,6 +22,7 @@ CASES: tuple[Case, ...] = (
     *attentions.CASES,
     *decoding.CASES,
     *models.CASES,
+    *swaps.CASES,
     *lab.CASES,
     *conversions.CASES,
     *startup.CASES,

@@ -10,6 +10,7 @@ from posenc.bench.attentions import PLAIN
 from posenc.bench.conversions import COPY
 from posenc.bench.models import HAND
 from posenc.bench.startup import IMPORT, SLOWEST
+from posenc.bench.swaps import OWN
 from posenc.i18n import N_, Phrase, phrase
 
 Kind = Literal["time", "speed", "beyond", "seconds"]
@@ -151,7 +152,17 @@ def _claims() -> Iterable[Claim]:
     yield Claim(words, "import", "seconds", 5e-3, entries=(SLOWEST,))
 
 
-CLAIMS = tuple(_claims())
+def _swap_claims() -> Iterable[Claim]:
+    names = ("RoPE", "NoPE", "ALiBi", "T5")
+    words = phrase(
+        "a Llama with {encodings} swapped in, a generated token: time relative to the model as it "
+        "was",
+        encodings=", ".join(names),
+    )
+    yield Claim(words, "swap-token", "time", 1.05, OWN, tuple(f"posenc, {each}" for each in names))
+
+
+CLAIMS = (*_claims(), *_swap_claims())
 
 
 def judge(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """Attention with an encoding that acts on logits, as transformers calls it."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -13,6 +13,7 @@ from posenc.core.inputs import repeat_heads
 from posenc.core.logits import logits
 from posenc.core.mechanisms import Bias, Scores
 from posenc.models.key_positions import find_key_positions
+from posenc.models.newest import SharedBias, attend_newest, is_newest
 from posenc.torch.attention import attend
 from posenc.torch.parameters import EncodingModule
 
@@ -35,6 +36,7 @@ class InLayer:
 
     encoding: Bias | Scores
     owner: EncodingModule | None
+    shared: SharedBias = field(default_factory=SharedBias)
 
     def params(self) -> dict[str, Tensor] | None:
         """What the encoding learns; None if that is nothing."""
@@ -101,16 +103,23 @@ def attend_in_model(
     if mask is None and causal and query.shape[2] > 1 and not _is_increasing(q_pos):
         mask = visible = _order_mask(query, key)
     windowed = sliding_window is not None
-    k_pos = find_key_positions(q_pos, key.shape[2], visible, windowed=windowed)
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
-    is_scores = isinstance(unwrap(getattr(module, PLACE).encoding), Scores)
+    layer: InLayer = getattr(module, PLACE)
+    plain = softcap is None and s_aux is None and not dropout and visible is mask
+    if plain and is_newest(layer.encoding, query, mask):
+        assert isinstance(layer.encoding, Bias)
+        of = (layer.encoding, layer.owner, q_pos, key.shape[2], mask)
+        bias = layer.shared.find(*of, windowed=windowed)
+        return attend_newest(query, key, value, bias, scale=scale).transpose(1, 2), None
+    k_pos = find_key_positions(q_pos, key.shape[2], visible, windowed=windowed)
+    is_scores = isinstance(unwrap(layer.encoding), Scores)
     if is_scores and abs(scale * query.shape[-1] ** 0.5 - 1) > 1e-6:
         raise ValueError(
             f"scaling must be 1 / sqrt({query.shape[-1]}) for an encoding that makes the logits "
             f"itself; got scaling={scale}"
         )
-    call = Call(query, key, value, q_pos, k_pos, mask, causal, scale, getattr(module, PLACE))
-    if softcap is None and s_aux is None and not dropout and visible is mask:
+    call = Call(query, key, value, q_pos, k_pos, mask, causal, scale, layer)
+    if plain:
         return _attend(call).transpose(1, 2).contiguous(), None
     call = replace(call, softcap=softcap, sinks=s_aux, dropout=dropout)
     return _attend_written_out(call).transpose(1, 2).contiguous(), None

@@ -153,9 +153,14 @@ def _install(record: Swapped) -> None:
     setattr(anatomy.owner, anatomy.name, record.module)
     if record.attention is None:
         return
+    made: list[InLayer] = []
     for each in record.planned:
-        owner = _owner_of(record.module, each)
-        setattr(each.layer.attention, PLACE, InLayer(each.on_logits or Unbiased(), owner))
+        owner, acting = _owner_of(record.module, each), each.on_logits or Unbiased()
+        alike = (x for x in made if x.encoding == acting and x.owner is owner)
+        if (layer := next(alike, None)) is None:
+            layer = InLayer(acting, owner)
+            made.append(layer)
+        setattr(each.layer.attention, PLACE, layer)
         each.layer.attention.register_forward_pre_hook(hand_over, with_kwargs=True)
     anatomy.owner.set_attn_implementation(NAME)
 

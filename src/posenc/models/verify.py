@@ -71,8 +71,8 @@ def _measure(model: Any, swapped: Swapped) -> SwapReport:
         logits = _logits(model(tokens, **options))
     rows = [row for each in swapped.planned for row in _measure_layer(swapped, each, seen, points)]
     named = ", ".join(dict.fromkeys(str(each.encoding) for each in swapped.planned))
-    if options:
-        logits = _logits(model(tokens))
+    if axes is not None:
+        logits = _logits(model(tokens, position_ids=_count(0, LENGTH, axes, tokens)))
     bound = RELATIVE[like.dtype] * float(logits.abs().max())
     ways = {"left-padded": _pad} if _takes_positions(model) else {}
     if all(getattr(each.layer.attention, "is_causal", True) for each in swapped.planned):
@@ -128,12 +128,19 @@ def _takes_positions(model: Any) -> bool:
     return "position_ids" in inspect.signature(model.forward).parameters
 
 
-def _decode(model: Any, tokens: Tensor, _axes: int | None) -> Tensor:
+def _count(start: int, end: int, axes: int, like: Tensor) -> Tensor:
+    """Positions of a text, the same on every axis: (axis, 1, seq)."""
+    return torch.arange(start, end, device=like.device).expand(axes, 1, -1)
+
+
+def _decode(model: Any, tokens: Tensor, axes: int | None) -> Tensor:
     """The logits of a text that goes through the model token by token, with a cache."""
     made: list[Tensor] = []
     cache = None
     for i in range(tokens.shape[1]):
-        out = model(tokens[:, i : i + 1], past_key_values=cache, use_cache=True)
+        # a model that counts on axes would go on from the last text that it has seen
+        where = {} if axes is None else {"position_ids": _count(i, i + 1, axes, tokens)}
+        out = model(tokens[:, i : i + 1], past_key_values=cache, use_cache=True, **where)
         cache = out.past_key_values
         made.append(_logits(out))
     return torch.cat(made, dim=1)
