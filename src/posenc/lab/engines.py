@@ -19,6 +19,7 @@ from posenc.lab.record import Failure, Record, from_json
 from posenc.lab.settings import Settings
 from posenc.lab.store import Store
 
+COMMAND = (sys.executable, "-m", "posenc.lab.worker")
 PATIENCE = 10.0
 """Seconds that a worker has to save where it is, before it is killed."""
 
@@ -51,7 +52,7 @@ class Worker:
         """A process of its own, with one thread."""
         threads = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS")}
         process = subprocess.Popen(
-            [sys.executable, "-m", "posenc.lab.worker"],
+            COMMAND,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -130,9 +131,9 @@ def run_local(todo: Sequence[Settings], store: Store, *, processes: int) -> Gene
                 yield Advance(settings, message["step"], message["loss"])
                 continue
             if message is None:
+                worker.stop()  # its last words are read then
                 outcome: Event = Failure(settings, worker.describe_death())
                 workers.remove(worker)
-                worker.stop()
                 worker = Worker.launch(events)
                 workers.append(worker)
             elif "error" in message:
