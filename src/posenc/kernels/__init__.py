@@ -8,7 +8,6 @@ results to a rounding. POSENC_KERNELS=0 turns it off; `plain`, `avx2` and `avx51
 import os
 import threading
 from dataclasses import dataclass
-from typing import Any
 
 from posenc.kernels.build import LIBRARY
 
@@ -68,5 +67,4 @@ def _load() -> Status:
     from posenc.kernels.register import register
 
     register()
-    level: Any = torch.ops.posenc.level()
-    return Status(True, str(level))
+    return Status(True, str(torch.ops.posenc.level()))

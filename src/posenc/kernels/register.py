@@ -1,12 +1,31 @@
 """What PyTorch is told about the operators: shapes for tracing, and derivatives."""
 
-from typing import Any
+from typing import Protocol, TypeAlias
 
 import torch
 from torch import Tensor
 from torch.library import register_autograd, register_fake
 
-ops: Any = torch.ops.posenc
+ops = torch.ops.posenc
+Gradients: TypeAlias = tuple[Tensor | None, ...]
+"""One for each input of an operator; None for what has none."""
+
+
+class RotationContext(Protocol):
+    """What the backward pass of a rotation is given: what the forward pass has kept."""
+
+    numbers: tuple[float, bool, int, bool]
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor, ...]: ...
+    def save_for_backward(self, *tensors: Tensor | None) -> None: ...
+    def set_materialize_grads(self, value: bool) -> None: ...
+
+
+class AdditionContext(Protocol):
+    """The same of an addition: the factor of x."""
+
+    factor: float
 
 
 def register() -> None:
@@ -35,7 +54,11 @@ def _make_none(*_: object) -> None:
     """In place, nothing is made."""
 
 
-def _keep_rotation(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:  # noqa: ARG001
+def _keep_rotation(
+    ctx: RotationContext,
+    inputs: tuple[*tuple[Tensor | None, ...], float, bool, int, bool],
+    output: object,  # noqa: ARG001
+) -> None:
     """Keep the positions, the frequencies and the axes, but not what is rotated."""
     *tensors, scale, halves, start, back = inputs
     rotated = 1 if len(tensors) == 4 else 2  # x, p, w, axis or q, k, q_pos, k_pos, w, axis
@@ -45,14 +68,14 @@ def _keep_rotation(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:  # n
     ctx.set_materialize_grads(False)
 
 
-def _turn_back_one(ctx: Any, grad: Tensor | None) -> tuple[Any, ...]:
+def _turn_back_one(ctx: RotationContext, grad: Tensor | None) -> Gradients:
     """R^T g: a rotation is scaled orthogonal, so its transpose turns the other way."""
     positions, *waves = ctx.saved_tensors
     back = None if grad is None else ops.rotate(grad, positions, *waves, *ctx.numbers)
     return back, *[None] * 7
 
 
-def _turn_back_both(ctx: Any, of_q: Tensor | None, of_k: Tensor | None) -> tuple[Any, ...]:
+def _turn_back_both(ctx: RotationContext, of_q: Tensor | None, of_k: Tensor | None) -> Gradients:
     q_pos, k_pos, *waves = ctx.saved_tensors
     back = [
         None if grad is None else ops.rotate(grad, positions, *waves, *ctx.numbers)
@@ -61,9 +84,13 @@ def _turn_back_both(ctx: Any, of_q: Tensor | None, of_k: Tensor | None) -> tuple
     return *back, *[None] * 8
 
 
-def _keep_factor(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:  # noqa: ARG001
+def _keep_factor(
+    ctx: AdditionContext,
+    inputs: tuple[Tensor, Tensor, Tensor, float, bool],
+    output: object,  # noqa: ARG001
+) -> None:
     ctx.factor = inputs[3]
 
 
-def _scale_back(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
+def _scale_back(ctx: AdditionContext, grad: Tensor) -> Gradients:
     return grad if ctx.factor == 1 else grad * ctx.factor, None, None, None, None

@@ -10,7 +10,7 @@ NVIDIA's GPUs, and cuda.py measures it on the GPU before it is used. Its
 speed was not measured; the sizes of blocks keep registers below 128 a thread.
 """
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 import triton  # pyright: ignore[reportMissingImports]
@@ -41,6 +41,9 @@ SCHEMAS = (
 """Those of library.cpp but the packed ones, for machines on which it is not compiled."""
 
 _kernel: Any = triton_kernel.rotate_block
+Rotation: TypeAlias = tuple[Tensor, Tensor | None, float, bool, int, bool]
+"""frequencies, axis, scale, halves, start, back"""
+
 _library = torch.library.Library("posenc", "FRAGMENT")
 
 
@@ -57,7 +60,7 @@ def implement(key: str = "CUDA") -> None:
     _library.impl("rotate_qk_", rotate_qk_, key)
 
 
-def rotate(x: Tensor, positions: Tensor, *rest: Any) -> Tensor:
+def rotate(x: Tensor, positions: Tensor, *rest: *Rotation) -> Tensor:
     """R(p) x, or with `back` its transpose; rest: frequencies, axis, scale, halves, start, back."""
     _check(x, positions, *rest)
     out = torch.empty_like(x)
@@ -65,12 +68,14 @@ def rotate(x: Tensor, positions: Tensor, *rest: Any) -> Tensor:
     return out
 
 
-def rotate_qk(q: Tensor, k: Tensor, q_pos: Tensor, k_pos: Tensor, *rest: Any) -> tuple[Tensor, ...]:
+def rotate_qk(
+    q: Tensor, k: Tensor, q_pos: Tensor, k_pos: Tensor, *rest: *Rotation
+) -> tuple[Tensor, ...]:
     """Both rotated."""
     return rotate(q, q_pos, *rest), rotate(k, k_pos, *rest)
 
 
-def rotate_qk_(q: Tensor, k: Tensor, q_pos: Tensor, k_pos: Tensor, *rest: Any) -> None:
+def rotate_qk_(q: Tensor, k: Tensor, q_pos: Tensor, k_pos: Tensor, *rest: *Rotation) -> None:
     """Both rotated, in place; nothing is written if either is refused."""
     _check(q, q_pos, *rest)
     _check(k, k_pos, *rest)
