@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from types import ModuleType
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -263,7 +263,7 @@ class Tempered(Scores):
         q_pos: Array,
         k_pos: Array,
         params: Params[ArrayT] = None,
-        **needed: Any,
+        **needed: Array,
     ) -> ArrayT:
         q_pos, k_pos = as_arrays(q_pos, k_pos, like=q)
         wide = working(namespace(q=q), q.dtype)  # a half is rounded once, by `logits`

@@ -210,7 +210,7 @@ def is_plain_tensor(*arrays: Array) -> bool:
 
 def has_tangent(*arrays: Array) -> bool:
     """Whether one of these is a dual tensor of `torch.autograd.forward_ad` or `torch.func.jvp`."""
-    forward_ad: Any = sys.modules["torch.autograd.forward_ad"]
+    forward_ad = sys.modules["torch.autograd.forward_ad"]
     if forward_ad._current_level < 0:  # no tangents exist; looking at each tensor takes long
         return False
     return any(forward_ad.unpack_dual(array).tangent is not None for array in arrays)
@@ -262,7 +262,7 @@ def default_float(like: Array) -> Dtype:
     return xp.float32 if is_torch(like) else xp.asarray(0.0).dtype
 
 
-def disable_autocast(*arrays: Array) -> AbstractContextManager[Any]:
+def disable_autocast(*arrays: Array) -> AbstractContextManager[object]:
     """A context that disables PyTorch's autocast, which rounds the operands of a matmul."""
     torch = sys.modules.get("torch")
     device = next((array.device.type for array in arrays if is_torch(array)), "meta")

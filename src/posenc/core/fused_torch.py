@@ -1,22 +1,22 @@
 """Encodings by waves as the compiled kernels take them: one pass over memory, angles included."""
 
 import sys
+from collections.abc import Callable
 from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd import forward_ad as _forward_ad
 
 from posenc import kernels
 from posenc.core.positions import LIMIT
 from posenc.core.rotation import Pairing, Rotated, Waves
 from posenc.core.rotation_torch import FEW, turn_few
 
-ops: Any = torch.ops.posenc
-internals: Any = sys.modules["torch._C"]
-forward_ad: Any = _forward_ad
+ops = torch.ops.posenc
+internals = sys.modules["torch._C"]
+forward_ad = sys.modules["torch.autograd.forward_ad"]
 ELEMENTS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 NUMBERS = (torch.int64, torch.int32, torch.float64, torch.float32)
 MOST_AXES = 16
@@ -80,7 +80,7 @@ class Fused:
         """Whether the kernels compute this for these tensors."""
         return self.why_unavailable() is None and self.why_refused(x, positions) is None
 
-    def fits(self, x: Any, positions: Any) -> bool:
+    def fits(self, x: object, positions: object) -> bool:
         """Whether a module may hand these over unchecked: `why_refused`, and channels and axes."""
         if not (isinstance(x, Tensor) and isinstance(positions, Tensor)) or x.ndim < 2:
             return False
@@ -135,7 +135,7 @@ class FusedRotation(Fused):
         return ops.rotate_qk.default(q, k, q_pos, k_pos, *rest)
 
     def try_both(
-        self, q: Tensor, k: Tensor, q_pos: Any, k_pos: Any
+        self, q: Tensor, k: Tensor, q_pos: Tensor, k_pos: Tensor
     ) -> tuple[Tensor, Tensor] | None:
         """R(p) q and R(p) k with no check that the kernels make themselves; None if not by them."""
         try:
@@ -180,7 +180,7 @@ class FusedRotation(Fused):
         wide = torch.float64 if dtype == torch.float64 else torch.float32
         return cos.to(wide), sin.to(wide)
 
-    def fits_few(self, x: Any, positions: Any) -> bool:
+    def fits_few(self, x: Tensor, positions: Tensor) -> bool:
         """Whether `turn_few` rotates x (…, seq, dim) to these positions, which are checked too."""
         if not (is_plain(x, positions) and x.dtype in ELEMENTS and positions.dtype in NUMBERS):
             return False
@@ -191,7 +191,7 @@ class FusedRotation(Fused):
             return False
         return all(-LIMIT < p < LIMIT for p in positions.flatten().tolist())
 
-    def rotate_few(self, positions: Any, *tensors: Any) -> list[Tensor] | None:
+    def rotate_few(self, positions: Tensor, *tensors: Tensor) -> list[Tensor] | None:
         """R(p) x of few vectors, in few of PyTorch's own operators; None where it takes more.
 
         positions   (seq,), or (batch, seq) for tensors (batch, head, seq, dim)
@@ -215,7 +215,7 @@ class FusedAddition(Fused):
         """factor x + e(p); x must have `dim` channels."""
         return ops.add_waves.default(x, positions, self.frequencies, factor, self.concat)
 
-    def try_add(self, x: Tensor, positions: Any, factor: float, packed: Tensor) -> Tensor | None:
+    def try_add(self, x: Tensor, positions: Tensor, factor: float, packed: Tensor) -> Tensor | None:
         """factor x + e(p) with no check that the kernels make themselves; None if not by them.
 
         packed   what `pack_addition` makes of the factor; without values if made in FakeTensorMode
@@ -235,7 +235,7 @@ class FusedAddition(Fused):
 
 
 @cache
-def find_packed(name: str) -> Any:
+def find_packed(name: str) -> Callable[..., Any]:
     """The operator that takes its numbers in one tensor, as PyTorch's OpOverload calls it."""
     overload = getattr(ops, name).packed
     return getattr(overload, "_op", overload)  # what the overload itself calls, if it has it
@@ -263,7 +263,7 @@ def is_transformed() -> bool:
     )
 
 
-def is_plain(x: Any, positions: Any) -> bool:
+def is_plain(x: object, positions: object) -> bool:
     """Whether x is an ordinary tensor on the CPU, and neither it nor its positions learn."""
     if not (type(x) is Tensor and type(positions) is Tensor and x.is_cpu):
         return False

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -76,7 +76,7 @@ def mrope_positions(
     if isinstance(parts, str | bytes) or not isinstance(parts, Iterable):
         raise TypeError(f"parts must be numbers and (frames, height, width); got {parts!r}")
     start = 0
-    rows: list[Any] = [np.zeros((0, 3))]
+    rows: list[np.ndarray] = [np.zeros((0, 3))]
     for part in parts:
         if isinstance(part, tuple):
             if len(part) != 3:

@@ -5,7 +5,7 @@ import functools
 import inspect
 import unicodedata
 from collections.abc import Callable, Iterable
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from posenc.i18n import N_, phrase, translatable
 
@@ -156,7 +156,7 @@ def hint_arguments(*kinds: type) -> None:
                 setattr(kind, name, classmethod(wrapped))
 
 
-def _add_hints(function: Callable[..., Any], maker: str) -> Callable[..., Any]:
+def _add_hints(function: Callable[P, T], maker: str) -> Callable[P, T]:
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     parameters = inspect.signature(function).parameters.items()
     if any(each.kind is inspect.Parameter.VAR_KEYWORD for _, each in parameters):
@@ -164,9 +164,7 @@ def _add_hints(function: Callable[..., Any], maker: str) -> Callable[..., Any]:
     known = [n for n, each in parameters if each.kind in named and n not in ("self", "cls")]
 
     @functools.wraps(function)
-    def wrapper(*args: object, **kwargs: object) -> Any:
-        if not kwargs:
-            return function(*args)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
         for name in kwargs:
             if name not in known:
                 raise unknown_argument(maker, name, known)

@@ -6,15 +6,15 @@ time, forward and again backward, so that hidden units of all of them never exis
 
 import math
 import sys
-from typing import Any
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from posenc.core.arrays import disable_autocast, is_plain_tensor
 
-ops: Any = torch.ops.aten
-internals: Any = sys.modules["torch._C"]
+ops = torch.ops.aten
+internals = sys.modules["torch._C"]
 
 HIDDEN = 2**17
 """Hidden units at a time, for each thread: half a megabyte in float32."""
@@ -27,14 +27,21 @@ def apply_network(x: Tensor, w1: Tensor, b1: Tensor, w2: Tensor, b2: Tensor) -> 
     w2, b2   (heads, hidden) and (heads,)
     """
     *rows, numbers = x.shape
-    apply: Any = _Network.apply
-    made = apply(x.reshape(math.prod(rows), numbers), w1, b1, w2, b2)
+    made = _Network.apply(x.reshape(math.prod(rows), numbers), w1, b1, w2, b2)
     return made.reshape(*rows, len(w2), numbers)
+
+
+class _Context(Protocol):
+    """What the backward pass is given: the tensors that the forward pass has kept."""
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    def save_for_backward(self, *tensors: Tensor) -> None: ...
 
 
 class _Network(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, w1: Tensor, b1: Tensor, w2: Tensor, b2: Tensor) -> Tensor:
+    def forward(ctx: _Context, x: Tensor, w1: Tensor, b1: Tensor, w2: Tensor, b2: Tensor) -> Tensor:
         ctx.save_for_backward(x, w1, b1, w2)
         out, last = x.new_empty(x.shape[0], len(w2), x.shape[1]), _beside(w2, b2)
         for row, made in zip(x, out, strict=True):
@@ -43,7 +50,7 @@ class _Network(torch.autograd.Function):
         return out
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: _Context, grad: Tensor) -> tuple[Tensor, ...]:  # type: ignore[override]
         batched = internals._functorch.is_legacy_batchedtensor(grad)  # by is_grads_batched=True
         whole = torch.is_grad_enabled() or batched or not is_plain_tensor(grad)
         with disable_autocast(grad):  # a backward pass may run within autocast

@@ -219,7 +219,7 @@ class Rotary(Wavelike):
         positions: Positions[Array],
         params: Params[Array] = None,
         features: Array | None = None,
-    ) -> tuple[Array, dict[str, Any]]:
+    ) -> tuple[Array, dict[str, object]]:
         """The positions as an array, and features by name; raise an error if they do not fit x."""
         positions = positions_for("x", x, positions, axes=self.axes)
         if self.dim is not None and x.shape[-1] != self.dim:

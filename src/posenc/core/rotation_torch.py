@@ -5,7 +5,7 @@ tensors with memory of their own come here: under torch.compile the specificatio
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -50,17 +50,28 @@ def turn_in_place(x: Tensor, cos: Tensor, sin: Tensor, *, pairing: str, trailing
     return x
 
 
+class _Context(Protocol):
+    """What the backward pass is given: what the forward pass has kept."""
+
+    pairing: str
+    trailing: bool
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor, ...]: ...
+    def save_for_backward(self, *tensors: Tensor) -> None: ...
+
+
 class _Turn(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, cos: Tensor, sin: Tensor, pairing: str, trailing: bool
+        ctx: _Context, x: Tensor, cos: Tensor, sin: Tensor, pairing: str, trailing: bool
     ) -> Tensor:
         ctx.save_for_backward(cos, sin)
         ctx.pairing, ctx.trailing = pairing, trailing
         return _turn(x, cos, sin, pairing, trailing)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx: _Context, *grads: Tensor) -> tuple[Tensor | None, ...]:
         cos, sin = ctx.saved_tensors
         back = turn(grads[0], cos, -sin, pairing=ctx.pairing, trailing=ctx.trailing)
         return back, None, None, None, None

@@ -32,7 +32,7 @@ def plain_fields(value: Any) -> None:
             object.__setattr__(value, field.name, plain)
 
 
-def plain_value(value: object, field: dataclasses.Field[Any] | None = None) -> Any:
+def plain_value(value: object, field: dataclasses.Field[object] | None = None) -> object:
     """A number, string or tuple of them as plain Python; anything else unchanged.
 
     An int beyond int64, for which NumPy has no dtype, becomes a float unless `field` accepts only
@@ -220,7 +220,7 @@ def has_names(params: object) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(params, Mapping) or hasattr(params, "keys")
 
 
-def known_params(params: Any, *names: str) -> None:
+def known_params(params: object, *names: str) -> None:
     """Raise an error if `params` holds other names than these; None is accepted.
 
     >>> known_params({"slope": 1.0})

@@ -63,7 +63,7 @@ def short_repr(self: Any) -> str:
 
     Defaults that depend on other fields come from the value's `computed_defaults`.
     """
-    computed: Mapping[str, Any] = getattr(self, "computed_defaults", dict)()
+    computed: Mapping[str, object] = getattr(self, "computed_defaults", dict)()
     parts: list[str] = []
     for field in dataclasses.fields(self):
         if not field.init:
