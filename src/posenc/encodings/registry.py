@@ -1,11 +1,14 @@
 """Encodings by name: the built-in ones from their list, other packages' from entry points."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
 from posenc.core.encoding import Encoding
 from posenc.core.hints import did_you_mean, fold, hinted, nearest
 from posenc.encodings import BUILTIN
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 @hinted("catalogue")
@@ -63,7 +66,7 @@ def lookup(name: str) -> type[Encoding]:
     return _load(known, sources[known])
 
 
-def _load(name: str, source: Any) -> type[Encoding]:
+def _load(name: str, source: "str | EntryPoint") -> type[Encoding]:
     if isinstance(source, str):
         return _load_builtin(source)
     try:
@@ -82,11 +85,11 @@ def _load_builtin(source: str) -> type[Encoding]:
     return getattr(import_module(f"posenc.encodings.{module}"), name)
 
 
-def _sources() -> dict[str, object]:
+def _sources() -> "dict[str, str | EntryPoint]":
     """Each name with its place in BUILTIN, or with the entry point that loads its class."""
     from importlib.metadata import entry_points
 
-    found: dict[str, object] = dict(BUILTIN)
+    found: dict[str, str | EntryPoint] = {**BUILTIN}
     for entry in entry_points(group="posenc.encodings"):
         if entry.name in found:
             raise ValueError(

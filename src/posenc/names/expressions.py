@@ -4,11 +4,13 @@ import ast
 import dataclasses
 import inspect
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
-from typing import Any, cast
+from types import ModuleType
+from typing import Any
 
 from posenc import layouts, scalings, temperatures
 from posenc.core import scaling
@@ -46,7 +48,7 @@ class Call:
         return ".".join(filter(None, (self.kind.__name__, self.preset)))
 
     @property
-    def function(self) -> Callable[..., Any]:
+    def function(self) -> Callable[..., object]:
         """What is called, to be called."""
         return getattr(self.kind, self.preset) if self.preset else self.kind
 
@@ -59,18 +61,18 @@ class Call:
         """The same call with other arguments."""
         return dataclasses.replace(self, arguments=self.arguments | arguments)
 
-    def make(self, check: Check | None = None) -> Any:
+    def make(self, check: Check | None = None) -> object:
         """What the call returns; `check` sees the arguments of each part before it is made."""
         given = {name: _evaluate(value, check) for name, value in self.arguments.items()}
         if check is not None:
             check(self.kind.__name__, given)
-        bound = inspect.BoundArguments(_signature(self.function), cast(Any, given))
+        bound = inspect.BoundArguments(_signature(self.function), OrderedDict(given))
         return self.function(*bound.args, **bound.kwargs)
 
     def __str__(self) -> str:
         return self.to_source()
 
-    def to_source(self, plain: Callable[[Any], str] = repr) -> str:
+    def to_source(self, plain: Callable[[object], str] = repr) -> str:
         """The call as an expression, without arguments that are as they would be anyway."""
         parts: list[str] = []
         for name, parameter in self.parameters.items():
@@ -103,7 +105,7 @@ def not_an_encoding(given: object) -> Exception:
     return translatable(TypeError, "what is named must be an Encoding; got {given!r}", given=given)
 
 
-def evaluate(expression: str, *, check: Check | None = None) -> Any:
+def evaluate(expression: str, *, check: Check | None = None) -> object:
     """What an expression spells, be it an encoding, a scaling, a temperature or a plain value.
 
     `check` sees the arguments of each part before it is made.
@@ -119,7 +121,7 @@ def evaluate(expression: str, *, check: Check | None = None) -> Any:
         raise translatable(ValueError, template, error=error) from error
 
 
-def to_source(value: object, *, plain: Callable[[Any], str] = repr) -> str:
+def to_source(value: object, *, plain: Callable[[object], str] = repr) -> str:
     """The shortest expression that spells a value: what is the default is left out.
 
     `plain` says what is no encoding and no scaling.
@@ -211,7 +213,7 @@ def find_maker(name: str) -> type | None:
     return spellings().get(fold(name))
 
 
-def _is_defined_in(kind: Any, module: Any) -> bool:
+def _is_defined_in(kind: object, module: ModuleType) -> bool:
     return dataclasses.is_dataclass(kind) and getattr(kind, "__module__", "") == module.__name__
 
 

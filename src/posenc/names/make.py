@@ -2,7 +2,7 @@
 
 import inspect
 from dataclasses import is_dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 from posenc.core import rules
 from posenc.core.encoding import Encoding, required_fields
@@ -53,7 +53,10 @@ def make(
     kind = type(make_example(known))
     wanted = _select_sizes(kind, known, options, given)
     encoding = make_example(known, **{**wanted, **options})
-    return cast(Encoding, replace(cast(Any, encoding), **options)) if options else encoding
+    if not options:
+        return encoding
+    assert is_dataclass(encoding)  # or its fields would have no names
+    return replace(encoding, **options)
 
 
 def _select_sizes(

@@ -15,6 +15,7 @@ from typing import Any, cast
 from posenc import scalings
 from posenc.core.encoding import SIZES, Encoding, unwrap
 from posenc.core.hints import did_you_mean, fold, nearest
+from posenc.core.scaling import Scaling
 from posenc.encodings.axial import AxialRoPE
 from posenc.encodings.registry import catalogue, load_builtins, lookup
 from posenc.encodings.rope import RoPE
@@ -103,10 +104,10 @@ def _spellings() -> dict[str, str]:
 
 def _titles() -> dict[str, str]:
     """The titles of our encodings in four languages and the classes of scalings, folded."""
-    kinds: dict[str, Any] = dict(load_builtins())
+    kinds: dict[str, type[Encoding | Scaling]] = {**load_builtins()}
     for name, make in SCALED.items():
         encoding = make(64)
-        if isinstance(encoding, RoPE):
+        if isinstance(encoding, RoPE) and encoding.scaling is not None:
             kinds[name] = type(encoding.scaling)
     titles = {fold(kind.__name__): name for name, kind in kinds.items()}
     for lang in LANGUAGES:
@@ -287,7 +288,7 @@ def refuse_unused(sizes: Mapping[str, int], *encodings: Encoding) -> None:
 
 def _has_size(encoding: Encoding, size: str) -> bool:
     """Whether an encoding states a size of this name."""
-    own: Any = unwrap(encoding)
+    own = unwrap(encoding)
     if dataclasses.is_dataclass(own):
         return any(field.name == size for field in dataclasses.fields(own))
     return size in ("dim", "heads") and getattr(own, size) is not None
