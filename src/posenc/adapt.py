@@ -15,7 +15,7 @@
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from posenc.core import rules
 from posenc.core.about import Traits
@@ -32,11 +32,19 @@ ADDITIVE = Traits(unique=True, ordered=True)
 BIAS = Traits(ordered=True)
 
 
+class Facts(TypedDict):
+    """What the caller states about any foreign function."""
+
+    name: str
+    claims: Traits
+    library: Library
+
+
 @dataclass(frozen=True, repr=False)
 class Adapted:
     """A foreign function or module `fn`, with the facts that the caller states about it."""
 
-    fn: Callable[..., Any]
+    fn: Callable[..., Array]
     name: str = field(kw_only=True)
     claims: Traits = field(kw_only=True)
     library: Library = field(kw_only=True)
@@ -69,7 +77,7 @@ class AdaptedRotary(Adapted, Rotary):
     """A rotation fn(x, positions) -> (seq, dim), for x (seq, dim)."""
 
     dim: int
-    keys: Callable[..., Any] | None = field(default=None, kw_only=True)
+    keys: Callable[[Array, Array], Array] | None = field(default=None, kw_only=True)
 
     def cos_sin(
         self, positions: Positions[ArrayT], params: Params[ArrayT] = None, *, dtype: Dtype = None
@@ -124,10 +132,10 @@ class AdaptedBias(Adapted, Bias):
 
 @hinted("adapt.rotary")
 def rotary(
-    fn: Callable[..., Any],
+    fn: Callable[[Array, Array], Array],
     *,
     dim: int,
-    keys: Callable[..., Any] | None = None,
+    keys: Callable[[Array, Array], Array] | None = None,
     name: str | None = None,
     claims: Traits = ROTARY,
     library: Library | None = None,
@@ -149,7 +157,7 @@ def rotary(
 
 @hinted("adapt.additive")
 def additive(
-    fn: Callable[..., Any],
+    fn: Callable[[Array], Array],
     *,
     dim: int,
     name: str | None = None,
@@ -172,7 +180,7 @@ def additive(
 
 @hinted("adapt.bias")
 def bias(
-    fn: Callable[..., Any],
+    fn: Callable[[Array, Array], Array],
     *,
     heads: int,
     name: str | None = None,
@@ -193,9 +201,7 @@ def bias(
     return AdaptedBias(fn, heads, axes=axes, **_check_fields(fn, name, library, claims))
 
 
-def _check_fields(
-    fn: object, name: str | None, library: Library | None, claims: object
-) -> dict[str, Any]:
+def _check_fields(fn: object, name: str | None, library: Library | None, claims: object) -> Facts:
     """Check the fields that all three share; name and library default to those of fn."""
     if not callable(fn):
         raise TypeError(f"fn must be a function or a module; got {fn!r}")

@@ -1,7 +1,6 @@
 """The doctor: is this a sound positional encoding? A verdict with measured numbers."""
 
 from collections.abc import Callable
-from typing import Any
 
 from posenc.checks.engine import Check, Measurement, NotApplicableError, run
 from posenc.checks.properties import ALL
@@ -19,7 +18,7 @@ def check(
     *,
     seed: int = 0,
     limit: float = 20.0,
-    progress: Callable[[str], Any] | None = None,
+    progress: Callable[[str], object] | None = None,
 ) -> Report:
     """Measure every property of `encoding`; those that it claims must hold.
 

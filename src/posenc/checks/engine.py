@@ -65,7 +65,7 @@ def run(
     *,
     seed: int = 0,
     limit: float = 20.0,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], object] | None = None,
 ) -> Report:
     """The report of these checks; it never raises for what the encoding does."""
     if not isinstance(encoding, Encoding):

@@ -9,11 +9,10 @@ import importlib
 import importlib.util
 import warnings
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from posenc.core.arrays import is_torch
+from posenc.core.arrays import Array, Dtype, is_torch
 from posenc.core.encoding import Encoding
 from posenc.core.logits import logits
 from posenc.core.mechanisms import Additive, Bias, Rotary, Scores
@@ -119,7 +118,7 @@ class Subject:
         assert isinstance(self.encoding, Rotary)
         rotate = self.encoding.rotate_keys if keys else self.encoding.rotate
         library = "torch" if dtype == "bfloat16" else self.library
-        needed: dict[str, Any] = {}
+        needed: dict[str, Array] = {}
         if "features" in self.encoding.needs:
             features = self.features(positions if tokens is None else tokens)
             needed["features"] = send(features, library, dtype)
@@ -190,9 +189,9 @@ class Subject:
         *,
         library: str | None = None,
         dtype: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> dict[str, Array]:
         """The arguments that the encoding `needs`: features of queries and keys, and the mask."""
-        library, made = library or self.library, dict[str, Any]()
+        library, made = library or self.library, dict[str, Array]()
         if "features" in self.encoding.needs:
             both = (self.features(each) for each in tokens or (q_pos, k_pos))
             made["features"] = tuple(send(each, library, dtype) for each in both)
@@ -250,10 +249,10 @@ class Subject:
         made = self.encoding.encode(where, params, dtype=_dtype(dtype, library))
         return _require_shape("encode", made, (len(positions), self.dim))
 
-    def _send_params(self, library: str) -> dict[str, Any] | None:
+    def _send_params(self, library: str) -> dict[str, Array] | None:
         return {name: send(x, library) for name, x in self.params.items()} or None
 
-    def _own_params(self, library: str) -> tuple[dict[str, Any], ...]:
+    def _own_params(self, library: str) -> tuple[dict[str, Array], ...]:
         """The parameters as an argument, if there are any: rotations of one's own may take none."""
         params = self._send_params(library)
         return () if params is None else (params,)
@@ -269,7 +268,7 @@ class Subject:
         except Exception:  # it does not take them
             return False
 
-    def _compute_with_tensors(self) -> Any:
+    def _compute_with_tensors(self) -> object:
         """The result for one position as a tensor, in bfloat16 where the dtype can be chosen."""
         p = self.points(np.arange(1))
         params, where = self._send_params("torch"), send(p, "torch")
@@ -311,11 +310,11 @@ def _require_shape(name: str, made: object, shape: tuple[int, ...]) -> np.ndarra
     return values
 
 
-def _dtype(name: str | None, library: str) -> Any:
+def _dtype(name: str | None, library: str) -> Dtype:
     return None if name is None else getattr(importlib.import_module(library), name)
 
 
-def send(values: np.ndarray, library: str, dtype: str | None = None) -> Any:
+def send(values: np.ndarray, library: str, dtype: str | None = None) -> Array:
     """A copy as an array of `library`, in `dtype`; tensors are float32 unless told otherwise."""
     if library == "torch":
         import torch
@@ -326,7 +325,7 @@ def send(values: np.ndarray, library: str, dtype: str | None = None) -> Any:
     return values.copy() if dtype is None else values.astype(dtype)
 
 
-def to_numpy(made: Any) -> np.ndarray:
+def to_numpy(made: Array) -> np.ndarray:
     """A result of any library as a NumPy array in float64."""
     if is_torch(made):
         made = made.detach().cpu()

@@ -2,7 +2,7 @@
 
 import importlib.util
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from posenc.checks.properties.claims import always, check
 from posenc.checks.subject import Subject
 from posenc.core.logits import logits
 from posenc.core.mechanisms import Additive, Rotary
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 BOUND = 1e-3
 """The relative difference that a derivative may have."""
@@ -30,9 +33,7 @@ def gradient(subject: Subject, rng: np.random.Generator) -> Measurement:
     places = subject.points(np.arange(n))
     p, encoding = torch.from_numpy(places), subject.encoding
     params = {name: torch.from_numpy(x) for name, x in _away_from_zero(subject, rng).items()}
-    inputs: dict[str, Any] = {
-        name: x for name, x in params.items() if encoding.parameters()[name].trained
-    }
+    inputs = {name: x for name, x in params.items() if encoding.parameters()[name].trained}
     if isinstance(encoding, Additive) and not inputs:
         raise NotApplicableError("nothing in it is learned")
     fixed = {name: x for name, x in params.items() if name not in inputs}
@@ -45,7 +46,7 @@ def gradient(subject: Subject, rng: np.random.Generator) -> Measurement:
     if "features" in needed:
         inputs |= {"features": needed["features"][0]}
 
-    def compute(values: dict[str, Any]) -> Any:
+    def compute(values: "dict[str, Tensor]") -> "Tensor":
         given = {name: values[name] for name in learned} | fixed or None
         tokens = {key: values.get(key, array) for key, array in needed.items()}
         if isinstance(encoding, Additive):
@@ -75,8 +76,8 @@ def _away_from_zero(subject: Subject, rng: np.random.Generator) -> dict[str, np.
 
 
 def _compare(
-    compute: Callable[[dict[str, Any]], Any],
-    inputs: dict[str, Any],
+    compute: "Callable[[dict[str, Tensor]], Tensor]",
+    inputs: "dict[str, Tensor]",
     rng: np.random.Generator,
     step: float,
 ) -> Measurement:
@@ -88,10 +89,11 @@ def _compare(
     cotangent = torch.from_numpy(rng.normal(size=tuple(out.shape))).to(out.dtype)
     hidden = out.detach() == -torch.inf  # hidden keys have no slope
 
-    def total(values: Any) -> Any:
+    def total(values: "Tensor") -> "Tensor":
         return (values.masked_fill(hidden, 0.0) * cotangent).sum()
 
-    slopes: Any = torch.autograd.grad(total(out), list(tracked.values()), allow_unused=True)
+    made = torch.autograd.grad(total(out), list(tracked.values()), allow_unused=True)
+    slopes = cast("tuple[Tensor | None, ...]", made)  # None of an input that is not used
     worst, where = 0.0, ""
     for (name, x), slope in zip(inputs.items(), slopes, strict=True):
         # one right direction of three will do: a kink lies on one by chance, a fault on all

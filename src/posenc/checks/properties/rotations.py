@@ -1,7 +1,5 @@
 """Properties of rotations: lengths, groups, channels, scalings, layouts."""
 
-from typing import Any
-
 import numpy as np
 
 from posenc.checks.engine import Measurement, NotApplicableError
@@ -63,7 +61,7 @@ def measure_composition(
 )
 def every_channel(subject: Subject, rng: np.random.Generator) -> Measurement:
     """How many channels no position rotates, apart from those that are meant to stay fixed."""
-    encoding: Any = require_rotary(subject)
+    encoding = require_rotary(subject)
     p = subject.points(rng.integers(0, subject.reach + 1, 50))
     x = rng.normal(size=subject.dim)
     # between whole places too: a wave of one turn to each stands still on them
