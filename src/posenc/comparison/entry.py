@@ -1,7 +1,6 @@
 """One encoding of a comparison, as data: measured, or out of its own metadata."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
@@ -38,7 +37,7 @@ class Entry:
         """Whether a check found that it is not so, claimed or not."""
         return self.report[name].verdict in ("fails", "not claimed: does not hold")
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The entry as plain data."""
         rows = self.report.to_json()["rows"]
         kept = ("verdict", "measured", "bound", "detail")

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
 from posenc.comparison.cells import KNOWN, MEASURED, cells, headings, notes
 from posenc.comparison.entry import Entry
@@ -36,7 +35,7 @@ class Comparison:
         names = ", ".join(entry.name for entry in self.entries)
         raise ValueError(f"name must be that of an encoding here, one of {names}; got {name!r}")
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The comparison as plain data; strengths and weaknesses in its language."""
         t = translator(self.lang)
         told = [

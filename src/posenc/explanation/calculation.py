@@ -1,7 +1,5 @@
 """`explain`: the worked calculation of any encoding."""
 
-from typing import Any
-
 import numpy as np
 
 from posenc.core import rules
@@ -70,7 +68,7 @@ def explain(
     length = rules.whole("length", 3 if length is None else length, least=1, most=MOST)
     count = length if words is None else len(words)
     value = _resolve(encoding, length=count, dim=dim, heads=heads)
-    params: dict[str, Any] = value.init(np.random.default_rng(seed))
+    params = value.init(np.random.default_rng(seed))
     question = Question(value, count, position, None if words is None else tuple(words), params, t)
     title = t("{encoding}, step by step", encoding=to_source(value))
     return Explanation(title, lang, tuple(explain_steps(value, question)), digits=digits)

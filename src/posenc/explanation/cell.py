@@ -106,7 +106,7 @@ def cell(
     return Cell(tuple(steps), *values)
 
 
-def convention(encoding: Encoding) -> dict[str, Any]:
+def convention(encoding: Encoding) -> dict[str, object]:
     """The conventions that the numbers of an encoding follow, by the names of its fields.
 
     >>> from posenc import RoPE, YaRN
@@ -126,7 +126,7 @@ def convention(encoding: Encoding) -> dict[str, Any]:
 RANGE = {"least": 0, "most": 2**24 - 64}
 
 
-def _check_place(name: str, place: object, encoding: Encoding) -> Any:
+def _check_place(name: str, place: object, encoding: Encoding) -> Point:
     """The position, if it is one that this encoding takes."""
     if encoding.axes is None:
         return rules.whole(name, place, **RANGE)

@@ -13,7 +13,7 @@ compare a formula with what was computed.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
-from typing import Any, Literal
+from typing import Literal
 
 Kind = Literal["row", "frac", "power", "root", "index", "matrix", "line"]
 
@@ -98,7 +98,7 @@ def number(value: float, digits: int = 4) -> str:
     return "0" if fixed == "-0" else fixed
 
 
-def to_json(tree: Maths) -> Any:
+def to_json(tree: Maths) -> object:
     """Symbols and numbers as they are, a node as [kind, part, …]."""
     return [tree.kind, *map(to_json, tree.parts)] if isinstance(tree, Node) else tree
 

@@ -71,7 +71,7 @@ def dot_product(left: np.ndarray, right: np.ndarray) -> Maths:
     return row(*[tree for product in products for tree in (" + ", *product)][1:])
 
 
-def bracket(value: Any) -> Maths:
+def bracket(value: str | float) -> Maths:
     """A factor or a summand, in brackets if it is a negative number."""
     number = value if isinstance(value, str) else float(value)
     return row("(", number, ")") if not isinstance(number, str) and number < 0 else number

@@ -41,7 +41,7 @@ class Question:
         return points, tuple(str(tuple(point.tolist())) for point in points)
 
 
-def table(columns: Sequence[str], *rows: Sequence[Any]) -> Table:
+def table(columns: Sequence[str], *rows: Sequence[object]) -> Table:
     """A table of plain Python values, made from any kind of numbers."""
     return Table(tuple(columns), tuple(tuple(map(_to_entry, row)) for row in rows))
 

@@ -61,7 +61,7 @@ class Phrase:
     """Words that are said in whichever language is asked for; in English unless one is."""
 
     template: str
-    values: dict[str, Any]
+    values: dict[str, object]
 
     def translate(self, lang: str) -> str:
         """The words in this language; what they quote is in it too, where that can be."""
@@ -126,7 +126,7 @@ def join_phrases(template: str, parts: Iterable[Any]) -> Any:
     return reduce(lambda one, other: Phrase(template, {"one": one, "other": other}), parts)
 
 
-def either(choices: Iterable[str]) -> Any:
+def either(choices: Iterable[str]) -> str | Phrase:
     """Words to choose from: one or other.
 
     >>> both = either(["halves", "interleaved"])

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from posenc.core.encoding import Encoding, unwrap
 from posenc.core.mechanisms import Additive, Rotary
@@ -134,15 +134,18 @@ class Kind:
         inner = unwrap(encoding)
         return self.sizes(inner, length) if is_plain(inner) else {}
 
-    def to_json(self, t: Translate, *, most: int = 4) -> dict[str, Any]:
+    def to_json(self, t: Translate, *, most: int = 4) -> dict[str, object]:
         """Return what a page needs to know as plain data, in the language of `t`.
 
         `columns` has a list for 1 to `most` encodings of text, and one for encodings of grids.
         """
         counts = range(1, most + 1)
         names = ("name", "channels", "head", "causal", "max_tokens", "pairwise", "angles")
-        stated = {name: getattr(self, name) for name in (*names, "derived", "along", "compact")}
-        return stated | {
+        stated: dict[str, object] = {
+            name: getattr(self, name) for name in (*names, "derived", "along", "compact")
+        }
+        return {
+            **stated,
             "title": t(self.title),
             "summary": t(self.summary),
             "worked": self.working is not None,

@@ -5,7 +5,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import numpy as np
 
@@ -18,7 +18,7 @@ Colours = Literal["diverging", "cyclic", "sequential"]
 class Plain:
     """Data that can be written as JSON."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return every field as plain data; null where a number is not finite.
 
         >>> Dials("turns", np.array([[[np.inf, 1.0]]]), ("pair 0",), ("0",)).to_json()
