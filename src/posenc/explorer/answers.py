@@ -1,9 +1,8 @@
 """Answers of the explorer as plain data: tokens, views and their values, messages, colours."""
 
 import dataclasses
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -36,7 +35,7 @@ VIEWS = SharedCache(32, size=_count_bytes, room=2**27)
 """The last views: a page asks for the JSON of one and then for its arrays."""
 
 
-def tokens(request: ViewRequest) -> dict[str, Any]:
+def tokens(request: ViewRequest) -> dict[str, object]:
     """The tokens of the sentence."""
     names = ("label", "text", "start", "end", "bytes", "part")
     return {"tokens": [{name: getattr(token, name) for name in names} for token in request.tokens]}
@@ -58,7 +57,7 @@ def make_view(
     chosen, beyond = split_channels(request, kind, channels)
     check_view(request, kind)
     labels = None if request.gridded else request.labels
-    options: dict[str, Any] = {
+    options: dict[str, object] = {
         "tokens": labels,
         "length": None if labels or request.gridded else request.length,
         "channels": chosen,
@@ -151,16 +150,16 @@ def cache_key(encoding: Encoding) -> Hashable:
         return ByIdentity(encoding)
 
 
-def show_view(request: ViewRequest) -> dict[str, Any]:
+def show_view(request: ViewRequest) -> dict[str, object]:
     """A view of the encodings."""
     return view_json(
         make_requested_view(request), request.values["rows"], request.values["columns"]
     )
 
 
-def view_json(shown: View, rows: int, columns: int) -> dict[str, Any]:
+def view_json(shown: View, rows: int, columns: int) -> dict[str, object]:
     """The view as plain data, averaged to so many cells; large images come without values."""
-    panels: list[dict[str, Any]] = []
+    panels: list[dict[str, object]] = []
     for panel in shown.panels:
         if isinstance(panel, Image):
             panels.append(_image_json(panel, rows or UNLIMITED, columns or UNLIMITED))
@@ -171,7 +170,7 @@ def view_json(shown: View, rows: int, columns: int) -> dict[str, Any]:
     return dataclasses.replace(shown, panels=()).to_json() | {"panels": panels}
 
 
-def _image_json(image: Image, rows: int, columns: int) -> dict[str, Any]:
+def _image_json(image: Image, rows: int, columns: int) -> dict[str, object]:
     ratio, whole = image.box(rows, columns), image.values.shape
     shape = [-(-size // step) for size, step in zip(whole, ratio, strict=True)]
     sizes = {"shape": shape, "whole": list(whole)}
@@ -215,12 +214,12 @@ def panel_values(panel: Panel) -> np.ndarray:
     return panel.hands if isinstance(panel, Dials) else panel.values
 
 
-def messages(request: Request) -> dict[str, Any]:
+def messages(request: Request) -> dict[str, object]:
     """The page's messages in a language."""
     return {"lang": request.lang, "messages": catalogue(request.lang)}
 
 
-def colour_maps(request: Request) -> dict[str, Any]:
+def colour_maps(request: Request) -> Mapping[str, object]:
     """Colour maps, and the colours of lines and tokens."""
     dark = request.values["theme"] == "dark"
     maps = {name: colours.table(name, dark=dark) for name in colours.MAPS}

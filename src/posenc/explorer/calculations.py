@@ -4,10 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posenc.core.encoding import Encoding, unwrap
+from posenc.core.encoding import Encoding, Params, unwrap
 from posenc.core.mechanisms import Bias, Rotary
 from posenc.explanation import Step, explain
 from posenc.explanation.cell import DualPrecisionParams, cell, convention
+from posenc.explanation.place import Point
 from posenc.explorer import limits
 from posenc.explorer.answers import check_head, check_view
 from posenc.explorer.parameters import check_most
@@ -76,7 +77,7 @@ def _head(request: ViewRequest) -> int:
 
 
 def _explain_in_view(
-    request: ViewRequest, kind: Kind, encoding: Encoding, params: Any, place: int, other: int
+    request: ViewRequest, kind: Kind, encoding: Encoding, params: Params, place: int, other: int
 ) -> dict[str, Any]:
     """A number that a view computes from an encoding, in float64 only."""
     assert kind.working is not None
@@ -92,7 +93,7 @@ def _explain_in_view(
     return answer | {"value": answer["truth"], "truth": None, "ulps": None}
 
 
-def _explain_temperatures(encoding: Encoding, t: Translate) -> list[dict[str, Any]]:
+def _explain_temperatures(encoding: Encoding, t: Translate) -> list[dict[str, object]]:
     """Steps about what happens to the logits afterwards, the inner temperature first."""
     if encoding.inner is None:
         return []
@@ -107,7 +108,7 @@ def _explain_temperatures(encoding: Encoding, t: Translate) -> list[dict[str, An
     return steps
 
 
-def _place_of(encoding: Encoding, place: int, other: int, beside: int) -> tuple[Any, Any]:
+def _place_of(encoding: Encoding, place: int, other: int, beside: int) -> tuple[Point, Point]:
     """The position and dimension (or query and key) of a cell; on a grid, positions are points."""
     axes = encoding.axes
     if axes is None:

@@ -2,7 +2,7 @@
 
 import json
 from json import JSONDecodeError
-from typing import Any, cast
+from typing import cast
 
 from posenc.explorer import limits
 from posenc.explorer.parameters import RequestError, check_most
@@ -18,7 +18,7 @@ def check_length(length: int) -> None:
     check_most(too_long, "config", length, limits.CONFIG)
 
 
-def describe_config(request: Request) -> dict[str, Any]:
+def describe_config(request: Request) -> dict[str, object]:
     """The encodings of a model's config.json.
 
     They are expressions, with the part of the model that has each.
@@ -35,7 +35,7 @@ def describe_config(request: Request) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise RequestError("a config must be a JSON object", "config")
     try:
-        model = read_config(cast(dict[str, Any], given))
+        model = read_config(cast(dict[str, object], given))
         groups = label_groups(model)
         expressions = [to_source(encoding) for encoding, _ in groups]
         for expression in expressions:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Any
 from urllib.parse import urlencode
 
 from posenc.core.encoding import MECHANISMS, Encoding, unwrap
@@ -22,7 +21,7 @@ from posenc.views.kinds.maps import SIDE
 from posenc.views.subject import count_channels
 
 
-def list_encodings(request: Request) -> dict[str, Any]:
+def list_encodings(request: Request) -> dict[str, object]:
     """Every encoding with its parameters, the kinds of view, and the limits."""
     loaded = request.loaded
     rows = [row for row in _builtin() if row["name"] not in loaded]
@@ -42,13 +41,13 @@ def list_encodings(request: Request) -> dict[str, Any]:
 
 
 @cache
-def _kinds() -> list[dict[str, Any]]:
+def _kinds() -> list[dict[str, object]]:
     """Every kind of view, in English: the page, which has all messages, translates it."""
     return [kind.to_json(translator("en"), most=limits.ENCODINGS) for kind in KINDS.values()]
 
 
 @cache
-def _builtin() -> tuple[dict[str, Any], ...]:
+def _builtin() -> tuple[dict[str, object], ...]:
     examples = {name: (kind.__name__, kind.example()) for name, kind in catalogue().items()}
     examples |= {name: (name, make(64)) for name, make in VARIANTS.items()}
     return tuple(
@@ -57,7 +56,7 @@ def _builtin() -> tuple[dict[str, Any], ...]:
     )
 
 
-def spell(request: Request) -> dict[str, Any]:
+def spell(request: Request) -> dict[str, object]:
     """The facts about an encoding, with arguments changed by set.PARAMETER=VALUE."""
     values = request.values
     return describe_encoding(values["e"][0], request.loaded, values["changes"], values["as"])
@@ -68,7 +67,7 @@ def describe_encoding(
     loaded: dict[str, Encoding],
     changes: dict[str, str] | None = None,
     maker: str | None = None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The facts about an encoding that the page needs.
 
     changes  arguments to change first, as typed, by name
@@ -130,7 +129,7 @@ def _page_names(given: Encoding | str, own: dict[str, Encoding]) -> Iterator[str
         yield text
 
 
-def _facts(value: Encoding) -> dict[str, Any]:
+def _facts(value: Encoding) -> dict[str, object]:
     acting = unwrap(value)  # what pictures show
     columns = count_channels(acting)
     passed = (acting.dim or 0) - 2 * columns

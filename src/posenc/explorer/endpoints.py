@@ -5,8 +5,9 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
+from posenc.core.encoding import Encoding
 from posenc.explorer import (
     answers,
     calculations,
@@ -20,12 +21,20 @@ from posenc.explorer import (
 from posenc.explorer import parameters as p
 from posenc.explorer.parameters import Parameter, RequestError
 from posenc.explorer.replies import ARRAY, JSON, Reply, as_json
-from posenc.explorer.requests import Request, ViewRequest
+from posenc.explorer.requests import Request, Tokenizer, ViewRequest
 from posenc.explorer.schemas import SCHEMAS, ref
 
 REFUSALS = ("400", "403", "404", "413", "503")
 CrewName = Literal["usual", "large", "checks", "pages"]
 """Which workers compute an answer: one that takes seconds must not block others."""
+
+
+class Context(TypedDict, total=False):
+    """What a request has beside its parameters; `Request` explains each."""
+
+    loaded: dict[str, Encoding]
+    tokenizer: Tokenizer | None
+    body: bytes
 
 
 @dataclass(frozen=True)
@@ -34,7 +43,7 @@ class Endpoint:
 
     name: str
     parameters: tuple[Parameter, ...]
-    answer: Callable[[Any], Any]
+    answer: Callable[[Any], object]
     """Plain data or a `Reply`, of a `ViewRequest` where the parameters include a sentence."""
     schema: str | None = None
     """The name of a JSON answer's schema in `posenc.explorer.schemas`."""
@@ -61,7 +70,7 @@ class Endpoint:
         found = re.fullmatch(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", self.path), path)
         return None if found is None else found.groupdict()
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """The endpoint as an OpenAPI operation."""
         in_path = [
             {"name": name, "in": "path", "required": True, "schema": ref("ViewKind")}
@@ -79,7 +88,7 @@ class Endpoint:
         }
 
     def read(
-        self, query: Mapping[str, list[str]], in_path: Mapping[str, str], **rest: Any
+        self, query: Mapping[str, list[str]], in_path: Mapping[str, str], **rest: Unpack[Context]
     ) -> Request:
         """The request with the values of all parameters, each checked."""
         values = p.read(self.parameters, query, changes=self.changes)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from posenc.core.encoding import Encoding, unwrap
 from posenc.explorer import limits
@@ -14,7 +14,10 @@ from posenc.names.resolve import evaluate_encoding
 from posenc.views.kind import is_plain
 from posenc.views.kinds import default_kind
 
-Tokenizer = Callable[[str], Iterable[Any]]
+if TYPE_CHECKING:
+    from posenc.text import Token
+
+Tokenizer = Callable[[str], Iterable["Token"]]
 """What `posenc.text.from_file` makes of a tokenizer.json."""
 
 LIBRARY_ERRORS = (ValueError, TypeError, IndexError, ArithmeticError)
@@ -29,7 +32,7 @@ def refuse_errors(argument: str) -> Generator[None]:
     except LIBRARY_ERRORS as error:
         words: Phrase | None = getattr(error, "words", None)
         named = words.values.get("argument") if words else None
-        raise RequestError(error, named or argument) from error
+        raise RequestError(error, str(named or argument)) from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +63,7 @@ class ViewRequest(Request):
     encodings: tuple[Encoding, ...]
     names: tuple[str, ...]
     """The expression of each encoding, or the name under which it was loaded."""
-    tokens: tuple[Any, ...]
+    tokens: "tuple[Token, ...]"
     length: int
     head: int | None = None
     """The head to look at, from 0."""
@@ -139,7 +142,7 @@ def _make_encoding(expression: str, loaded: dict[str, Encoding]) -> Encoding:
         return encoding
 
 
-def _tokenize(request: Request) -> tuple[Any, ...]:
+def _tokenize(request: Request) -> "tuple[Token, ...]":
     """The tokens of the sentence, by the tokenizer that was chosen."""
     from posenc.text import tokenise
 

@@ -1,6 +1,7 @@
 """The explorer as a notebook widget, through anywidget: the same page, without a port."""
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -49,7 +50,7 @@ def explore(
 
     widget = Widget()
 
-    def receive(_: Any, content: Any, __: Any) -> None:
+    def receive(_: object, content: Mapping[str, str], __: object) -> None:
         status, kind, body = answer(str(content.get("path", "")), content.get("body"), own)
         widget.send({"id": content.get("id"), "status": status, "type": kind}, buffers=[body])
 
