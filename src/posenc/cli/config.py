@@ -107,13 +107,13 @@ def config(
     print_data(data, _format_differences(differences), as_json=as_json)
 
 
-def _format_differences(rows: list[dict[str, Any]]) -> Iterator[str]:
+def _format_differences(rows: list[dict[str, object]]) -> Iterator[str]:
     if not rows:
         yield "no differences"
     for row in rows:
         where = f" ({row['where']})" if row["where"] else ""
         first, second = (_format_value(row[side]) for side in ("first", "second"))
-        yield f"{row['what'].replace('_', ' ')}{where}: {first} | {second}"
+        yield f"{str(row['what']).replace('_', ' ')}{where}: {first} | {second}"
         yield f"  {row['means']}"
 
 

@@ -85,7 +85,7 @@ def _read_factors(path: str) -> Any:
         raise click.UsageError(f"--factors {path} must be JSON: {error}") from error
 
 
-def _to_data(extension: Extension) -> dict[str, Any]:
+def _to_data(extension: Extension) -> dict[str, object]:
     replaced = extension.replaced
     return {
         "config": extension.config,

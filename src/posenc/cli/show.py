@@ -5,7 +5,7 @@ from __future__ import annotations  # names of posenc are not looked up before a
 import json
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,6 +19,9 @@ from posenc.cli.usage import (
     report_unwritable,
     split_names_and_text,
 )
+
+if TYPE_CHECKING:
+    from posenc.core.encoding import Encoding
 
 ENDINGS = (".png", ".svg", ".pdf")
 # not every view depends on these
@@ -153,8 +156,8 @@ def show(
 
 
 def _choose_subjects(
-    names: tuple[str, ...], loaded: dict[str, Any], kind: str | None
-) -> tuple[list[Any], str]:
+    names: tuple[str, ...], loaded: dict[str, Encoding], kind: str | None
+) -> tuple[list[Encoding | str], str]:
     """What to draw, by default the first encoding that suits `kind`; and a name for the file."""
     if not names:
         from posenc.views.kinds import first_encoding_for

@@ -43,7 +43,7 @@ def merge_format(form: str | None, *, as_json: bool) -> str | None:
 
 
 def call_with_effect(
-    compute: Callable[..., Any], options: dict[str, Any], names: Iterable[str]
+    compute: Callable[..., Any], options: dict[str, object], names: Iterable[str]
 ) -> Any:
     """Return `compute(**options)`; reject each of `names` that was given and has no effect on it.
 
