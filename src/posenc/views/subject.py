@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from posenc.core.arrays import Array
 from posenc.core.encoding import Encoding, Params, unwrap
 from posenc.core.logits import compute_bias, logits
 from posenc.core.mechanisms import Additive, Bias, Rotary
@@ -136,7 +137,7 @@ class Subject:
         k: np.ndarray,
         q_pos: np.ndarray,
         k_pos: np.ndarray,
-        **needed: np.ndarray,
+        **needed: Array,
     ) -> np.ndarray:
         """Return the attention logits: (head, q, k), or (q, k) without heads.
 

@@ -9,6 +9,7 @@ import numpy as np
 from posenc.checks.engine import Measurement, NotApplicableError
 from posenc.checks.properties.claims import always, check
 from posenc.checks.subject import Subject
+from posenc.core.arrays import Array
 from posenc.core.logits import logits
 from posenc.core.mechanisms import Additive, Rotary
 
@@ -48,7 +49,7 @@ def gradient(subject: Subject, rng: np.random.Generator) -> Measurement:
 
     def compute(values: "dict[str, Tensor]") -> "Tensor":
         given = {name: values[name] for name in learned} | fixed or None
-        tokens = {key: values.get(key, array) for key, array in needed.items()}
+        tokens: dict[str, Array] = {key: values.get(key, array) for key, array in needed.items()}
         if isinstance(encoding, Additive):
             return encoding.encode(p, given, dtype=torch.float64)
         if isinstance(encoding, Rotary):
