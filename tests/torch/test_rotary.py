@@ -500,5 +500,5 @@ def test_what_cannot_be_prepared_is_said():
         RotateQK(pe.RoPE(16, base=50.0))(q, q, prepared)
     with pytest.raises(ValueError, match=r"positions .* must agree"):
         RotateQK(pe.RoPE(16))(q[:, :, :1], q[:, :, :1], prepared)
-    with pytest.raises(ValueError, match="positions must lie between"):
+    with pytest.raises(ValueError, match="q_pos must lie between"):
         RotateQK(pe.RoPE(16)).prepare([2**24])
