@@ -12,8 +12,9 @@ import pytest
 
 from posenc.lab import ray_engine
 from posenc.lab.engines import Advance
-from posenc.lab.ray_engine import make_outcome, run_ray
-from posenc.lab.record import Failure, Record
+from posenc.lab.ray_engine import make_outcome, pack_order, run_ray
+from posenc.lab.record import Failure, Record, from_json
+from posenc.lab.subjects import hash_code
 from posenc.lab.training import run_settings
 from tests.lab.runs import TINY
 
@@ -52,7 +53,7 @@ class StandIn:
 
     def get(self, reference):
         function, order = self.tasks[reference]
-        if order["seed"] in self.lost:
+        if order["settings"]["seed"] in self.lost:
             raise LookupError("the worker died\nand more")
         return function(order)
 
@@ -80,6 +81,20 @@ def test_every_run_has_an_outcome_and_a_record_has_the_bits_of_the_function(ray)
     assert [type(other) for other in others] == [Failure] * 6
     assert ray.most == 4, "no more are submitted than the cores can soon take"
     assert ray.told == [("init", None, 3), {"num_cpus": 1, "max_retries": 3}, "shutdown"]
+
+
+def test_a_file_of_ones_own_travels_with_its_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file, name = tmp_path / "mine.py", "mine.py:mine"
+    file.write_text("from posenc import ALiBi\nmine = ALiBi(2)\n")
+    mine = replace(TINY, encoding=name, code=hash_code(name))
+    orders = [pack_order(each) for each in (mine, replace(mine, heads=1))]
+    file.unlink()  # as on another machine, which has no such file
+    made, wrong = map(make_outcome, orders)
+    record, truth = from_json(made["record"]), run_settings(replace(TINY, encoding="ALiBi(2)"))
+    assert record.settings == mine, "not where the file was on that machine"
+    assert (record.curve, record.scores) == (truth.curve, truth.scores)
+    assert wrong == {"error": "ValueError: mine.py:mine has 2 heads, and the model has 1"}
 
 
 def test_what_is_left_is_cancelled(ray):
@@ -120,13 +135,13 @@ def test_ray_that_is_absent_is_named(monkeypatch):
         next(run_ray([TINY], None, processes=1))
 
 
-def die_once(settings):
+def die_once(order):
     """As `make_outcome`, in a process that is killed in the middle of its first run."""
     mark = Path(os.environ["POSENC_TEST_MARK"])
     if not mark.exists():
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    return make_outcome(settings)
+    return make_outcome(order)
 
 
 @pytest.fixture

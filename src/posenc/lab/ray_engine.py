@@ -1,11 +1,15 @@
 """`--engine ray`: the same runs as tasks of a Ray cluster, or of a Ray on this machine.
 
-A task takes settings and returns a record, so machines need no common disk: the driver writes it. A
-task whose worker is lost is tried again, three times; an error of the run itself is its outcome.
+A task takes settings, with the file of an encoding of one's own, and returns a record, so machines
+need no common disk: the driver writes it. A task whose worker is lost is tried again, three times;
+an error of the run itself is its outcome.
 """
 
 import socket
+import tempfile
 from collections.abc import Generator, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from posenc.lab.engines import Advance, Event
@@ -19,14 +23,31 @@ AHEAD = 4
 """Tasks that are submitted for each core: the driver keeps no thousands of references."""
 
 
-def make_outcome(settings: dict[str, Any]) -> dict[str, Any]:
+def pack_order(settings: Settings) -> dict[str, Any]:
+    """What a task is given: the settings, and the file that defines the encoding, if one does."""
+    file = Path(settings.encoding.rpartition(":")[0])
+    source = file.read_bytes() if settings.code and file.is_file() else None
+    return {"settings": settings.to_json(), "source": source}
+
+
+def make_outcome(order: dict[str, Any]) -> dict[str, Any]:
     """What a task does: {"record"} of a run, or {"error"}, all plain values."""
     from posenc.lab.training import run_settings
 
-    try:
-        return {"record": to_json(run_settings(Settings.from_json(settings)))}
-    except Exception as error:
-        return {"error": f"{type(error).__name__}: {error}"}
+    planned = Settings.from_json(order["settings"])
+    file, _, name = planned.encoding.rpartition(":")
+    settings, here = planned, file
+    with tempfile.TemporaryDirectory(prefix="posenc-lab-") as folder:
+        if order["source"] is not None:
+            path = Path(folder) / Path(file).name
+            path.write_bytes(order["source"])
+            here = str(path)
+            settings = replace(planned, encoding=f"{here}:{name}")
+        try:
+            record = run_settings(settings)
+        except Exception as error:
+            return {"error": f"{type(error).__name__}: {error}".replace(here, file)}
+    return {"record": to_json(replace(record, settings=planned))}
 
 
 def run_ray(
@@ -50,7 +71,7 @@ def run_ray(
         while waiting or running:
             while waiting and len(running) < most:
                 settings = waiting.pop()
-                running[task.remote(settings.to_json())] = settings
+                running[task.remote(pack_order(settings))] = settings
             done, _ = ray.wait([*running], num_returns=1, timeout=1.0)
             if not done:
                 yield Advance()
