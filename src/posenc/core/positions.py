@@ -242,7 +242,8 @@ def as_positions(
     axes        numbers in a position; None: positions are plain numbers
     like        an array whose library a list or range is converted to; None: NumPy
     """
-    array = positions if is_array(positions) else convert_list(positions, like)
+    given = is_array(positions)
+    array = positions if given else convert_list(positions, like)
     check_numbers("positions", array)
     shape, wanted = tuple(array.shape), "(seq,) or (batch, seq)"
     right = array.ndim in (1, 2)
@@ -251,7 +252,8 @@ def as_positions(
         right = array.ndim in (2, 3) and shape[-1] == axes
     if not right:
         raise ValueError(f"positions must be {wanted}; got shape {shape}")
-    finite(array)
+    if given:  # a list was checked as it was converted
+        finite(array)
     return array
 
 

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import torch
 from torch import Tensor
 
-from posenc.core.arrays import is_half, working
+from posenc.core.arrays import is_half, refuse_dtensor, working
 from posenc.core.attention_inputs import (
     check_shapes,
     check_sizes,
@@ -235,6 +235,7 @@ def _check_tensors(q: Tensor, k: Tensor, v: Tensor) -> None:
     for name, x in (("q", q), ("k", k), ("v", v)):
         if not isinstance(x, Tensor):
             raise TypeError(f"{name} must be a torch.Tensor; got {type(x).__qualname__}")
+        refuse_dtensor(name, x)
         if x.dtype not in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
             raise TypeError(
                 f"{name} must be a float64, float32, float16 or bfloat16; got {x.dtype}"
