@@ -20,6 +20,7 @@ from posenc.core.attention_inputs import (
     read_scale,
     read_sinks,
     read_window,
+    require_order,
     scale_queries,
 )
 from tests.libraries import numpy_of
@@ -55,6 +56,30 @@ def test_a_mask_of_numbers_is_added_and_hides_where_it_is_minus_infinity():
 def test_on_a_grid_the_last_query_is_beside_the_last_key():
     q_order, k_order = order_tokens(torch.zeros(1, 1, 2, 4), torch.zeros(1, 1, 5, 4))
     assert (q_order.tolist(), k_order.tolist()) == ([3, 4], [0, 1, 2, 3, 4])
+
+
+def test_points_must_be_those_of_the_last_keys_on_every_library(xp):
+    points = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    batch = np.stack([points, points + 5])
+    q = xp.array(np.ones((2, 1, 2, 4), "f"))
+    for q_pos, k_pos in ((points[2:], points), (batch[:, 2:], batch), (points[2:], batch[:1])):
+        assert require_order(q, xp.array(q_pos), xp.array(k_pos)) is q
+    with pytest.raises(ValueError, match=r"give attend a mask .* got \[0, 1\] beside \[1, 0\]"):
+        require_order(q, xp.array(points[[1, 3]]), xp.array(points))
+    with pytest.raises(ValueError, match=r"got \[1, 0\] beside \[6, 5\]"):
+        require_order(q, xp.array(points[2:]), xp.array(batch))
+    with pytest.raises(ValueError, match=r"got 4 queries and 2 keys"):
+        require_order(q, xp.array(points), xp.array(points[2:]))
+
+
+def test_queries_whose_points_cannot_be_read_are_nan_where_they_are_not_the_last():
+    points = torch.tensor([[0, 0], [0, 1], [1, 0], [1, 1]])
+    run = torch.compile(require_order, backend="eager", fullgraph=True)
+    q = torch.ones(2, 1, 2, 4)
+    assert torch.equal(run(q, points[2:], points), q)
+    made = run(q, points[[1, 3]], points)
+    assert made[:, :, 0].isnan().all()
+    assert torch.equal(made[:, :, 1], q[:, :, 1])
 
 
 def test_positions_are_those_of_the_last_queries_on_every_library(xp):

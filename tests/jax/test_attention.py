@@ -185,6 +185,18 @@ def test_points_on_a_grid_go_through_blocks_too(monkeypatch):
     assert jnp.allclose(run(), at_once, atol=1e-6)
 
 
+def test_points_that_are_not_the_last_are_refused_or_nan():
+    q, k, v = (x[:, :, :9] for x in arrays())
+    where, mine = pe.grid(3, 3, like=q), jnp.array([0, 8])
+    run = lambda at: attend(q[:, :, mine], k, v, causal=True, q_pos=at, **options)  # noqa: E731
+    options = {"encoding": pe.AxialRoPE(8, pe.Split(2)), "k_pos": where}
+    with pytest.raises(ValueError, match=r"q_pos must be the last of k_pos for a causal mask"):
+        run(where[mine])
+    made = jax.jit(run)(where[mine])
+    assert jnp.isnan(made[:, :, 0]).all()
+    assert not jnp.isnan(made[:, :, 1]).any()
+
+
 def test_a_long_text_has_no_array_of_all_pairs(monkeypatch):
     """Neither forward nor backward: no value of the program is as large as queries times keys."""
     monkeypatch.setattr(attention, "FEW_PAIRS", 0)

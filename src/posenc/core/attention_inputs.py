@@ -3,10 +3,13 @@
 import math
 from typing import Any
 
+import numpy as np
+
 from posenc.core import rules
 from posenc.core.arrays import (
     Array,
     cast,
+    host,
     is_array,
     is_floating,
     is_integer,
@@ -118,9 +121,9 @@ def fill_positions(
             "q_pos and k_pos must be given both where lengths differ; "
             f"got {queries} queries, {keys} keys and only {'k_pos' if q_pos is None else 'q_pos'}"
         )
-    q_pos = positions_for("q", q, q_pos, axes=encoding.axes)
-    k_pos = positions_for("k", k, k_pos, axes=encoding.axes)
-    return _widen(q_pos), _widen(k_pos)
+    same = q_pos is k_pos
+    q_pos = _widen(positions_for("q", q, q_pos, axes=encoding.axes))
+    return q_pos, q_pos if same else _widen(positions_for("k", k, k_pos, axes=encoding.axes))
 
 
 def count(length: int, *, like: Array) -> Array:
@@ -139,6 +142,36 @@ def _widen(positions: Array) -> Array:
 def order_tokens(q: Array, k: Array) -> tuple[Array, Array]:
     """The order of points on several axes: that of the sequence, last query beside last key."""
     return count(q.shape[2], like=q) + k.shape[2] - q.shape[2], count(k.shape[2], like=k)
+
+
+def require_order(q: Array, q_pos: Array, k_pos: Array) -> Array:
+    """q, once its points on several axes are known to be the last of the keys'; else an error.
+
+    Where values cannot be read, queries that are elsewhere become NaN.
+    """
+    xp, (queries, keys) = namespace(q=q), (q_pos.shape[-2], k_pos.shape[-2])
+    if queries > keys:
+        raise ValueError(
+            "q_pos must be the last of k_pos for a causal mask or a window on several axes; "
+            f"got {queries} queries and {keys} keys"
+        )
+    if q_pos is k_pos:
+        return q
+    beside = k_pos[..., keys - queries :, :]
+    ours, theirs = host(q_pos), host(beside)
+    if ours is None or theirs is None:
+        apart = xp.any(q_pos != beside, axis=-1)  # (q,) or (batch, q)
+        apart = (apart if apart.ndim == 2 else apart[None, :])[:, None, :, None]
+        return xp.where(apart, xp.full_like(q, math.nan), q)
+    ours, theirs = np.broadcast_arrays(ours, theirs)
+    if len(wrong := np.argwhere((ours != theirs).any(-1))):
+        at = tuple(wrong[0])
+        raise ValueError(
+            "q_pos must be the last of k_pos for a causal mask or a window on several axes, which "
+            "have no order of their own: give attend a mask of bool in its place, True where a "
+            f"query sees a key; got {ours[at].tolist()} beside {theirs[at].tolist()}"
+        )
+    return q
 
 
 def read_documents(documents: Any, q: Array, k: Array) -> tuple[Array, Array] | None:

@@ -24,6 +24,7 @@ from posenc.core.attention_inputs import (
     read_scale,
     read_sinks,
     read_window,
+    require_order,
     scale_queries,
 )
 from posenc.core.dropout import scale_kept
@@ -106,12 +107,16 @@ def attend(
     _check_encoding(encoding)
     check_sizes(encoding, q, k)
     where = fill_positions(q, k, q_pos, k_pos, encoding)
+    order, hides = where, read_causal(causal, encoding) or window is not None
+    if encoding.axes is not None:
+        order = order_tokens(q, k)
+        q = require_order(q, *where) if hides else q
     seen, added = read_mask(mask, q, k)
     call = _Call(
         at_length_of(encoding, *where),
         read_scale(scale, encoding, q),
-        where if encoding.axes is None else order_tokens(q, k),
-        read_causal(causal, encoding),
+        order,
+        causal,
         read_window(window),
         read_documents(documents, q, k),
         seen,

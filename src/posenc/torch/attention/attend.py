@@ -66,7 +66,7 @@ class Attend:
     q_pos      positions (seq,) or (batch, seq); without any the keys are at 0, 1, … and the
     k_pos      queries are the last of them
     causal     whether keys ahead of their query are hidden: by position, or by order for points on
-               several axes
+               several axes, where queries must be the last of the keys
     window     keys that far away and farther are hidden
     documents  the document of each key, (k,) or (batch, k), or a pair for queries and keys: others
                are hidden

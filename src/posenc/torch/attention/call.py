@@ -20,6 +20,7 @@ from posenc.core.attention_inputs import (
     read_scale,
     read_sinks,
     read_window,
+    require_order,
     scale_queries,
 )
 from posenc.core.encoding import Encoding
@@ -199,13 +200,18 @@ def prepare(
     positions = options.get("q_pos"), options.get("k_pos")
     unplaced = positions[0] is None and positions[1] is None
     q_pos, k_pos = fill_positions(q, k, *positions, encoding)
-    order = (q_pos, k_pos) if encoding.axes is None else order_tokens(q, k)
+    causal = read_causal(options.get("causal", False), encoding)
+    window = read_window(options.get("window"))
+    order = (q_pos, k_pos)
+    if encoding.axes is not None:
+        order = order_tokens(q, k)
+        q = require_order(q, q_pos, k_pos) if causal or window is not None else q
     offset = k.shape[2] - q.shape[2] if unplaced else find_offset(*order)
     mask, added = read_mask(options.get("mask"), q, k)
     visibility = Visibility(
         *order,
-        read_causal(options.get("causal", False), encoding),
-        read_window(options.get("window")),
+        causal,
+        window,
         read_documents(options.get("documents"), q, k),
         mask,
         offset,
