@@ -140,6 +140,10 @@ def test_minimax_text_01_lists_its_layers_as_zeros_and_ones():
     config = model("minimax_text_01", 3, attn_type_list=[0, 0, 1], rotary_dim=8, head_dim=16)
     found = pe.read_config(config).layers
     assert found == (pe.NoPE(), pe.NoPE(), pe.RoPE(16, base=1e6, rotary_dim=8, **HALVES))
+    assert pe.read_config(config | {"model_type": "minimax_m1"}).layers == found
+    ported = pe.read_config(config | {"model_type": "minimax"})
+    assert ported.layers == found
+    assert any("transformers 5.22.2 ignores it in minimax" in note for note in ported.notes)
     with pytest.raises(ValueError, match=re.escape("each of attn_type_list must be 0 or 1; got")):
         pe.read_config(config | {"attn_type_list": [0, 2, 1]})
     with pytest.raises(ValueError, match="attn_type_list must be a list with an entry for each"):

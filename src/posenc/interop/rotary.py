@@ -49,11 +49,7 @@ def read_rotary(fields: Fields, convention: RotaryConvention) -> tuple[Encoding,
             return (NoPE(),) * fields.layers()
     if convention.required and not any(fields.values.get(name) for name in convention.required):
         raise fields.missing(either(convention.required))
-    if fields.model_type == "hy_v4":
-        fields.add_note(
-            "transformers pairs hy_v4 by halves, which is read here; a public report "
-            "(WestWaters/pollard-weights#70) measures interleaved as right: compare both"
-        )
+    _note_doubts(fields)
     types = read_layer_types(fields, convention)
     fields.parts = tuple(types)
     thetas = fields.per_layer("layer_rope_theta", len(types))
@@ -70,6 +66,20 @@ def read_rotary(fields: Fields, convention: RotaryConvention) -> tuple[Encoding,
         layer = LayerReader(fields, convention, kind)
         built[kind, rotates, theta] = layer.read(theta) if rotates else layer.read_unrotated()
     return tuple(built[key] for key in keys)
+
+
+def _note_doubts(fields: Fields) -> None:
+    """Say where public code or measurements disagree about a model type."""
+    if fields.model_type == "hy_v4":
+        fields.add_note(
+            "transformers pairs hy_v4 by halves, which is read here; a public report "
+            "(WestWaters/pollard-weights#70) measures interleaved as right: compare both"
+        )
+    if fields.model_type == "minimax" and fields.values.get("rotary_dim") is not None:
+        fields.add_note(
+            "rotary_dim is read, as in vLLM and llama.cpp; transformers 5.22.2 ignores it in "
+            "minimax and rotates every channel"
+        )
 
 
 class LayerReader:

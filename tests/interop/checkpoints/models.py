@@ -94,8 +94,10 @@ BIASES = {"self_attn.q_proj.bias": (32,), "self_attn.k_proj.bias": (16,),
 
 
 def blocks(hidden, own):
-    x = hidden @ own["self_attn.qkv_proj.weight"].T
-    return by_head(x[:, :32], 8), by_head(x[:, 32:48], 8)
+    weight, *bias = own.values()
+    x = hidden @ weight.T + (bias[0] if bias else 0.0)
+    keys = (len(weight) - 32) // 2
+    return by_head(x[:, :32], 8), by_head(x[:, 32 : 32 + keys], 8)
 
 
 def neox(hidden, own):
@@ -108,6 +110,11 @@ def neox(hidden, own):
 def falcon(hidden, own):
     x = (hidden @ own["self_attention.query_key_value.weight"].T).reshape(LENGTH, 2, 4, 8)
     return x[:, :, :2].reshape(LENGTH, 4, 8).swapaxes(0, 1), x[:, :, 2].swapaxes(0, 1)
+
+
+def multi_query(hidden, own):
+    x = (hidden @ own["self_attention.query_key_value.weight"].T).reshape(LENGTH, 6, 8)
+    return x[:, :4].swapaxes(0, 1), x[:, 4:5].swapaxes(0, 1)
 
 
 def codegen(hidden, own):
@@ -157,6 +164,21 @@ MODELS = {
     "fused, blocks": Model(
         config("phi3", S), {"self_attn.qkv_proj.weight": (64, HIDDEN)}, blocks
     ),
+    "fused, blocks of Baichuan": Model(
+        config("baichuan", ALL), {"self_attn.W_pack.weight": (96, HIDDEN)}, blocks, ALL
+    ),
+    "fused, blocks of Qwen": Model(
+        config("qwen", ALL, use_dynamic_ntk=False, use_logn_attn=False),
+        {"attn.c_attn.weight": (96, HIDDEN), "attn.c_attn.bias": (96,)},
+        blocks,
+        ALL,
+    ),
+    "fused, blocks of Phi": Model(
+        config("phi-msft", ALL, rotary_dim=4),
+        {"mixer.Wqkv.weight": (96, HIDDEN), "mixer.Wqkv.bias": (96,)},
+        blocks,
+        Sizes(k=4, width=4),
+    ),
     "fused, by head": Model(
         config("gpt_neox", ALL, rotary_pct=0.5),
         {"attention.query_key_value.weight": (96, HIDDEN), "attention.query_key_value.bias": (96,)},
@@ -167,6 +189,17 @@ MODELS = {
         config("falcon", S, num_kv_heads=2, new_decoder_architecture=True),
         {"self_attention.query_key_value.weight": (64, HIDDEN)},
         falcon,
+    ),
+    "fused, by group before Falcon": Model(
+        config("RefinedWeb", S, n_head_kv=2, num_key_value_heads=None),
+        {"self_attention.query_key_value.weight": (64, HIDDEN)},
+        falcon,
+    ),
+    "fused, one key": Model(
+        config("RefinedWebModel", S, multi_query=True, num_key_value_heads=None),
+        {"self_attention.query_key_value.weight": (48, HIDDEN)},
+        multi_query,
+        Sizes(k=1),
     ),
     "fused, in four parts": Model(
         config("codegen", ALL, rotary_dim=4),

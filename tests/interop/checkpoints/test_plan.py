@@ -81,13 +81,25 @@ def test_a_tower_is_not_converted(name):
         plan_conversion({"model_type": name}, {}, to="interleaved")
 
 
-@pytest.mark.parametrize(
-    ("name", "tensor"),
-    [("baichuan", "self_attn.W_pack"), ("qwen", "attn.c_attn"), ("phi-msft", "mixer.Wqkv")],
-)
-def test_fused_projections_of_an_order_that_is_not_known_are_a_sentence(name, tensor):
-    config = {"model_type": name, "hidden_size": 64, "num_attention_heads": 4, "rotary_dim": 16}
-    config |= {"num_hidden_layers": 1, "max_position_embeddings": 128, "kv_channels": 16}
-    config |= {"use_dynamic_ntk": False, "use_logn_attn": False}
+def test_projections_under_a_name_that_is_not_known_are_a_sentence():
+    config = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4}
+    config |= {"num_hidden_layers": 1}
     with pytest.raises(ValueError, match="layer 0 rotates, so the checkpoint must have its quer"):
-        plan_conversion(config, {f"model.layers.0.{tensor}.weight": (192, 64)}, to="interleaved")
+        plan_conversion(config, {"model.layers.0.attn.c_attn.weight": (192, 64)}, to="interleaved")
+
+
+def test_layers_counted_from_the_embedding_are_a_sentence():
+    config = {"model_type": "mixformer-sequential", "n_layer": 1, "n_embd": 128, "n_head": 4}
+    with pytest.raises(ValueError, match="its files count the embedding as layer 0"):
+        plan_conversion(config, {"layers.1.mixer.Wqkv.weight": (384, 128)}, to="interleaved")
+
+
+@pytest.mark.parametrize(
+    ("fields", "rows"),
+    [({"multi_query": True}, 48), ({"multi_query": False}, 96), ({}, 96), ({"n_head_kv": 2}, 64)],
+)
+def test_the_key_heads_of_refined_web(fields, rows):
+    config = {"model_type": "RefinedWeb", "n_layer": 1, "hidden_size": 32, "n_head": 4}
+    name = "transformer.h.0.self_attention.query_key_value.weight"
+    found = plan_conversion(config | fields, {name: (rows, 32)}, to="interleaved").rows[name]
+    assert found.count == rows

@@ -41,14 +41,17 @@ LATENT = Family({"q_proj": ("q", "heads"), "q_b_proj": ("q", "heads")}, norms={}
 """Multi-head latent attention; its key is in `LATENT_KEY`."""
 LATENT_KEY = "kv_a_proj_with_mqa"
 
+FALCONS = ("falcon", "RefinedWeb", "RefinedWebModel")
 _GATED = ("qwen3_next", "qwen3_5_text", "qwen3_5_moe_text")
 FAMILIES = {
     **dict.fromkeys(_GATED, _separate(order="gated")),
     **dict.fromkeys(("esm", "roformer"), _separate("query", "key")),
-    **dict.fromkeys(("gpt_neox", "gpt_neox_japanese", "persimmon", "falcon"),
+    **dict.fromkeys(("gpt_neox", "gpt_neox_japanese", "persimmon", *FALCONS),
                     _build_fused("query_key_value", "groups")),
     **dict.fromkeys(("phi3", "phi4_multimodal"), _build_fused("qkv_proj", "blocks")),
-    **dict.fromkeys(("dbrx", "modernbert"), _build_fused("Wqkv", "blocks")),
+    **dict.fromkeys(("dbrx", "modernbert", "phi-msft"), _build_fused("Wqkv", "blocks")),
+    "baichuan": _build_fused("W_pack", "blocks"),
+    "qwen": _build_fused("c_attn", "blocks"),
     "chatglm": _build_fused("query_key_value", "blocks"),
     "codegen": _build_fused("qkv_proj", "codegen"),
     "internlm2": _build_fused("wqkv", "groups"),
@@ -64,6 +67,7 @@ REFUSED = {
     "deepseek_v4": "values are rotated too, and rotated back after attention",
     "jetmoe": "each expert has queries of its own",
     "longcat_flash": "each layer has two attentions",
+    "mixformer-sequential": "its files count the embedding as layer 0",
     "zamba2": "its attention layers share weights",
     "zaya": "convolutions mix the channels of queries and keys before they rotate",
 }

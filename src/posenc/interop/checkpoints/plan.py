@@ -10,6 +10,7 @@ from posenc.core.rotation import Pairing
 from posenc.encodings.axial import AxialRoPE
 from posenc.encodings.rope import PAIRINGS, RoPE
 from posenc.interop.checkpoints.names import (
+    FALCONS,
     FAMILIES,
     LATENT,
     LATENT_KEY,
@@ -175,8 +176,9 @@ class _Reader:
     def _read_key_heads(self) -> int | None:
         """The number of key heads, if the config states it."""
         fields, name = self.fields, self.fields.model_type
-        if name == "falcon" and not fields.flag("new_decoder_architecture", default=False):
-            return 1 if fields.flag("multi_query", default=True) else self.queries
+        if name in FALCONS and not self._has_groups():
+            shared = fields.flag("multi_query", default=name == "falcon")
+            return 1 if shared else self.queries
         found = fields.first(*KEY_HEADS)
         inner = fields.values.get("attn_config")
         if found is None and isinstance(inner, Mapping) and "kv_n_heads" in inner:
@@ -189,6 +191,12 @@ class _Reader:
                 f"{found[0]} must divide the {self.queries} heads of queries; got {keys}"
             )
         return keys
+
+    def _has_groups(self) -> bool:
+        """Whether a Falcon has groups of queries; before it was one, n_head_kv said so."""
+        if self.fields.model_type == "falcon":
+            return self.fields.flag("new_decoder_architecture", default=False)
+        return self.fields.values.get("n_head_kv") is not None
 
     def read_rows(self, name: str, heads: Heads) -> Rows | None:
         """The rows of a tensor that rotate; None if it stays as it is."""
