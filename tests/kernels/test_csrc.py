@@ -173,9 +173,9 @@ def test_queries_and_keys_share_what_is_computed_of_their_positions(dtype):
         assert torch.equal(each[1], rotate(k, position, w, scale=1.5, halves=True))
 
 
-@pytest.mark.parametrize("shape", [(1, 3, 3000, 256), (3000, 256), (5, 1, 3000, 256)])
+@pytest.mark.parametrize("shape", [(1, 3, 3000, 256), (3000, 256), (17, 1, 3000, 256)])
 def test_long_sequences_in_any_number_of_shares(shape):
-    """More positions than one table holds, for one thread and for two."""
+    """More positions than one table holds, of few tensors and of many, in 1 to 7 threads."""
     x, w, position = draw(shape, torch.bfloat16), frequencies(128), torch.arange(3000)
     threads = torch.get_num_threads()
     try:

@@ -13,6 +13,10 @@
 #include <optional>
 #include <tuple>
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 #include "job.h"
 
 namespace {
@@ -24,6 +28,7 @@ constexpr int64_t GRAIN = 1 << 15;  // elements that are worth a thread
 constexpr size_t FEW = 1 << 11;     // numbers that a stack has room for
 constexpr int64_t MANY = 1 << 18;   // cosines and sines that a thread keeps, of some rows at least:
 constexpr int64_t SOME = 32;
+constexpr int64_t FEW_OUTER = 16;
 
 namespace plain {
 #include "loops.h"
@@ -207,10 +212,12 @@ void set_loops(Job& job, const Tensor& x, const Tensor& out) {
   job.by_two = job.halves && !job.adds && job.pairs % 2 == 0 &&
                (job.type == Element::bfloat16 || job.type == Element::float16);
   job.near_rows = job.batches * job.seq < SOME ? 1 : 33;
-  // Threads share out the outer indices first and take many positions at a time, so that each goes
-  // through memory of its own from end to end: runs of 32 rows are a third slower.
+  // Threads share out the outer indices and take many positions at a time, so that each goes through
+  // memory of its own from end to end: runs of 32 rows are a third slower. Where the indices are few,
+  // they share out the positions, since cosines that each computes for itself would take too long.
   const int64_t threads = torch::stable::get_num_threads(), batches = at_least(job.batches, 1);
-  job.parts = at_most(job.outer_is_closer ? 1 : divide_up(threads, batches), at_least(job.outer, 1));
+  const bool by_position = job.outer_is_closer || job.outer < FEW_OUTER;
+  job.parts = by_position ? 1 : at_most(divide_up(threads, batches), job.outer);
   const int64_t share = divide_up(job.seq, divide_up(threads, batches * job.parts));
   const int64_t longest = job.outer_is_closer ? SOME : MANY / at_least(2 * job.pairs, 1);
   job.block = at_least(at_most(at_most(at_least(share, SOME), at_least(longest, SOME)), job.seq), 1);
@@ -225,6 +232,18 @@ void prepare(Job& job, const Tensor& x, const Tensor& out, const Tensor& positio
   STD_TORCH_CHECK(job.positions_are_exact(), "positions must lie within 2^24 of 0");
 }
 
+// Memory for cosines and sines, which each thread keeps for its next call: the system takes as long
+// to make new pages as they take to fill. Null if there is none left.
+double* take_memory(size_t cells) {
+  thread_local std::unique_ptr<double[]> kept;
+  thread_local size_t size = 0;
+  if (cells > size) {
+    kept.reset(new (std::nothrow) double[cells]);
+    size = kept ? cells : 0;
+  }
+  return kept.get();
+}
+
 void run(const Job& job) {
   // a Table, cosines and sines of a block, a row
   const size_t cells = (5 + 2 * job.near_rows + 2 * job.block) * job.pairs + job.width;
@@ -235,14 +254,25 @@ void run(const Job& job) {
   const auto part = [&](int64_t first, int64_t last) {
     // nothing may be thrown here: it would pass through PyTorch's threads
     double few[FEW];
-    const std::unique_ptr<double[]> many(cells > FEW ? new (std::nothrow) double[cells] : nullptr);
-    double* memory = cells > FEW ? many.get() : few;
+    double* memory = cells > FEW ? take_memory(cells) : few;
     if (memory) level.run(job, first, last, memory);
     else lacks_memory = true;
   };
   if (tasks * work <= GRAIN) part(0, tasks);
   else torch::stable::parallel_for(0, tasks, divide_up(GRAIN, work), part);
   STD_TORCH_CHECK(!lacks_memory, "there is no memory left for cosines and sines");
+}
+
+// Ask for large pages where a new tensor has room for them: the system then makes 2 MiB at a time,
+// and making pages of 4 KiB takes longer than the rotation does.
+void ask_for_large_pages(const Tensor& x) {
+#ifdef MADV_HUGEPAGE
+  constexpr uintptr_t PAGE = 1 << 21;
+  const uintptr_t first = reinterpret_cast<uintptr_t>(x.const_data_ptr());
+  const uintptr_t begin = (first + PAGE - 1) / PAGE * PAGE;
+  const uintptr_t end = (first + x.numel() * x.element_size()) / PAGE * PAGE;
+  if (end > begin + PAGE) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+#endif
 }
 
 // An unwritten tensor like x. PyTorch's own empty_like is looked up by its name in every call, which
@@ -257,7 +287,9 @@ Tensor allocate_like(const Tensor& x) {
   STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(x.get(), &dtype));
   STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(
       rank, sizes, strides, dtype, aoti_torch_device_type_cpu(), 0, &made));
-  return Tensor(made);
+  Tensor out(made);
+  ask_for_large_pages(out);
+  return out;
 }
 
 Tensor compute(Job job, const Tensor& x, const Tensor& positions) {
