@@ -22,18 +22,28 @@ docs/findings.json, which holds the scores of every run. ± is half of a 95% int
 Models are small and training is short, so these are checks of the lab and of orders that papers
 report; they are no measure of large models. Two encodings are compared seed by seed: "reproduced"
 means that the 95% interval of the difference is on that side of 0. (That was chosen after the first
-runs of RoPE's scalings were seen, whose separate intervals overlap; losses at two lengths are still
-compared by separate intervals, as was written before any run.) A run that did not learn its
-task in length counts as not trained and is not compared. Each command goes on where it was stopped,
-and gives the same scores again, bit for bit, on the same processor and with the same versions.
+runs of RoPE's scalings were seen, whose separate intervals overlap.) Losses of one model at two
+lengths are compared seed by seed too: a loss holds if the interval of its rise ends at 0.05 nats or
+below, and rises if that begins above 0.1. (This was changed on 18 November 2026, after the runs
+were seen. Before, the interval at the longest length had to end below the mean in length, with
+0.05 nats to spare for T5 and none for ALiBi, whose loss falls and was said not to hold.) A run that
+did not learn its task in length counts as not trained and is not compared. Each command goes on
+where it was stopped, and gives the same scores again, bit for bit, on the same processor and with
+the same versions.
 """
 
 Table = Mapping[str, Any]
 
+HELD, RISEN = 0.05, 0.1
+"""Nats by which the loss at the longest length is above the loss in length: at most, or more."""
+
 
 @dataclass(frozen=True)
 class Reading:
-    """The score of an encoding at one length: the mean and half of its interval."""
+    """The score of an encoding at one length: the mean and half of its interval.
+
+    values   one for each seed, in their order; none if some seeds are not trained
+    """
 
     mean: float
     half: float
@@ -50,7 +60,8 @@ def read(table: Table, encoding: str, place: int) -> Reading | None:
         if row["encoding"].partition(",")[0] == encoding and row["trained"]:
             cell = [row["in_length"], *row["beyond"]][place]
             if cell["mean"] is not None:
-                return Reading(cell["mean"], cell["half"] or 0.0, tuple(cell["values"]))
+                values = tuple(cell["values"]) if row["trained"] == row["seeds"] else ()
+                return Reading(cell["mean"], cell["half"] or 0.0, values)
     return None
 
 
@@ -58,7 +69,7 @@ def is_above(table: Table, first: str, second: str, place: int = -1) -> bool | N
     """Whether the score of `first` is larger by more than the spread over seeds; None without both.
 
     Runs of one seed have the same batches and, but for the encoding, the same first weights, so
-    they are compared seed by seed.
+    they are compared seed by seed if all of them are trained.
     """
     one, other = read(table, first, place), read(table, second, place)
     if one is None or other is None:
@@ -75,16 +86,24 @@ def is_refused(table: Table, encoding: str) -> bool:
     return bool(rows) and all(cell["refused"] for row in rows for cell in row["beyond"])
 
 
-def rises(table: Table, encoding: str, least: float) -> bool | None:
-    """Whether the loss at the longest length is that much above the loss in length."""
+def measure_rise(table: Table, encoding: str) -> Estimate | None:
+    """The loss at the longest length less the loss in length, seed by seed."""
     first, last = read(table, encoding, 0), read(table, encoding, -1)
-    return None if first is None or last is None else last.ends[0] > first.mean + least
+    if first is None or last is None or not first.values:
+        return None
+    return Estimate.of([b - a for a, b in zip(first.values, last.values, strict=True)])
 
 
-def holds(table: Table, encoding: str, most: float) -> bool | None:
-    """Whether the loss at the longest length is at most that much above the loss in length."""
-    first, last = read(table, encoding, 0), read(table, encoding, -1)
-    return None if first is None or last is None else last.ends[1] < first.mean + most
+def rises(table: Table, encoding: str) -> bool | None:
+    """Whether the loss rises by more than RISEN nats, beyond the spread over seeds."""
+    rise = measure_rise(table, encoding)
+    return None if rise is None else rise.mean - (rise.half or 0.0) > RISEN
+
+
+def holds(table: Table, encoding: str) -> bool | None:
+    """Whether the loss rises by at most HELD nats, beyond the spread over seeds."""
+    rise = measure_rise(table, encoding)
+    return None if rise is None else rise.mean + (rise.half or 0.0) <= HELD
 
 
 @dataclass(frozen=True)
@@ -202,21 +221,20 @@ FINDINGS = (
         "A character language model at up to 16 times its trained length",
         f"--protocol press {SMALL} --heads 4 --encodings alibi,t5,rope,sinusoidal,learned",
         (
-            Claim(
-                "ALiBi holds: its loss at 16 times the length is no higher than in length.",
-                lambda tables: holds(tables[0], "alibi", 0.0),
+            *(
+                Claim(
+                    f"The loss of {words} holds: at 16 times the length it is at most 0.05 nats "
+                    "above that in length.",
+                    lambda tables, name=name: holds(tables[0], name),
+                )
+                for name, words in (("alibi", "ALiBi"), ("t5", "T5's bias"))
             ),
-            Claim(
-                "T5's bias holds: at most 0.05 nats above.",
-                lambda tables: holds(tables[0], "t5", 0.05),
-            ),
-            Claim(
-                "The loss of RoPE rises by more than 0.1 nats.",
-                lambda tables: rises(tables[0], "rope", 0.1),
-            ),
-            Claim(
-                "The loss of sinusoidal positions rises by more than 0.1 nats.",
-                lambda tables: rises(tables[0], "sinusoidal", 0.1),
+            *(
+                Claim(
+                    f"The loss of {words} rises by more than 0.1 nats.",
+                    lambda tables, name=name: rises(tables[0], name),
+                )
+                for name, words in (("rope", "RoPE"), ("sinusoidal", "sinusoidal positions"))
             ),
             Claim(
                 "A learned table refuses what is beyond it.",

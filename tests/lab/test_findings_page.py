@@ -67,9 +67,29 @@ def test_runs_are_compared_seed_by_seed():
     assert judge("quick", table) == [True], "each seed is better, though the spread is large"
     second["values"] = [0.69, 0.49, 0.29]
     assert judge("quick", table) == [False]
-    second["values"] = [0.49]
+    table["rows"][1]["trained"], second["values"] = 2, [0.29, 0.69]
     first["half"] = second["half"] = 0.001
-    assert judge("quick", table) == [True], "of unequal numbers, intervals must part"
+    assert judge("quick", table) == [True], "if not all are trained, intervals must part"
+    first["half"] = 0.1
+    assert judge("quick", table) == [False]
+
+
+@pytest.mark.parametrize(
+    ("beyond", "verdict"),
+    [
+        ([0.98, 2.01, 3.01], (True, False)),  # though 2 of 3 losses rise, and they differ by 2
+        ([1.14, 2.15, 3.16], (False, True)),
+        ([1.06, 2.07, 3.08], (False, False)),
+        ([1.90, 2.15, 2.40], (False, False)),  # a mean rise of 0.15, within the spread
+    ],
+)
+def test_a_loss_holds_or_rises_seed_by_seed(beyond, verdict):
+    table = make_table(alibi=(2.0, 2.0))
+    (row,) = table["rows"]
+    row["in_length"]["values"], row["beyond"][0]["values"] = [1.0, 2.0, 3.0], beyond
+    assert (page.holds(table, "alibi"), page.rises(table, "alibi")) == verdict
+    row["trained"], row["beyond"][0]["values"] = 2, beyond[:2]
+    assert page.holds(table, "alibi") is page.rises(table, "alibi") is None
 
 
 def test_what_was_not_trained_is_not_compared():

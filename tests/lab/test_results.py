@@ -35,6 +35,17 @@ def test_only_trained_seeds_count_beyond_and_the_rest_is_said():
     assert (nope.label, nope.trained, nope.place, nope.cells[0].values) == ("nope", 0, None, ())
 
 
+def test_values_are_in_order_of_seeds_whatever_their_keys(tmp_path):
+    """So that encodings can be compared seed by seed."""
+    store = Store.create(tmp_path)
+    for name in ("rope", "nope"):
+        for seed in range(4):
+            store.write(make_record(seed / 10, seed=seed, encoding=name))
+    results = read_results(tmp_path)
+    assert [row.cells[0].values for row in results.tables[0].rows] == [(0.0, 0.1, 0.2, 0.3)] * 2
+    assert [record.settings.seed for record in results.records] == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
 @pytest.mark.parametrize("metric", ["exact", "loss"])
 def test_places_differ_only_where_intervals_part(metric):
     """Losses of made-up records are 1 - exact, so the order is the same."""

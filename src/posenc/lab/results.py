@@ -48,7 +48,7 @@ class Estimate:
 class Cell:
     """A score at one range of lengths: an estimate over the seeds that were trained, or a refusal.
 
-    values   one for each of them
+    values   one for each of them, in order of seeds
     """
 
     lengths: Lengths
@@ -143,7 +143,8 @@ def read_results(*paths: object, only: Container[str] | None = None) -> Results:
 def summarise(
     records: Sequence[Record], failures: Iterable[Failure] = (), differing: Iterable[str] = ()
 ) -> Results:
-    """Tables of records, grouped by everything but the encoding and the seed."""
+    """Tables of records, grouped by everything but the encoding and the seed; in order of seeds."""
+    records = sorted(records, key=lambda record: record.settings.seed)
     tables = dict[tuple[Any, ...], list[Record]]()
     for record in records:
         s = record.settings
