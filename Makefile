@@ -15,7 +15,7 @@ ROTATIONS := tests/torch/test_rotary.py tests/torch/test_additive.py tests/encod
 # Python keeps what it has compiled, and tests start in half the time.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: explore page browser quick test fuzz test-slow prove test-browser screenshots check conformance conformance-page models-page readme-table cli-page contract stub peers triton explorer-slow format venv bench bench-regress performance-page clean
+.PHONY: explore page browser quick test fuzz test-slow prove test-browser screenshots check conformance conformance-page models-page readme-table cli-page contract stub peers ray triton explorer-slow format venv bench bench-regress performance-page clean
 
 explore: .venv/explorer  ## the explorer: type a sentence, see its positional encoding
 	@$(BIN)/python hatch_build.py  # after a pull that changed it
@@ -89,6 +89,9 @@ peers: .venv-peers/installed  ## the doctor on other libraries, in .venv-peers; 
 	$(PEERS)/python -m pytest -W ignore -m peers tests/peers
 	$(PEERS)/python -W ignore -m tests.peers.page
 
+ray: .venv/ray  ## the lab on Ray itself: two nodes, a killed worker, the bits of the local engine
+	$(BIN)/python -m pytest -m ray tests/lab
+
 explorer-slow: venv  ## a hundred clients, malformed requests by the thousand, the memory of the largest
 	$(BIN)/python -m pytest -m explorer_slow -s tests/explorer
 
@@ -116,6 +119,11 @@ venv: .venv/installed
 	@echo "Installing what the tests need into .venv (PyTorch, JAX, transformers, pyright): 2 GB, some minutes …"
 	@$(INSTALL) torch==2.13.0
 	@$(INSTALL) --editable '.[dev]'
+	@touch $@
+
+.venv/ray: .venv/installed
+	@echo "Installing Ray into .venv: 250 MB, a minute …"
+	@$(INSTALL) --editable '.[ray]'
 	@touch $@
 
 # timm wants torchvision, which has no CPU build on PyPI; keras-hub wants TensorFlow. What is checked needs neither.

@@ -1,17 +1,16 @@
-"""The Ray engine: with a stand-in for Ray, and with Ray itself where it is installed."""
+"""The Ray engine with a stand-in for Ray; tests/lab/test_on_ray.py has Ray itself."""
 
-import os
-import signal
 import socket
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from posenc.lab import ray_engine
-from posenc.lab.engines import Advance
+from posenc.lab.engines import Advance, count_cores
 from posenc.lab.ray_engine import make_outcome, pack_order, run_ray
 from posenc.lab.record import Failure, Record, from_json
 from posenc.lab.subjects import hash_code
@@ -24,6 +23,8 @@ WRONG = replace(TINY, encoding="RoPE(4)")
 class StandIn:
     """Ray's functions that the engine calls; a task runs when it is waited for."""
 
+    broken = False
+
     def __init__(self, *, lost=()):
         self.exceptions = SimpleNamespace(RayError=LookupError)
         self.lost, self.told, self.most, self.tasks = lost, [], 0, {}
@@ -31,9 +32,11 @@ class StandIn:
     def is_initialized(self):
         return False
 
-    def init(self, **options):
-        self.told.append(("init", options.get("address"), options.get("num_cpus")))
-        if options.get("address") == "dead:1":
+    def init(self, address, **options):
+        if self.broken:
+            raise Exception("the node timed out\nand more")  # that very class, as Ray does
+        self.told.append(("init", address, options.get("num_cpus")))
+        if address == "dead:1":
             raise ConnectionError("no answer\nand more")
 
     def remote(self, **options):
@@ -79,8 +82,19 @@ def test_every_run_has_an_outcome_and_a_record_has_the_bits_of_the_function(ray)
     assert wrong == Failure(WRONG, "ValueError: RoPE(4) has 4 channels, and the model has 8")
     assert lost == Failure(todo[2], "LookupError: the worker died")
     assert [type(other) for other in others] == [Failure] * 6
-    assert ray.most == 4, "no more are submitted than the cores can soon take"
-    assert ray.told == [("init", None, 3), {"num_cpus": 1, "max_retries": 3}, "shutdown"]
+    assert ray.most == 3, "no more at once than processes"
+    init, task, shutdown = ray.told
+    assert (init, shutdown) == (("init", "local", 3), "shutdown")
+    environment = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS")}
+    wanted = {"num_cpus": 1, "max_retries": 3, "runtime_env": {"env_vars": environment}}
+    assert task == wanted
+
+
+def test_as_many_runs_are_submitted_as_the_cores_of_a_cluster_can_soon_take(ray):
+    todo = [replace(WRONG, seed=seed) for seed in range(9)]
+    assert len([*run_ray(todo, None)]) == 9
+    assert ray.most == 4
+    assert ray.told[0] == ("init", "local", count_cores())
 
 
 def test_a_file_of_ones_own_travels_with_its_run(tmp_path, monkeypatch):
@@ -98,29 +112,58 @@ def test_a_file_of_ones_own_travels_with_its_run(tmp_path, monkeypatch):
 
 
 def test_what_is_left_is_cancelled(ray):
-    events = run_ray([WRONG, replace(WRONG, seed=1)], None, processes=1)
+    events = run_ray([WRONG, replace(WRONG, seed=1)], None)
     next(events)
     events.close()
     assert ray.told[-2:] == [("cancel", 1), "shutdown"]
 
 
+@contextmanager
+def serve(answer):
+    """The address of a server that answers the first bytes of each of two callers."""
+
+    def talk(server):
+        for _ in range(2):
+            line, _ = server.accept()
+            with line:
+                line.recv(1000)
+                line.sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor() as pool:
+        pool.submit(talk, server)
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
 def test_a_dead_address_is_a_sentence_at_once(ray):
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        address = f"127.0.0.1:{server.getsockname()[1]}"
-        ray_engine.knock(address)
-        ray_engine.knock(f"ray://{address}")
+    with serve(bytes([0, 0, 6, 4, 0, 0, 0, 0, 0])) as address:  # the settings of HTTP/2
+        for alive in (address, f"ray://{address}"):
+            ray_engine.knock(alive)
     for dead in (address, f"ray://{address}"):
         with pytest.raises(
             ValueError, match=r"address must be that of a running Ray; got .*refused"
         ):
-            next(run_ray([TINY], None, processes=1, address=dead))
+            next(run_ray([TINY], None, address=dead))
     assert [told for told in ray.told if "init" in told] == [], "Ray was not asked"
+
+
+@pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\n", b"SSH-2.0-OpenSSH\r\n", b""])
+def test_another_program_is_not_taken_for_ray(ray, answer):
+    with serve(answer) as address:
+        for other in (address, f"ray://{address}"):
+            with pytest.raises(ValueError, match=r"of a running Ray; got .*: another program"):
+                next(run_ray([TINY], None, address=other))
 
 
 def test_an_address_that_ray_refuses_is_a_sentence(ray, monkeypatch):
     monkeypatch.setattr(ray_engine, "knock", lambda address: None)
     with pytest.raises(ValueError, match=r"of a running Ray; got 'dead:1': no answer$"):
         next(run_ray([TINY], None, processes=1, address="dead:1"))
+
+
+def test_a_ray_that_does_not_start_is_a_sentence(ray):
+    ray.broken = True
+    with pytest.raises(ValueError, match=r"^Ray must be able to start on .*: the node timed out$"):
+        next(run_ray([TINY], None))
 
 
 def test_time_passes_while_nothing_is_done(ray, monkeypatch):
@@ -133,49 +176,3 @@ def test_ray_that_is_absent_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ValueError, match="engine 'ray' needs ray: pip install ray"):
         next(run_ray([TINY], None, processes=1))
-
-
-def die_once(order):
-    """As `make_outcome`, in a process that is killed in the middle of its first run."""
-    mark = Path(os.environ["POSENC_TEST_MARK"])
-    if not mark.exists():
-        mark.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return make_outcome(order)
-
-
-@pytest.fixture
-def cluster():
-    """Two nodes on this machine."""
-    pytest.importorskip("ray", reason="Ray is not installed")
-    from ray.cluster_utils import Cluster
-
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-    made.add_node(num_cpus=1)
-    yield made
-    made.shutdown()
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-def test_a_killed_worker_is_retried_on_two_nodes_to_the_same_bits(cluster, tmp_path, monkeypatch):
-    import ray
-
-    mark = tmp_path / "died"
-    monkeypatch.setenv("POSENC_TEST_MARK", str(mark))
-    ray.init(
-        address=cluster.address,
-        runtime_env={"env_vars": {"POSENC_TEST_MARK": str(mark)}},
-        log_to_driver=False,
-    )
-    monkeypatch.setattr(ray_engine, "make_outcome", die_once)
-    todo = [replace(TINY, seed=seed) for seed in range(4)]
-    try:
-        records = {e.settings: e for e in run_ray(todo, None, processes=1) if isinstance(e, Record)}
-    finally:
-        ray.shutdown()
-    assert mark.exists(), "a worker was killed"
-    assert records.keys() == set(todo)
-    for settings, record in records.items():
-        truth = run_settings(settings)
-        assert (record.curve, record.scores) == (truth.curve, truth.scores)

@@ -10,7 +10,8 @@ from typing import Any
 import torch
 
 from posenc import kernels
-from posenc.bench.timing import count_cores, machine_load
+from posenc.bench.timing import machine_load
+from posenc.lab.engines import count_cores
 
 
 def describe_machine() -> dict[str, Any]:

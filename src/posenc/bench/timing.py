@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from statistics import median, quantiles
 from typing import Any
 
+from posenc.lab.engines import count_cores
+
 Work = Callable[[], Any]
 Pick = Callable[[list[float]], float]
 
@@ -95,12 +97,6 @@ def spread(times: list[float]) -> float | None:
         return None
     first, middle, third = quantiles(times, n=4, method="inclusive")
     return (third - first) / middle if middle else 0.0
-
-
-def count_cores() -> int:
-    """The cores that this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def machine_load() -> dict[str, Any]:

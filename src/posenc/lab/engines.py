@@ -1,7 +1,7 @@
 """Where runs run: an engine takes settings and yields what happens to them.
 
-An engine is a function (todo, store, processes=…) that yields an `Advance` now and then, and for
-each run its `Record` or its `Failure`, which the driver writes to the disk.
+An engine is a function (todo, store, processes=…; None: as many as cores). It yields an `Advance`
+now and then, and for each run its `Record` or its `Failure`, which the driver writes to the disk.
 """
 
 import json
@@ -20,6 +20,8 @@ from posenc.lab.settings import Settings
 from posenc.lab.store import Store
 
 COMMAND = (sys.executable, "-m", "posenc.lab.worker")
+ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS")}
+"""What a process has in its environment so that libraries start no threads of their own."""
 PATIENCE = 10.0
 """Seconds that a worker has to save where it is, before it is killed."""
 
@@ -50,14 +52,13 @@ class Worker:
     @classmethod
     def launch(cls, events: "queue.Queue[tuple[Worker, dict[str, Any] | None]]") -> "Worker":
         """A process of its own, with one thread."""
-        threads = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS")}
         process = subprocess.Popen(
             COMMAND,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, **threads},
+            env={**os.environ, **ONE_THREAD},
         )
         worker = cls(process, events)
         for listen in (worker._read_events, worker._read_errors):
@@ -110,11 +111,16 @@ class Worker:
         return f"the process ended with code {code}: {' '.join(self.errors[-2:]) or 'no message'}"
 
 
-def run_local(todo: Sequence[Settings], store: Store, *, processes: int) -> Generator[Event]:
+def count_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run_local(todo: Sequence[Settings], store: Store, *, processes: int | None) -> Generator[Event]:
     """Runs in processes of this machine, one thread each; when it is closed, they save and end."""
     events = queue.Queue[tuple[Worker, dict[str, Any] | None]]()
     waiting = list(reversed(todo))
-    workers = [Worker.launch(events) for _ in range(min(processes, len(todo)))]
+    workers = [Worker.launch(events) for _ in range(min(processes or count_cores(), len(todo)))]
     try:
         for worker in workers:
             worker.assign(waiting.pop(), store)

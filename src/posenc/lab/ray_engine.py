@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from posenc.lab.engines import Advance, Event
+from posenc.lab.engines import ONE_THREAD, Advance, Event, count_cores
 from posenc.lab.optional import import_optional
 from posenc.lab.record import Failure, from_json, to_json
 from posenc.lab.settings import Settings
@@ -21,6 +21,10 @@ from posenc.lab.store import Store
 RETRIES = 3
 AHEAD = 4
 """Tasks that are submitted for each core: the driver keeps no thousands of references."""
+
+HTTP_2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+EMPTY_SETTINGS = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+"""A frame: a length of 3 bytes, its type, flags and the number of a stream (RFC 9113)."""
 
 
 def pack_order(settings: Settings) -> dict[str, Any]:
@@ -51,23 +55,28 @@ def make_outcome(order: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_ray(
-    todo: Sequence[Settings], _store: Store, *, processes: int, address: str | None = None
+    todo: Sequence[Settings],
+    _store: Store,
+    *,
+    processes: int | None = None,
+    address: str | None = None,
 ) -> Generator[Event]:
-    """Runs as Ray tasks of one core each.
+    """Runs as Ray tasks of one core and one thread each.
 
-    processes   cores of a Ray that is started here
+    processes   tasks at once, so cores of a Ray that is started here; None: all that there are
     address     of a cluster: host:port or "auto"; None: one is started on this machine, unless
                 `ray.init` was called before
     """
     ray = import_optional("ray", "engine 'ray'")
     mine = not ray.is_initialized()
     if mine:
-        connect(ray, address, processes)
-    task = ray.remote(num_cpus=1, max_retries=RETRIES)(make_outcome)
+        connect(ray, address, processes or count_cores())
     waiting = list(reversed(todo))
     running = dict[Any, Settings]()
     try:
-        most = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        make = ray.remote(num_cpus=1, max_retries=RETRIES, runtime_env={"env_vars": ONE_THREAD})
+        task = make(make_outcome)
+        most = processes or AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
         while waiting or running:
             while waiting and len(running) < most:
                 settings = waiting.pop()
@@ -96,23 +105,34 @@ def _read_outcome(ray: Any, reference: Any, settings: Settings) -> Event:
 
 
 def connect(ray: Any, address: str | None, processes: int) -> None:
-    """Connect to a cluster, or start a Ray on this machine."""
+    """Connect to a cluster, or start a Ray on this machine; a sentence if there is none."""
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
-    if address is None:
-        ray.init(num_cpus=processes, include_dashboard=False, **quiet)
-        return
     try:
-        knock(address)
-        ray.init(address=address, **quiet)
-    except (OSError, ValueError, RuntimeError) as error:
+        if address is None:
+            ray.init("local", num_cpus=processes, include_dashboard=False, **quiet)
+        else:
+            knock(address)
+            ray.init(address, **quiet)
+    except Exception as error:  # Ray raises that very class for a cluster that does not answer
         why = str(error).partition("\n")[0]
-        raise ValueError(
-            f"address must be that of a running Ray; got {address!r}: {why}"
-        ) from error
+        what = (
+            "Ray must be able to start on this machine"
+            if address is None
+            else f"address must be that of a running Ray; got {address!r}"
+        )
+        raise ValueError(f"{what}: {why}") from error
 
 
 def knock(address: str) -> None:
-    """Raise an error if nobody answers at host:port: Ray itself would try for minutes."""
+    """Raise an error unless gRPC, as Ray speaks it, is at host:port: Ray would try for minutes.
+
+    Either side of HTTP/2, on which gRPC is built, begins with a frame of settings.
+    """
     host, colon, port = address.rpartition("://")[2].rpartition(":")
-    if colon and port.isdecimal():
-        socket.create_connection((host, int(port)), timeout=10).close()
+    if not colon or not port.isdecimal():
+        return  # "auto", or nonsense that Ray refuses at once
+    with socket.create_connection((host, int(port)), timeout=10) as line:
+        line.sendall(HTTP_2 + EMPTY_SETTINGS)
+        with line.makefile("rb") as answer:
+            if answer.read(len(EMPTY_SETTINGS))[3:4] != EMPTY_SETTINGS[3:4]:
+                raise ConnectionError("another program answers there")
