@@ -78,6 +78,7 @@ def test_time_left_follows_the_work_that_is_done(monkeypatch):
     assert estimate_work(long) == 3 * estimate_work(short)
     progress = Progress.of([short, long], [short, long])
     assert progress.seconds_left is None
+    progress.note(Advance(short, 1, 0.5))
     progress.note(Advance(short, 6, 0.5))
     now[0] += 10.0
     assert progress.seconds_left == pytest.approx(70)  # half of a quarter took 10 seconds
@@ -85,6 +86,19 @@ def test_time_left_follows_the_work_that_is_done(monkeypatch):
     assert progress.seconds_left == pytest.approx(30)
     progress.note(Advance())
     assert (progress.done, progress.failed) == (1, 0)
+
+
+def test_what_a_checkpoint_had_took_no_time(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(driver.time, "monotonic", lambda: now[0])
+    progress = Progress.of(GRID[:2], GRID[:2])
+    progress.note(Advance(GRID[0], 9, 0.5))  # it goes on after the eighth of 12 steps
+    progress.note(Advance(GRID[0], 10, 0.5))
+    now[0] += 10.0
+    assert progress.seconds_left == pytest.approx(70), "14 steps at 5 seconds each"
+    progress.note(make_record())
+    now[0] += 10.0
+    assert progress.seconds_left == pytest.approx(60), "12 steps; 4 took 20 seconds"
 
 
 def test_times_are_for_people():

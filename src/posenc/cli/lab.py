@@ -80,13 +80,18 @@ def _check_files(
 @click.option("--heads", type=int, help="Attention heads.")
 @click.option("--width", type=int, help="Channels of an embedding.")
 @click.option("--batch", type=int, help="Examples in a step.")
+@click.option("--limit", type=int, help="Draw @randomised positions below this.")
 @click.option(
     "--extensions", callback=_split, metavar="NAME,…", help="Scalings to test RoPE under."
 )
 @click.option("--minutes", type=float, help="End after so long; the same command goes on.")
 @click.option("--engine", default="local", show_default=True, help="Where runs run: local or ray.")
 @click.option("--address", metavar="HOST:PORT", help="A Ray cluster.  [default: one started here]")
-@click.option("--processes", type=int, help="Runs at once, one thread each.  [default: cores]")
+@click.option(
+    "--processes",
+    type=int,
+    help="Runs at once, one thread each.  [default: cores, with --address those of the cluster]",
+)
 @click.option("--out", default="runs", show_default=True, metavar="DIR", help="Directory of runs.")
 @options.lang
 @options.as_json
@@ -95,6 +100,11 @@ def run(
     quick: bool,
     train_length: str | None,
     test_lengths: list[str] | None,
+    minutes: float | None,
+    engine: str,
+    address: str | None,
+    processes: int | None,
+    out: str,
     lang: Language,
     as_json: bool,
     **given: Any,
@@ -112,7 +122,7 @@ def run(
     """
     use_one_thread()
     from posenc import lab as library
-    from posenc.lab.grid import parse_lengths
+    from posenc.lab.grid import parse_lengths, plan
 
     if quick and protocol not in (None, "quick"):
         raise click.UsageError(f"--quick cannot be combined with --protocol {protocol}")
@@ -122,19 +132,29 @@ def run(
     if test_lengths is not None:
         wanted["test_lengths"] = [call_library(parse_lengths, each) for each in test_lengths]
     chosen = "quick" if quick else protocol or "own"
+    grid = call_library(plan, protocol=chosen, **wanted)
     try:
-        results = call_library(library.run, protocol=chosen, tell=_make_teller(), **wanted)
+        results = call_library(
+            library.run,
+            grid,
+            out=out,
+            minutes=minutes,
+            engine=engine,
+            address=address,
+            processes=processes,
+            tell=_make_teller(),
+        )
     except OSError as error:
-        why = f"{error.strerror or error}; what was finished is in {given['out']}"
+        why = f"{error.strerror or error}; what was finished is in {out}"
         raise click.UsageError(why) from error
     except KeyboardInterrupt:
         click.echo(file=sys.stderr)
-        if _has_runs(given["out"]):
-            _print(call_library(library.report, given["out"]), lang, as_json=as_json)
-            _write_page(given["out"])
+        if _has_runs(out):
+            _print(call_library(library.report, out), lang, as_json=as_json)
+            _write_page(out)
         raise
     _print(results, lang, as_json=as_json)
-    _write_page(given["out"])
+    _write_page(out)
     if results.failures:
         raise SystemExit(1)
 

@@ -1,13 +1,12 @@
 """The lab: train short, test long, for every encoding.
 
-`run` makes what a grid lacks and returns the results; `report` reads them again.
+`posenc.lab.grid.plan` says which runs a protocol has, `run` makes those that are missing and
+returns the results, `report` reads them again.
 """
 
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from posenc.core import rules
 from posenc.core.hints import hinted
@@ -15,7 +14,7 @@ from posenc.lab.driver import Tell, execute
 from posenc.lab.engines import Engine, run_local
 from posenc.lab.ray_engine import run_ray
 from posenc.lab.results import Results, read_results
-from posenc.lab.settings import Lengths, Settings
+from posenc.lab.settings import Settings
 from posenc.lab.store import Store
 
 ENGINES: dict[str, Engine] = {"local": run_local, "ray": run_ray}
@@ -26,58 +25,37 @@ __all__ = ["Results", "Settings", "report", "run"]
 
 @hinted("run")
 def run(
+    grid: Sequence[Settings],
     *,
-    encodings: Sequence[str] | None = None,
-    tasks: Sequence[str] | None = None,
-    protocol: str = "own",
-    seeds: int = 3,
-    train_length: Lengths | int | None = None,
-    test_lengths: Iterable[Lengths | int] | None = None,
     out: str | Path = "runs",
     minutes: float | None = None,
     engine: str = "local",
     address: str | None = None,
     processes: int | None = None,
     tell: Tell | None = None,
-    **settings: Any,
 ) -> Results:
-    """Train a model for each seed, task and encoding; test each beyond its trained length.
+    """Train a model for each run of a grid; test each beyond its trained length.
 
-    encodings      name, expression, file.py:Name, each perhaps with @offsets or @randomised; those
-                   of the protocol unless given
-    tasks          names of tasks
-    protocol       a name of `posenc lab list`
-    seeds          how many runs of each
-    train_length   examples up to so long, or a range; of text, windows of that length
-    test_lengths   lengths or ranges
+    grid           such as `posenc.lab.grid.plan(protocol="quick")`
     out            the directory of runs; finished ones in it are not made again
     minutes        end after so long; the same call goes on
     engine         "local": processes of this machine; "ray": tasks of Ray
     address        of a Ray cluster, host:port or "auto"; None: one is started on this machine
-    processes      how many at once, one thread each; as many as cores unless given
+    processes      how many runs at once, one thread each; as many as cores unless given
     tell           called with the progress and each event
-    settings       other fields of `Settings`
     """
-    from posenc.lab.grid import plan  # which needs PyTorch; a report does not
-
-    grid = plan(
-        encodings=encodings,
-        tasks=tasks,
-        protocol=protocol,
-        seeds=seeds,
-        train_length=train_length,
-        test_lengths=test_lengths,
-        **settings,
-    )
+    if isinstance(grid, str) or not grid or not all(isinstance(each, Settings) for each in grid):
+        raise TypeError(f"grid must be a list of at least one Settings; got {grid!r}")
     rules.one_of("engine", engine, tuple(ENGINES))
     if minutes is not None:
         rules.real("minutes", minutes, least=0)
-    count = count_cores() if processes is None else rules.whole("processes", processes, least=1)
+    if processes is not None:
+        rules.whole("processes", processes, least=1)
     if address is not None and engine != "ray":
         raise ValueError(f"address must be None for engine {engine!r}; got {address!r}")
     where = partial(ENGINES[engine], address=address) if engine == "ray" else ENGINES[engine]
     store = Store.create(out)
-    execute(grid, store, where, processes=count, minutes=minutes, tell=tell)
+    execute(grid, store, where, processes=processes, minutes=minutes, tell=tell)
     return read_results(out, only={settings.key for settings in grid})
 
 
@@ -90,8 +68,3 @@ def report(*paths: str | Path) -> Results:
     ValueError: no/such/directory must be a directory of runs of the lab, with posenc-lab.json in it
     """
     return read_results(*paths)
-
-
-def count_cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

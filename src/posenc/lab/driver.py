@@ -25,13 +25,20 @@ def estimate_work(settings: Settings) -> float:
 
 @dataclass
 class Progress:
-    """How far a grid is, and how long the rest takes."""
+    """How far a grid is, and how long the rest takes.
+
+    left    the work of each run that is not finished, by its key
+    before  of runs that go on from a checkpoint, what had been done
+    now     what is done of each run that is under way
+    made    the work of runs that were finished since `began`
+    """
 
     total: int
     done: int
     left: dict[str, float]
     began: float
     made: float = 0.0
+    before: dict[str, float] = field(default_factory=dict[str, float])
     now: dict[str, float] = field(default_factory=dict[str, float])
     failed: int = 0
 
@@ -45,19 +52,21 @@ class Progress:
         """Take an event into account."""
         if isinstance(event, Advance):
             if event.settings is not None:
-                part = event.step / event.settings.steps
-                self.now[event.settings.key] = part * self.left[event.settings.key]
+                key = event.settings.key
+                step = self.left[key] / event.settings.steps
+                self.before.setdefault(key, (event.step - 1) * step)  # its first is told at once
+                self.now[key] = event.step * step
             return
         key = event.settings.key
         self.now.pop(key, None)
-        self.made += self.left.pop(key)
+        self.made += self.left.pop(key) - self.before.pop(key, 0.0)
         self.done += 1
         self.failed += isinstance(event, Failure)
 
     @property
     def seconds_left(self) -> float | None:
         """How long the rest takes at the speed so far; None before there is one."""
-        made = self.made + sum(self.now.values())
+        made = self.made + sum(self.now.values()) - sum(self.before.values())
         seconds = time.monotonic() - self.began
         rest = sum(self.left.values()) - sum(self.now.values())
         return rest * seconds / made if made and seconds > 1 else None
@@ -68,13 +77,14 @@ def execute(
     store: Store,
     engine: Engine,
     *,
-    processes: int,
+    processes: int | None = None,
     minutes: float | None = None,
     tell: Tell | None = None,
 ) -> bool:
     """Make the runs of a grid that are not on the disk yet, and write each when it is finished.
 
-    minutes   end after so long; what is unfinished goes on with the next call
+    processes   runs at once; None: as many as there are cores
+    minutes     end after so long; what is unfinished goes on with the next call
 
     Returns whether all runs are there. Ctrl-C passes through; nothing that was finished is lost.
     """

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, TypeAlias, get_args
 
 from posenc.core import rules
+from posenc.core.hints import hint_arguments
 from posenc.core.positions import LIMIT
 from posenc.lab.tasks import Task, find_task
 
@@ -125,6 +126,9 @@ class Settings:
             raise ValueError(f"settings must have the names of Settings; got {unknown} too")
         tuples = {name: _to_tuples(value) for name, value in data.items()}
         return cls(**tuples)
+
+
+hint_arguments(Settings)
 
 
 def _to_tuples(value: Any) -> Any:
