@@ -385,6 +385,63 @@ def test_every_level_computes_the_same_bits():
     assert len(set(found.values())) == 1
 
 
+def pack(dim, w, *, scale=1.0, halves=False, start=0):
+    header = torch.tensor([dim, 0, start, scale, halves, False], dtype=torch.float64)
+    return torch.cat([header, w])
+
+
+def append(k, v, keys, values, start, packed):
+    torch.ops.posenc.append_.packed(k, v, keys, values, start, packed)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("halves", [False, True])
+@pytest.mark.parametrize("length", [1, 5, 32])
+def test_appending_is_rotating_and_copying(dtype, halves, length):
+    """To the bit, from any strides, and no byte beside the new tokens changes."""
+    k = draw((2, length, 3, 10), dtype).transpose(1, 2)  # as (batch, seq, heads, dim) is viewed
+    v, w = draw((1, 3, length, 7), dtype, seed=1).expand(2, -1, -1, -1), frequencies(3)
+    keys, values = (torch.full((2, 3, 50, n), 7.0, dtype=dtype) for n in (10, 7))
+    append(k, v, keys, values, 11, pack(10, w, scale=1.5, halves=halves, start=2))
+    rotated = rotate(k, torch.arange(11, 11 + length), w, scale=1.5, halves=halves, start=2)
+    new = slice(11, 11 + length)
+    assert torch.equal(keys[:, :, new], rotated)
+    assert torch.equal(values[:, :, new], v)
+    for kept in (keys, values):
+        kept[:, :, new] = 7
+        assert (kept == 7).all()
+    append(k, v, keys, values, 50 - length, None)
+    assert torch.equal(keys[:, :, 50 - length :], k)
+
+
+def test_what_does_not_fit_a_cache_is_refused_before_it_is_written():
+    keys, packed = torch.zeros(2, 3, 40, 4), pack(4, frequencies(2))
+    one, many = draw((2, 3, 1, 4), torch.float32), draw((2, 3, 33, 4), torch.float32)
+    calls = {
+        "room": [(one, one, 40), (one, one, -1), (one, one, 2**62), (many[:, :, :9], many, 32)],
+        "few": [(many, many, 0), (one, many, 0)],
+        "as those of the cache": [
+            (one.double(), one, 0),
+            (one, one.bfloat16(), 0),
+            (one[:1], one, 0),
+            (one, one[:, :1], 0),
+            (one[..., :3], one, 0),
+            (one[0], one, 0),
+        ],
+        "neighbours": [(one, draw((2, 3, 1, 8), torch.float32)[..., ::2], 0)],
+    }
+    for message, refused in calls.items():
+        for k, v, start in refused:
+            with pytest.raises(RuntimeError, match=message):
+                append(k, v, keys, keys.clone(), start, packed)
+    with pytest.raises(RuntimeError, match="channels of the encoding"):
+        append(one, one, keys, keys.clone(), 0, pack(6, frequencies(2)))
+    far = torch.zeros(1).expand(1, 1, 2**24 + 2, 4)
+    with pytest.raises(RuntimeError, match="within 2"):
+        append(one[:1, :1], one[:1, :1], far, far, 2**24, packed)
+    assert not keys.any()
+
+
 @pytest.mark.parametrize("operator", ["rotate", "rotate_qk", "rotate_qk_", "add_waves"])
 def test_opcheck(operator):
     p, w, rest = torch.arange(5), frequencies(3), (None, 1.5, True, 1, False)

@@ -134,6 +134,17 @@ class FusedRotation(Fused):
         rest = self.frequencies, self.axis, self.scale, self.halves, self.start, False
         return ops.rotate_qk.default(q, k, q_pos, k_pos, *rest)
 
+    def try_one(self, x: Tensor, positions: Tensor) -> Tensor | None:
+        """R(p) x with no check that the kernels make themselves; None if not by them."""
+        try:
+            if is_at_rest() and is_plain(x, positions):
+                return find_packed("rotate")(x, positions, self.packed)
+            if self.fits(x, positions):
+                return self.rotate(x, positions, inverse=False)
+        except RuntimeError:  # the caller says what is wrong, or does without the kernels
+            pass
+        return None
+
     def try_both(
         self, q: Tensor, k: Tensor, q_pos: Tensor, k_pos: Tensor
     ) -> tuple[Tensor, Tensor] | None:

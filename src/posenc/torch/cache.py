@@ -9,6 +9,7 @@ from torch import Tensor
 from posenc.core import rules
 from posenc.core.arrays import refuse_dtensor
 from posenc.core.encoding import Encoding
+from posenc.core.fused_torch import is_at_rest, is_plain
 from posenc.core.hints import hinted
 from posenc.core.inputs import positions_for
 from posenc.core.shift import Shift, read_shift, rotate_cached
@@ -108,6 +109,17 @@ class KVCache:
         Where k or v requires a gradient, memory is not shared, and the gradient reaches them.
         """
         plan, store, start = self._plan, self._store, self._length
+        if (
+            store is not None
+            and pos is None
+            and mask is None
+            and plan.by_kernels
+            and plan.axes is None
+            and is_at_rest()
+            and is_plain(k, v)
+            and store.extend_by_kernels(start, k, v, plan.waves)
+        ):
+            return _make(plan, store, start + k.shape[2])
         _check_tokens(k, v, store)
         positions = None
         if plan.by_order:

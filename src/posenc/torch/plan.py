@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from posenc import kernels
 from posenc.core.arrays import working
 from posenc.core.encoding import Encoding, unwrap
 from posenc.core.fused_torch import FusedRotation
@@ -33,6 +34,7 @@ class Plan:
     waves: FusedRotation | None = None
     """The rotation, if it is made of waves, for the short ways to it."""
     by_kernels: bool = False
+    """Whether the compiled operators do what is to be done to keys, which may be nothing."""
     by_order: bool = False
     """Whether positions say nothing here: points whose encoding was added to the embeddings."""
 
@@ -98,22 +100,27 @@ class Plan:
         waves = self.waves
         if waves is None:
             return None
-        if not self.by_kernels:
-            made = waves.rotate_few(positions, x)
-            return None if made is None else made[0]
-        if not waves.fits(x, positions):
-            return None
-        try:
-            return waves.rotate(x, positions, inverse=False)
-        except RuntimeError:  # the method says what is wrong, or does without the kernels
-            return None
+        if self.by_kernels:
+            return waves.try_one(x, positions)
+        made = waves.rotate_few(positions, x)
+        return None if made is None else made[0]
 
 
 def make_plan(given: object, params: Mapping[str, object] | None) -> Plan:
     """The plan for an encoding, or a sentence that says why there is none."""
     value = given.encoding if isinstance(given, EncodingModule) else given
     if isinstance(value, Additive):
-        return Plan(given, Unbiased(), None, None, (), None, (), by_order=value.axes is not None)
+        return Plan(
+            given,
+            Unbiased(),
+            None,
+            None,
+            (),
+            None,
+            (),
+            by_kernels=kernels.load().active,
+            by_order=value.axes is not None,
+        )
     encoding, tensors = unpack_encoding(given, params)
     if "features" in encoding.needs:
         raise TypeError(
@@ -128,7 +135,10 @@ def make_plan(given: object, params: Mapping[str, object] | None) -> Plan:
         rotary = None  # a wrapper that does more than multiply
     owned = given.parameters() if isinstance(given, EncodingModule) else (tensors or {}).values()
     waves = None if rotary is None else rotary.fuse()
-    by_kernels = waves is not None and waves.why_unavailable() is None
+    if rotary is None:
+        by_kernels = kernels.load().active
+    else:
+        by_kernels = waves is not None and waves.why_unavailable() is None
     return Plan(
         given, encoding, encoding.axes, rotary, around, tensors, tuple(owned), waves, by_kernels
     )

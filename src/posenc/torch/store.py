@@ -1,14 +1,23 @@
 """The memory of a cache of keys and values, which caches that grow from one another share."""
 
+import math
+import mmap
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from posenc.core.arrays import host
+from posenc.core.arrays import host, is_plain_tensor
+from posenc.core.fused_torch import FusedRotation, find_packed, is_at_rest
 
 LEAST_ROOM = 64
 """Tokens that there is room for at least."""
+
+FEW_TOKENS = 32
+"""Tokens that the operator writes at most; more are worth threads."""
+
+LARGE = 2**22
+"""Bytes of keys, or of values, that are worth large pages."""
 
 
 class Store:
@@ -77,6 +86,35 @@ class Store:
             self.mask[:, start:end] = True if mask is None else mask
         self._ends.append(end)
         return True
+
+    def extend_by_kernels(
+        self, start: int, k: Tensor, v: Tensor, waves: FusedRotation | None
+    ) -> bool:
+        """Write a few tokens after the first `start`, whose positions they have, in one operator.
+
+        k       ordinary tensors on the CPU; keys are rotated if there are waves
+        v
+        waves
+
+        False where these are not the newest, or not for the operator.
+        """
+        if self.positions is not None or self.mask is not None or k.ndim != 4:
+            return False
+        if k.shape[2] > min(FEW_TOKENS, self.keys.shape[2] - start):
+            return False
+        if self.keys.is_inference() and not torch.is_inference_mode_enabled():
+            return False
+        if not self._claim(start):
+            return False
+        end = start
+        try:
+            packed = None if waves is None else waves.packed
+            find_packed("append_")(k, v, self.keys, self.values, start, packed)
+            end = start + k.shape[2]
+        except RuntimeError:  # the caller says what is wrong, or does without the kernels
+            pass
+        self._ends.append(end)
+        return end > start
 
     def _claim(self, start: int) -> bool:
         try:
@@ -149,8 +187,27 @@ def _join(parts: tuple[Tensor, ...], room: int, *, dim: int) -> Tensor:
         return torch.cat(parts, dim=dim)
     shape = list(parts[-1].shape)
     shape[dim] = room
-    made, start = parts[-1].new_empty(shape), 0
+    made, start = allocate(shape, like=parts[-1]), 0
     for part in parts:
         made.narrow(dim, start, part.shape[dim]).copy_(part)
         start += part.shape[dim]
     return made
+
+
+def allocate(shape: list[int], *, like: Tensor) -> Tensor:
+    """Unwritten memory on the device and of the dtype of a tensor.
+
+    Where Linux has pages of 2 MiB, large memory is asked for in those: attention looks up each page
+    that it reads, and a long text in pages of 4 KiB has more of them than a processor keeps.
+    """
+    size = math.prod(shape) * like.element_size()
+    advice: int | None = getattr(mmap, "MADV_HUGEPAGE", None)
+    plain = like.device.type == "cpu" and is_at_rest() and is_plain_tensor(like)
+    if advice is None or size < LARGE or not plain:
+        return like.new_empty(shape)
+    try:
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        memory.madvise(advice)
+    except OSError:  # a kernel without them, or no memory, which PyTorch says in its own words
+        return like.new_empty(shape)
+    return torch.frombuffer(memory, dtype=like.dtype).view(shape)

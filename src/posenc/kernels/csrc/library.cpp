@@ -359,6 +359,55 @@ Tensor add_waves_packed(Tensor x, Tensor positions, Tensor packed) {
   return compute(unpack(packed, true), x, positions);
 }
 
+// Tensors (batch, head, seq, dim), of which the second has room behind its first `start` tokens.
+void check_room(const Tensor& x, const Tensor& kept, int64_t start) {
+  STD_TORCH_CHECK(x.is_cpu() && kept.is_cpu() && x.dim() == 4 && kept.dim() == 4 &&
+                      element_of(x) == element_of(kept) && x.size(0) == kept.size(0) &&
+                      x.size(1) == kept.size(1) && x.size(3) == kept.size(3),
+                  "keys and values must be as those of the cache");
+  STD_TORCH_CHECK(start >= 0 && start <= kept.size(2) && x.size(2) <= kept.size(2) - start,
+                  "the cache must have room");
+}
+
+void copy_tokens(const Tensor& x, const Tensor& kept, int64_t start) {
+  STD_TORCH_CHECK((x.stride(3) == 1 && kept.stride(3) == 1) || x.size(3) == 1,
+                  "channels must be neighbours in memory");
+  const int64_t bytes = x.element_size(), row = x.size(3) * bytes;
+  const char* from = static_cast<const char*>(x.const_data_ptr());
+  char* to = static_cast<char*>(kept.mutable_data_ptr()) + start * kept.stride(2) * bytes;
+  for (int64_t b = 0; b < x.size(0); b++)
+    for (int64_t h = 0; h < x.size(1); h++)
+      for (int64_t t = 0; t < x.size(2); t++)
+        std::memcpy(to + (b * kept.stride(0) + h * kept.stride(1) + t * kept.stride(2)) * bytes,
+                    from + (b * x.stride(0) + h * x.stride(1) + t * x.stride(2)) * bytes, row);
+}
+
+// Write a few tokens behind the first `start` of a cache, at positions start, start + 1, …: keys are
+// rotated if there are waves. One call, since each call costs more than the work of a token.
+void append_packed(Tensor k, Tensor v, Tensor keys, Tensor values, int64_t start,
+                   std::optional<Tensor> packed) {
+  check_room(k, keys, start);
+  check_room(v, values, start);
+  STD_TORCH_CHECK(k.size(2) == v.size(2) && k.size(2) <= SOME, "tokens must be few");
+  if (packed) {
+    Job job = unpack(*packed, false);
+    STD_TORCH_CHECK(!job.axis, "positions must be plain numbers");
+    int64_t positions[SOME];
+    for (int64_t t = 0; t < k.size(2); t++) positions[t] = start + t;
+    set_tensors(job, k, keys);
+    job.out = static_cast<char*>(job.out) + start * job.out_seq * k.element_size();
+    job.positions = positions, job.number = Number::int64;
+    job.seq_step = 1, job.batches = 1;
+    set_loops(job, k, keys);
+    STD_TORCH_CHECK(job.positions_are_exact(), "positions must lie within 2^24 of 0");
+    copy_tokens(v, values, start);
+    run(job);
+  } else {
+    copy_tokens(v, values, start);
+    copy_tokens(k, keys, start);
+  }
+}
+
 std::string level_name() { return level.name; }
 
 }  // namespace
@@ -376,6 +425,8 @@ STABLE_TORCH_LIBRARY(posenc, m) {
   m.def("rotate_qk.packed(Tensor q, Tensor k, Tensor q_pos, Tensor k_pos, Tensor packed)"
         " -> (Tensor, Tensor)");
   m.def("add_waves.packed(Tensor x, Tensor positions, Tensor packed) -> Tensor");
+  m.def("append_.packed(Tensor k, Tensor v, Tensor(a!) keys, Tensor(b!) values, int start,"
+        " Tensor? packed) -> ()");
   m.def("level() -> str");
 }
 
@@ -387,6 +438,7 @@ STABLE_TORCH_LIBRARY_IMPL(posenc, CPU, m) {
   m.impl("rotate.packed", TORCH_BOX(&rotate_packed));
   m.impl("rotate_qk.packed", TORCH_BOX(&rotate_qk_packed));
   m.impl("add_waves.packed", TORCH_BOX(&add_waves_packed));
+  m.impl("append_.packed", TORCH_BOX(&append_packed));
 }
 
 STABLE_TORCH_LIBRARY_IMPL(posenc, CompositeExplicitAutograd, m) {

@@ -10,9 +10,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.forward_ad import unpack_dual
 
-from posenc.core.arrays import is_half
+from posenc.core.arrays import has_tangent, is_half
 from posenc.core.encoding import Encoding
 from posenc.core.fused_torch import is_at_rest
 from posenc.core.mechanisms import Bias, Rotary, Scores, Unbiased
@@ -60,7 +59,7 @@ def attend_newest(q: Tensor, cache: KVCache, *, causal: bool, window: int | None
     if not length or not isinstance(q, Tensor) or q.ndim != 4 or q.shape[2] != 1:
         return None
     store, encoding = cache.store, plan.encoding
-    k, v = store.keys[:, :, :length], store.values[:, :, :length]
+    k, v = store.keys.narrow(2, 0, length), store.values.narrow(2, 0, length)
     if not (_fits(q, k, v) and _suits(q, encoding, causal) and _sees_all(store, causal, window)):
         return None
     if torch.is_grad_enabled() and (
@@ -225,7 +224,7 @@ def _fits(q: Any, k: Any, v: Any) -> bool:
         return False
     if q.dtype not in DTYPES or q.is_meta or torch.is_autocast_enabled(q.device.type):
         return False
-    return unpack_dual(q)[1] is unpack_dual(k)[1] is unpack_dual(v)[1] is None
+    return not has_tangent(q, k, v)
 
 
 def _suits(q: Tensor, encoding: Encoding, causal: Any) -> bool:

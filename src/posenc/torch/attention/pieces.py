@@ -296,11 +296,11 @@ def attend_fused(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:
     dim = v.shape[-1]
     if q.shape[1] != k.shape[1]:  # compiled, the comparison is a symbol, which PyTorch refuses
         options["enable_gqa"] = True
-    if q.shape[-1] != dim:
-        wide = max(q.shape[-1], dim)
-        q, k, v = (nn.functional.pad(x, (0, wide - x.shape[-1])) for x in (q, k, v))
-    out = nn.functional.scaled_dot_product_attention(q, k, v, **options)
-    return out[..., :dim]
+    if q.shape[-1] == dim:
+        return nn.functional.scaled_dot_product_attention(q, k, v, **options)
+    wide = max(q.shape[-1], dim)
+    q, k, v = (nn.functional.pad(x, (0, wide - x.shape[-1])) for x in (q, k, v))
+    return nn.functional.scaled_dot_product_attention(q, k, v, **options)[..., :dim]
 
 
 def attend_causal(q: Tensor, k: Tensor, v: Tensor, *, scale: float) -> Tensor:
