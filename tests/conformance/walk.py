@@ -221,7 +221,11 @@ def config_classes() -> dict[str, Any]:
 
 
 def layer_types(config: Any) -> list[str | None]:
-    """The kinds of layers that rotate in their own way; None where all do it alike."""
+    """The kinds of layers that rotate in their own way; None where all do it alike.
+
+    Sorted, since some config classes go through a set of them.
+    """
     rope = getattr(config, "rope_parameters", None)
-    nested = [k for k, v in rope.items() if isinstance(v, dict)] if isinstance(rope, dict) else []
+    items = rope.items() if isinstance(rope, dict) else ()
+    nested = sorted(kind for kind, value in items if isinstance(value, dict))
     return [kind for kind in nested if rope[kind]] or [None]

@@ -67,7 +67,8 @@ ERRORS = [
     (LLAMA | {"model_type": "lama"}, "model_type must be a known one, unless pairing is "
      "given (`posenc config --pairing halves`, in Python read_config(…, pairing='halves')); got "
      "model_type='lama'"),
-    (without(LLAMA, "model_type"), "model_type must be a string; got model_type=None"),
+    (without(LLAMA, "model_type"), "model_type must be a known one, unless pairing is given"),
+    (LLAMA | {"model_type": 3}, "model_type must be a string; got model_type=3"),
     (scaled(rope_type="yern", factor=2.0), "rope_scaling.rope_type must be one of default, linear, "
      "dynamic, yarn, longrope, llama3, proportional, su, mrope; got rope_type='yern'"),
     (scaled(type="linear", rope_type="dynamic", factor=2.0),

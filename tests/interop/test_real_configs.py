@@ -5,6 +5,7 @@ import re
 import pytest
 
 import posenc as pe
+from tests.interop import real_files
 from tests.interop.configs import HALVES, LLAMA, model, without
 
 HARMLESS = {
@@ -110,6 +111,54 @@ HARMLESS = {
 def test_is_read(name):
     config, expected = HARMLESS[name]
     assert pe.from_config(config) == expected
+
+
+REAL = real_files.ROTARY | real_files.OTHERS
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_a_real_file_is_read(name):
+    config, expected = REAL[name]
+    layers = pe.read_config(config).layers
+    if not isinstance(expected, dict):
+        assert set(layers) == {expected}
+        return
+    assert {i: layers[i] for i in expected} == expected
+    assert len(layers) == sum(_count_layers(part) for part in _stacks(config))
+
+
+def _stacks(config):
+    stacks = [config[name] for name in ("encoder", "decoder") if name in config]
+    return stacks or [config.get("text_config", config)]
+
+
+def _count_layers(config):
+    depths = config.get("depths")
+    return sum(depths) if depths else config.get("num_hidden_layers") or config["decoder_layers"]
+
+
+@pytest.mark.parametrize("name", real_files.REFUSED)
+def test_a_real_file_is_refused_by_what_it_has(name):
+    config, words = real_files.REFUSED[name]
+    with pytest.raises(ValueError, match=re.escape(words)):
+        pe.read_config(config)
+
+
+def test_the_advice_of_the_error_does_not_lead_astray():
+    kimi, expected = real_files.ROTARY["Kimi-K2"]
+    assert pe.from_config(kimi | {"model_type": "mine"}, pairing="interleaved") == expected
+    dino, _ = real_files.ROTARY["DINOv3-ViT-L"]
+    with pytest.raises(ValueError, match="patches of an image have two axes"):
+        pe.from_config(dino | {"model_type": "mine"}, pairing="halves")
+    local = model("mine", rope_theta=1e6, rope_local_base_freq=1e4)
+    with pytest.raises(ValueError, match="rope_local_base_freq must be a field that 'mine' has"):
+        pe.from_config(local, pairing="halves")
+
+
+def test_a_message_quotes_little_of_a_large_value():
+    with pytest.raises(ValueError, match=r"rope_mine=\[1, 1") as raised:
+        pe.read_config(LLAMA | {"rope_mine": [1] * 10**5})
+    assert len(str(raised.value)) < 400
 
 
 def test_what_was_assumed_is_noted():

@@ -19,6 +19,8 @@ from tests.interop.configs import LLAMA, LLAMA3, SHARED, YARN, model
 REQUIRED = {
     "layer_types": ["sliding_attention", "full_attention"] * 3,
     "layer_rope_theta": [1e4] * 6,
+    "attn_type_list": [0, 1] * 3,
+    "original_rope": True,
 }
 ODD_SHARES = {"moonshine", "moonshine_streaming", "mimo_v2_flash"}
 SIZES = {"head_dim": 64, "hidden_size": 256, "num_attention_heads": 4}

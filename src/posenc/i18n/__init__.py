@@ -6,6 +6,7 @@ docs/glossary.md has the words that they use.
 
 import json
 import re
+import string
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, reduce
@@ -56,6 +57,19 @@ def N_(message: str) -> str:  # noqa: N802 (gettext's name)
     return message
 
 
+MOST_QUOTED = 300
+"""Characters of a value in a message, which may be quoted from a large file."""
+
+
+class _Quoting(string.Formatter):
+    """Formats as `str.format`, and cuts long values that are quoted by !r."""
+
+    def convert_field(self, value: Any, conversion: str | None) -> Any:
+        text = super().convert_field(value, conversion)
+        long = conversion == "r" and len(text) > MOST_QUOTED
+        return f"{text[: MOST_QUOTED - 1]}…" if long else text
+
+
 @dataclass(frozen=True)
 class Phrase:
     """Words that are said in whichever language is asked for; in English unless one is."""
@@ -67,7 +81,7 @@ class Phrase:
         """The words in this language; what they quote is in it too, where that can be."""
         text = catalogue(lang).get(self.template, self.template)
         values = {name: translate(value, lang) for name, value in self.values.items()}
-        return text.format(**values) if values else text
+        return _Quoting().format(text, **values) if values else text
 
     def __str__(self) -> str:
         return self.translate("en")

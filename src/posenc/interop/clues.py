@@ -1,5 +1,6 @@
 """What a file of an unknown model type says about its positions."""
 
+import re
 from collections.abc import Iterator, Mapping
 
 from posenc.core.hints import nearest
@@ -41,10 +42,14 @@ CLUES = {
     N_("{fields}: the code that decides"): ("auto_map",),
 }
 """What a field points to, the plainest first."""
+OTHERS = N_("{fields}: about positions, under names of its own code")
+ABOUT_POSITIONS = re.compile(r"rope|rotary|theta|alibi|position_embeddings?_type")
 LENGTHS = ("max_position_embeddings", "n_positions", "seq_length", "max_seq_len")
 
 
-def refuse_without_type(name: str, values: Mapping[str, object], known: set[str]) -> Exception:
+def refuse_without_type(
+    name: str | None, values: Mapping[str, object], known: set[str]
+) -> Exception:
     """The error for a model type that is not known: what the file has that points to an answer.
 
     >>> refuse_without_type("llamma", {}, {"llama"})
@@ -56,7 +61,7 @@ mean 'llama'; no field of the file is about positions")
         "model_type must be a known one, unless pairing is given (`posenc config --pairing halves`,"
         " in Python read_config(…, pairing='halves')); got model_type={name!r}"
     )
-    near = nearest(name, known, cutoff=0.8)
+    near = _find_typo(name or "", known)
     said = [] if near is None else [phrase("did you mean {near!r}", near=near)]
     said.extend(_find_clues(values))
     both = N_("{one}; {other}")
@@ -64,11 +69,25 @@ mean 'llama'; no field of the file is about positions")
     return translatable(ValueError, both, one=phrase(template, name=name), other=rest)
 
 
+def _find_typo(name: str, known: set[str]) -> str | None:
+    """The known model type that was meant; another version of a model is not a typo.
+
+    >>> _find_typo("llamma", {"llama"}), _find_typo("llama9", {"llama"})
+    ('llama', None)
+    """
+    near = nearest(name, known, cutoff=0.8)
+    if near is None:
+        return None
+    version, other = ("".join(filter(str.isdigit, each)) for each in (name, near))
+    return near if version == other else None
+
+
 def _find_clues(values: Mapping[str, object]) -> Iterator[Phrase]:
     """What the fields of a file point to; if to nothing, what its length may be of."""
     heads = next((values[name] for name in HEADS if name in values), "…")
-    found = False
-    for template, names in CLUES.items():
+    found, named = False, {name for names in CLUES.values() for name in names}
+    others = [name for name in values if ABOUT_POSITIONS.search(name) and name not in named]
+    for template, names in (*CLUES.items(), (OTHERS, others[:8])):
         stated = [name for name in names if values.get(name) not in (None, False)]
         if not stated:
             continue

@@ -34,7 +34,7 @@ from posenc.interop.loading import (
 )
 from posenc.interop.model import ModelPositions, format_ranges, group_layers
 from posenc.interop.refusals import LATENT, REFUSED, refuse_unknown, refuse_unread
-from posenc.interop.rotary import read_pairing, read_rotary
+from posenc.interop.rotary import drop_latent, read_pairing, read_rotary
 from posenc.interop.towers import read_tower
 
 
@@ -83,8 +83,10 @@ def _read_stack(
     part: str, whole: Mapping[str, object], own: Mapping[str, object], pairing: Pairing | None
 ) -> ModelPositions:
     """The positions of the encoder or the decoder, whose own config is `own`."""
+    # of a model that has both stacks itself, such as BART, a decoder has one alone
+    alone = {"is_encoder_decoder": False} if part == "decoder" else {}
     try:
-        return _read_model({"model_type": whole.get("model_type"), **own}, pairing)
+        return _read_model({"model_type": whole.get("model_type"), **own, **alone}, pairing)
     except (ValueError, TypeError) as error:
         template = N_(
             "the {part} needs a config that can be read: {error}; to read the {other} alone, pass "
@@ -197,7 +199,7 @@ def _read_rotating(
     if name in TOWERS:
         layers = read_tower(fields, TOWERS[name])
         return layers, None, layers[0].dim
-    convention = ROTARY.get(name, RotaryConvention())
+    convention = drop_latent(fields, ROTARY.get(name, RotaryConvention()))
     if pairing is not None:
         usual = read_pairing(fields, convention)
         stated = fields.values.get("rope_interleave") is not None
@@ -221,6 +223,8 @@ def _resolve_model_type(values: Mapping[str, object], pairing: Pairing | None) -
     name = values.get("model_type")
     if name is None and pairing is not None:
         return "unknown"
+    if name is None:
+        raise refuse_unknown(name, values)
     if not isinstance(name, str):
         template = N_("model_type must be a string; got model_type={name!r}")
         raise translatable(ValueError, template, name=name)

@@ -157,5 +157,5 @@ ALWAYS_REFUSED = frozenset[str](_TABLES["always"])
 OUTSIDE = frozenset[str](_TABLES["outside"])
 """Model types that transformers does not have: their code comes with their weights."""
 READ_FIELDS = frozenset[str](_TABLES["read_fields"])
-SWITCHES: Mapping[str, bool] = MappingProxyType(_TABLES["switches"])
+SWITCHES: Mapping[str, bool | int] = MappingProxyType(_TABLES["switches"])
 """Fields of rotary models that must have one value, if the file has them."""

@@ -25,6 +25,7 @@ from posenc.interop.draft import rope_parts
 from posenc.interop.loading import Config
 from posenc.interop.model import format_ranges, group_layers
 from posenc.interop.refusals import LATENT
+from posenc.interop.rotary import drop_latent, is_plain
 
 Engine = Literal["vllm", "llama.cpp", "transformers"]
 VERSIONS: dict[Engine, str] = {
@@ -100,10 +101,10 @@ def compare_engine(
     rules.one_of("engine", engine, tuple(VERSIONS))
     model = read_config(config, pairing=pairing)
     fields = read_fields(config, pairing)
-    convention = ROTARY.get(fields.model_type, RotaryConvention())
+    convention = drop_latent(fields, ROTARY.get(fields.model_type, RotaryConvention()))
     parameters = fields.get("rope_parameters", "rope_scaling") or {}
     nested = any(isinstance(value, dict) for value in parameters.values())
-    given = any(fields.values.get(name) is not None for name in LATENT)
+    given = any(fields.values.get(name) for name in LATENT) and not is_plain(fields)
     latent = given or convention.latent is not None
     found: list[Difference] = []
     for encoding, where in group_layers(model.layers):

@@ -12,6 +12,8 @@ HIDDEN = ("hidden_size", "n_embd", "d_model")
 HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
 HEAD_DIM = ("head_dim", "kv_channels", "attention_head_dim")
 LENGTH = ("max_position_embeddings", "n_positions", "max_seq_len", "model_max_length", "seq_length")
+TRAINED = "max_trained_positions"
+"""The length that nomic_bert was trained on, beside that of its tables."""
 MOST_LAYERS = 10_000
 MOST_LENGTH = 2**40
 MOST_SIDE = 2**20
@@ -126,7 +128,7 @@ class Fields:
 
         Lengths do not affect the angles, so the first is used where two differ.
         """
-        stated = [name for name in LENGTH if self.values.get(name) is not None]
+        stated = [name for name in (TRAINED, *LENGTH) if self.values.get(name) is not None]
         if not stated and not self.sizes.length:
             return None
         for other in stated[1:]:

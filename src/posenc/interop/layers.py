@@ -8,6 +8,11 @@ from posenc.interop.conventions import NO_ATTENTION, RotaryConvention
 from posenc.interop.fields import Fields, shorten
 
 GLOBAL = "full_attention"
+FLAGS = (
+    ("attn_type_list", "linear_attention", GLOBAL),
+    ("hybrid_layer_pattern", GLOBAL, "sliding_attention"),
+)
+"""Fields that list 0 or 1 for each layer (MiniMax-Text-01, MiMo-V2), and what either means."""
 
 
 def read_layer_types(fields: Fields, convention: RotaryConvention) -> list[str]:
@@ -40,14 +45,17 @@ def _read_listed_types(fields: Fields, count: int) -> list[Any] | None:
         if listed is None and isinstance(where := fields.values.get(name), list):
             full = {rules.whole(f"each of {name}", i, least=0) for i in where}
             listed = [GLOBAL if i in full else "linear_attention" for i in range(count)]
-    if listed is None and (flags := fields.per_layer("attn_type_list", count)) is not None:
-        if any(flag not in (0, 1) for flag in flags):
-            template = N_("each of {name} must be 0 or 1; got {name}={flags}")
-            raise translatable(
-                ValueError, template, name="attn_type_list", flags=shorten(repr(flags), 80)
-            )
-        listed = [GLOBAL if flag else "linear_attention" for flag in flags]
+    for name, zero, one in FLAGS:
+        if listed is None and (flags := fields.per_layer(name, count)) is not None:
+            _require_flags(name, flags)
+            listed = [one if flag else zero for flag in flags]
     return listed
+
+
+def _require_flags(name: str, flags: list[Any]) -> None:
+    if any(flag not in (0, 1) for flag in flags):
+        template = N_("each of {name} must be 0 or 1; got {name}={flags}")
+        raise translatable(ValueError, template, name=name, flags=shorten(repr(flags), 80))
 
 
 def _repeat(pattern: Any, count: int) -> list[Any]:
@@ -84,11 +92,7 @@ def choose_rotating(fields: Fields, convention: RotaryConvention, types: list[st
             name = "no_rope_layer_interval"
             every = rules.whole(name, fields.get_or_note(name, convention.unrotated_every), least=1)
             return [(i + 1) % every != 0 for i in range(len(types))]
-        if any(flag not in (0, 1) for flag in flags):
-            template = N_("each of {name} must be 0 or 1; got {name}={flags}")
-            raise translatable(
-                ValueError, template, name="no_rope_layers", flags=shorten(repr(flags), 80)
-            )
+        _require_flags("no_rope_layers", flags)
         fields.add_note("despite its name, no_rope_layers is 1 where a layer has RoPE")
         return [bool(flag) for flag in flags]
     for kind in sorted(set(types) & NO_ATTENTION):

@@ -1,10 +1,9 @@
 """Refuse what is not read: model types by what they have, and fields that would be ignored."""
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from posenc.i18n import N_, phrase, translatable
-from posenc.interop.clues import refuse_without_type
+from posenc.interop.clues import ABOUT_POSITIONS, refuse_without_type
 from posenc.interop.conventions import (
     ABSOLUTE,
     READ_FIELDS,
@@ -14,10 +13,10 @@ from posenc.interop.conventions import (
     RotaryConvention,
 )
 from posenc.interop.fields import Fields, shorten
+from posenc.interop.rotary import LOCAL_BASES, is_plain
 
 __all__ = ["LATENT", "REFUSED", "refuse_unknown", "refuse_unread"]
 
-ABOUT_POSITIONS = re.compile(r"rope|rotary|theta|alibi|position_embeddings?_type")
 LATENT = ("qk_nope_head_dim", "kv_lora_rank")
 """Fields of multi-head latent attention, in which only the last channels of a head rotate."""
 MORE = {
@@ -30,13 +29,13 @@ MORE = {
 """Fields of an unknown model that say more than RoPE does."""
 
 
-def refuse_unknown(name: str, values: Mapping[str, object]) -> Exception:
+def refuse_unknown(name: str | None, values: Mapping[str, object]) -> Exception:
     """The error for a model type that is not read: what it has, or what its file points to.
 
     >>> refuse_unknown("mamba", {})
     ValueError('mamba has no attention and therefore no positions')
     """
-    if name not in REFUSED:
+    if name is None or name not in REFUSED:
         return refuse_without_type(name, values, {*ROTARY, *ABSOLUTE})
     objects = [key for key, value in values.items() if isinstance(value, Mapping) and value]
     parts = [key for key in objects if key.endswith(("config", "coder", "head"))]
@@ -50,16 +49,23 @@ def refuse_unread(fields: Fields, convention: RotaryConvention) -> None:
         _refuse_more(fields)
     if fields.model_type == "qwen":
         _refuse_growth(fields)
+    if fields.values.get("position_encoding_2d"):
+        template = N_(
+            "position_encoding_2d must be false: the first ChatGLM rotates each half of a head by "
+            "a position of its own, which is not read; got position_encoding_2d=True"
+        )
+        raise translatable(ValueError, template)
+    for name in _find_foreign(fields, convention):
+        raise _unknown_field(fields, name)
     for name, value in fields.values.items():
         if value is None or not ABOUT_POSITIONS.search(name) or name in READ_FIELDS:
             continue
         if name in SWITCHES:
-            if value is not SWITCHES[name]:
+            wanted = SWITCHES[name]
+            if value != wanted or isinstance(value, bool) != isinstance(wanted, bool):
                 raise _contradiction(fields, name, value)
         elif name not in OWN_FIELDS.get(fields.model_type, ()):
-            template = N_("{name} must be a field that {model_type!r} has; got {name}={value!r}")
-            named = {"name": name, "model_type": fields.model_type, "value": value}
-            raise translatable(ValueError, template, **named)
+            raise _unknown_field(fields, name)
     if fields.get("alibi"):
         raise _contradiction(fields, "alibi", True)
     kind = fields.get("position_embedding_type", "position_embeddings_type")
@@ -74,6 +80,26 @@ def refuse_unread(fields: Fields, convention: RotaryConvention) -> None:
 GROWTH = ("use_dynamic_ntk", "use_logn_attn")
 OWN_FIELDS = {"chatglm": ("rope_ratio", "original_rope")}
 """Fields that one model type alone has."""
+
+
+def _find_foreign(fields: Fields, convention: RotaryConvention) -> Iterator[str]:
+    """The fields of other model types that the file has, and that would be ignored."""
+    names: list[str] = []
+    if convention.local_base is None:
+        names += LOCAL_BASES
+    if convention.unrotated_every is None:
+        names += ("no_rope_layers", "no_rope_layer_interval")
+    if convention.temperature != "llama4":
+        names.append("attn_temperature_tuning")
+    if convention.latent is None and fields.model_type in ROTARY and not is_plain(fields):
+        names += LATENT
+    return (name for name in names if fields.values.get(name))
+
+
+def _unknown_field(fields: Fields, name: str) -> Exception:
+    template = N_("{name} must be a field that {model_type!r} has; got {name}={value!r}")
+    named = {"name": name, "model_type": fields.model_type, "value": fields.values[name]}
+    return translatable(ValueError, template, **named)
 
 
 def _contradiction(fields: Fields, name: str, value: object) -> Exception:

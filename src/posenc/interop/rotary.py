@@ -36,7 +36,9 @@ BASES = (
 )
 LOCAL_BASES = ("rope_local_base_freq", "local_rope_theta", "swa_rope_theta")
 WIDTHS = ("rotary_dim", "qk_rope_head_dim", "attn_rotary_emb")
-SHARES = ("partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_emb_fraction")
+SHARES = (
+    *("partial_rotary_factor", "rotary_pct", "rope_pct", "rope_percent", "rotary_emb_fraction"),
+)
 
 
 def read_rotary(fields: Fields, convention: RotaryConvention) -> tuple[Encoding, ...]:
@@ -66,6 +68,26 @@ def read_rotary(fields: Fields, convention: RotaryConvention) -> tuple[Encoding,
         layer = LayerReader(fields, convention, kind)
         built[kind, rotates, theta] = layer.read(theta) if rotates else layer.read_unrotated()
     return tuple(built[key] for key in keys)
+
+
+def is_plain(fields: Fields) -> bool:
+    """Whether a file turns off the latent attention that it has fields for (DeepSeek-VL2)."""
+    widths = [fields.values.get(name) for name in ("qk_nope_head_dim", "qk_rope_head_dim")]
+    return fields.values.get("use_mla") is False or widths == [0, 0]
+
+
+def drop_latent(fields: Fields, convention: RotaryConvention) -> RotaryConvention:
+    """The convention of a model type, or that of its attention without latents."""
+    if not is_plain(fields):
+        return convention
+    fields.values = {name: v for name, v in fields.values.items() if name != "qk_rope_head_dim"}
+    if convention.latent is None:
+        return convention
+    fields.add_note(
+        "use_mla is false or the latent widths are 0: its attention is plain and pairs halves, as "
+        "in vLLM"
+    )
+    return replace(convention, latent=None, rotated="leading", pairing="halves")
 
 
 def _note_doubts(fields: Fields) -> None:

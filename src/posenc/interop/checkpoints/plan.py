@@ -22,9 +22,10 @@ from posenc.interop.checkpoints.names import (
 )
 from posenc.interop.checkpoints.rows import Heads, Rows, rows_of
 from posenc.interop.config import read_config, read_fields
-from posenc.interop.conventions import ROTARY, TOWERS
+from posenc.interop.conventions import ROTARY, TOWERS, RotaryConvention
 from posenc.interop.fields import Fields
 from posenc.interop.loading import Config
+from posenc.interop.rotary import drop_latent
 
 Shape = tuple[int, ...]
 Rotation = RoPE | AxialRoPE
@@ -72,7 +73,8 @@ def plan_conversion(
             "its own; convert the text model, which leaves towers as they are"
         )
     _refuse_same(layers, to, model.model_type)
-    latent = fields.model_type in ROTARY and ROTARY[fields.model_type].latent is not None
+    convention = ROTARY.get(fields.model_type, RotaryConvention())
+    latent = drop_latent(fields, convention).latent is not None
     family = LATENT if latent else FAMILIES.get(model.model_type, SEPARATE)
     names = [*family.modules, *family.norms, *([LATENT_KEY] if latent else [])]
     places = find_places(shapes, names)
