@@ -15,8 +15,12 @@ from posenc.core.rotation import Pairing, Rotated, Waves
 from posenc.core.rotation_torch import FEW, turn_few
 
 ops = torch.ops.posenc
-internals = sys.modules["torch._C"]
 forward_ad = sys.modules["torch.autograd.forward_ad"]
+# looked up once: a token pays for each look
+is_compiling = torch.compiler.is_compiling
+count_modes = sys.modules["torch._C"]._len_torch_dispatch_stack
+tracing_state = sys.modules["torch._C"]._get_tracing_state
+transform_level = sys.modules["torch._C"]._functorch.maybe_current_level
 ELEMENTS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 NUMBERS = (torch.int64, torch.int32, torch.float64, torch.float32)
 MOST_AXES = 16
@@ -43,7 +47,7 @@ class Fused:
         """Why the kernels cannot compute this, whatever the tensors; None if they can."""
         # while PyTorch compiles, nothing can be loaded any more
         active = kernels.is_active() or (
-            not torch.compiler.is_compiling() and kernels.load().active
+            not is_compiling() and kernels.load().active
         )
         if not active:
             return f"the kernels are {kernels.status()}"
@@ -65,7 +69,7 @@ class Fused:
             reason = f"the kernels take strided tensors of at most {MOST_AXES} axes"
         elif learns(positions):
             reason = "the kernels have no gradient for positions"
-        elif torch.compiler.is_compiling():
+        elif is_compiling():
             if torch.compiler.is_exporting():
                 reason = "an exported program must run without posenc"
         elif not has_memory(x, positions) or x.is_neg():  # a view that is negated when it is read
@@ -111,7 +115,7 @@ class FusedRotation(Fused):
         )
 
     def why_refused_off_cpu(self, x: Tensor, positions: Tensor) -> str | None:
-        if not (x.is_cuda and positions.is_cuda) or torch.compiler.is_compiling():
+        if not (x.is_cuda and positions.is_cuda) or is_compiling():
             return super().why_refused_off_cpu(x, positions)
         from posenc.kernels import cuda
 
@@ -162,7 +166,7 @@ class FusedRotation(Fused):
         """Overwrite q and k by R(p) q and R(p) k."""
         rest = self.frequencies, self.axis, self.scale, self.halves, self.start, False
         ops.rotate_qk_.default(q, k, q_pos, k_pos, *rest)
-        if not torch.compiler.is_compiling():  # autograd must see that they have changed
+        if not is_compiling():  # autograd must see that they have changed
             torch.autograd.graph.increment_version([x for x in (q, k) if not x.is_inference()])
 
     @cached_property
@@ -258,19 +262,15 @@ def is_at_rest() -> bool:
     Nor is there a mode that is told of each operator, such as FakeTensorMode or a tracer: packed
     numbers say nothing to it, and what is made under it must not be kept.
     """
-    return not (
-        torch.compiler.is_compiling()
-        or internals._len_torch_dispatch_stack() > 0
-        or is_transformed()
-    )
+    return not (is_compiling() or count_modes() > 0 or is_transformed())
 
 
 def is_transformed() -> bool:
     """Whether calls are traced, mapped, differentiated by torch.func or given tangents."""
     return (
         forward_ad._current_level >= 0
-        or internals._get_tracing_state() is not None
-        or internals._functorch.maybe_current_level() is not None
+        or tracing_state() is not None
+        or transform_level() is not None
     )
 
 
