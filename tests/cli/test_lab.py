@@ -7,7 +7,9 @@ import pytest
 from posenc.lab import ENGINES
 from posenc.lab.engines import Advance
 from posenc.lab.record import Failure
+from posenc.lab.store import Store
 from posenc.lab.training import run_settings
+from tests.lab.runs import make_record
 
 SMALL = (
     *("--tasks", "repeat-copy", "--steps", "4", "--train-length", "4", "--test-lengths", "5-8"),
@@ -43,6 +45,8 @@ def test_a_grid_is_run_once_and_reported_again(run, made, tmp_path):
     again = run(*command)
     assert (again.stdout, len(made)) == (first.stdout, 2)
     assert run("lab", "report", "runs", "runs/").stdout == first.stdout
+    assert run("lab", "report", "runs", "--lang", "ja", "-o", "ja.html").exit_code == 0
+    assert 'id="lang-ja" checked>' in (tmp_path / "ja.html").read_text()
     data = json.loads(run("lab", "report", "runs", "--json").stdout)
     assert [row["encoding"] for row in data["tables"][0]["rows"]]
     other = run("lab", "run", *SMALL, "--encodings", "nope", "--json")
@@ -50,8 +54,13 @@ def test_a_grid_is_run_once_and_reported_again(run, made, tmp_path):
     assert [row["encoding"] for row in rows] == ["nope"], "the runs of this command alone"
 
 
-def test_a_report_is_written_in_other_forms(run, made, tmp_path):
-    assert run("lab", "run", *SMALL, "--encodings", "rope").exit_code == 0
+def test_a_report_is_written_in_other_forms(run, tmp_path):
+    store = Store.create(tmp_path / "runs")
+    store.write(make_record(exact=0.1))
+    none = run("lab", "report", "runs", "--out", "a.svg")
+    assert none.exit_code == 2
+    assert "there is no run to draw" in none.stderr
+    store.write(make_record(seed=1))
     files = ("a.html", "a.svg", "a.csv")
     result = run(
         *("lab", "report", "runs", "--dark", "--tensorboard", "board"),
@@ -59,7 +68,7 @@ def test_a_report_is_written_in_other_forms(run, made, tmp_path):
     )
     assert result.exit_code == 0
     assert [(tmp_path / file).read_text()[:5] for file in files] == ["<!doc", "<?xml", "run,p"]
-    assert len([*(tmp_path / "board").rglob("events.out.tfevents.*")]) == 1
+    assert len([*(tmp_path / "board").rglob("events.out.tfevents.*")]) == 2
     for option in (("--out", "a.parquet"), ("--trackio", "mine")):
         absent = run("lab", "report", "runs", *option)
         assert absent.exit_code == 2
@@ -107,16 +116,21 @@ def test_time_that_is_up_leaves_a_report(run, made):
     assert result.exit_code == 0
     assert made == ["rope"]
     assert result.stdout == "No run is finished yet.\n"
+    assert "time is up, 2 of 2 runs are left; the same command goes on" in result.stderr
 
 
 def test_a_full_disk_is_a_sentence(run, made, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
+    assert run("lab", "run", *SMALL, "--encodings", "nope").exit_code == 0
     monkeypatch.setattr("posenc.lab.store.Store.write", fail)
     result = run("lab", "run", *SMALL, "--encodings", "rope")
     assert result.exit_code == 2
-    assert "No space left on device; what was finished is in runs" in result.stderr
+    why = "cannot write runs: No space left on device; what was finished is in runs"
+    assert why in result.stderr
+    new = run("lab", "run", *SMALL, "--encodings", "rope", "--out", "new")
+    assert new.stderr.endswith("cannot write new: No space left on device\n")
 
 
 @pytest.mark.parametrize(
@@ -133,7 +147,13 @@ def test_a_full_disk_is_a_sentence(run, made, monkeypatch):
         (("run", "--processes", "0"), "processes must be a whole number of at least 1"),
         (("run", "--train-length", "x"), "lengths must be numbers such as 64 or ranges"),
         (("run", "--tasks", "masked-lm", "--encodings", "t5"), "t5 is for decoders"),
+        (("run", "--fit", "2"), "fit must be a finite number of at least 0 and at most 1"),
         (("run", "--width", "10"), "width must be a multiple of heads"),
+        (
+            ("run", "--encodings", "rope@randomised", "--limit", "9"),
+            "limit must be at least 514 for randomised positions of unique-copy at these lengths",
+        ),
+        (("run", "--out", "thesis/runs"), "cannot write thesis/runs: Not a directory"),
         (("run", "--out", "foreign"), "foreign must be empty or a directory of runs of the lab"),
         (("run", "--extensions", "yarn", "--encodings", "nope"), "extensions are scalings of"),
         (("report", "absent"), "absent must be a directory of runs of the lab"),
@@ -142,6 +162,7 @@ def test_a_full_disk_is_a_sentence(run, made, monkeypatch):
     ],
 )
 def test_what_is_wrong_is_a_sentence(run, tmp_path, arguments, message):
+    (tmp_path / "thesis").write_text("")
     (tmp_path / "foreign").mkdir()
     (tmp_path / "foreign" / "thesis.txt").write_text("")
     result = run("lab", *arguments)

@@ -39,6 +39,18 @@ def test_losses_have_no_upper_end():
     assert panel.lines[0].high[1] > 2.5
 
 
-def test_nothing_is_not_drawn():
-    with pytest.raises(ValueError, match="there is no finished run to draw"):
-        build_view(summarise([]))
+def test_what_was_not_trained_is_named_and_not_drawn():
+    other = {"task": "parity", "exact": 0.2}
+    failed = [make_record(encoding=name, **other) for name in ("rope", "alibi")]
+    view = build_view(summarise([*RECORDS, *failed]), lang="ja")
+    assert [panel.title.partition("（")[0] for panel in view.panels] == ["repeat-copy"]
+    assert view.notes[-2:] == (
+        "parity (own), 学習できず: rope, alibi",
+        "repeat-copy (own), 学習できず: nope",
+    )
+
+
+@pytest.mark.parametrize("records", [[], [make_record(exact=0.2)]])
+def test_nothing_is_not_drawn(records):
+    with pytest.raises(ValueError, match="there is no run to draw that is finished and has learn"):
+        build_view(summarise(records))

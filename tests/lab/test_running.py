@@ -21,7 +21,7 @@ def test_a_grid_becomes_results(tmp_path, monkeypatch):
 
     monkeypatch.setitem(lab.ENGINES, "local", run_here)
     lab.run(GRID[:1], out=tmp_path)
-    results = lab.run(GRID, out=tmp_path, processes=3)
+    results = lab.run(GRID * 2, out=tmp_path, processes=3)
     assert asked == [(0, None), (1, 3)], "what is there is not made again"
     assert [record.settings for record in results.records] == GRID
     assert lab.report(tmp_path).records == results.records

@@ -76,8 +76,18 @@ def test_a_damaged_run_is_named(tmp_path):
     store = Store.create(tmp_path)
     store.write(make_record())
     (tmp_path / TINY.key / "curve.json").write_text("[")
-    with pytest.raises(ValueError, match=f"{TINY.key} must be a finished run; "):
+    with pytest.raises(ValueError, match=f"{TINY.key} must be a run, and is damaged; "):
         store.read(TINY.key)
+    (tmp_path / f"{TINY.key}.failed").mkdir()
+    with pytest.raises(ValueError, match=f"{TINY.key}.failed must be a run, and is damaged; "):
+        store.read_failures()
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", "7"])
+def test_a_damaged_mark_is_named(tmp_path, text):
+    (tmp_path / MARK).write_text(text)
+    with pytest.raises(ValueError, match=f"{MARK} must have the format of the runs; it is damaged"):
+        Store.create(tmp_path)
 
 
 def test_a_directory_that_cannot_be_written_is_said_at_once(tmp_path, monkeypatch):

@@ -60,6 +60,20 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path, monkeypatch):
     assert made[12:] == [*range(1, 13)], "a checkpoint of other programs is not used"
 
 
+def test_a_full_disk_leaves_the_checkpoint_of_before(tmp_path, monkeypatch):
+    def fill(_data, path):
+        path.write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "checkpoint"
+    run_settings(TINY, checkpoint=path)
+    before = path.read_bytes()
+    monkeypatch.setattr(training.torch, "save", fill)
+    with pytest.raises(OSError, match="No space left"):
+        run_settings(TINY, checkpoint=path)
+    assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [(path.name, before)]
+
+
 def test_checkpoints_are_written_now_and_then(tmp_path, monkeypatch):
     monkeypatch.setattr(training, "SAVED", 0.0)
     path, seen = tmp_path / "checkpoint", []

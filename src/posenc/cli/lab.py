@@ -80,6 +80,7 @@ def _check_files(
 @click.option("--heads", type=int, help="Attention heads.")
 @click.option("--width", type=int, help="Channels of an embedding.")
 @click.option("--batch", type=int, help="Examples in a step.")
+@click.option("--fit", type=float, help="Part of right answers that counts as trained, 0 to 1.")
 @click.option("--limit", type=int, help="Draw @randomised positions below this.")
 @click.option(
     "--extensions", callback=_split, metavar="NAME,…", help="Scalings to test RoPE under."
@@ -145,28 +146,32 @@ def run(
             tell=_make_teller(),
         )
     except OSError as error:
-        why = f"{error.strerror or error}; what was finished is in {out}"
-        raise click.UsageError(why) from error
+        kept = f"; what was finished is in {out}" if _has_runs(out) else ""
+        raise click.UsageError(f"cannot write {out}: {error.strerror or error}{kept}") from error
     except KeyboardInterrupt:
         click.echo(file=sys.stderr)
         if _has_runs(out):
             _print(call_library(library.report, out), lang, as_json=as_json)
-            _write_page(out)
+            _write_page(out, lang)
         raise
     _print(results, lang, as_json=as_json)
-    _write_page(out)
+    _write_page(out, lang)
+    if left := len(grid) - len(results.records) - len(results.failures):
+        click.echo(
+            f"time is up, {left} of {len(grid)} runs are left; the same command goes on", err=True
+        )
     if results.failures:
         raise SystemExit(1)
 
 
-def _write_page(out: str) -> None:
+def _write_page(out: str, lang: Language) -> None:
     """The page of all runs in the directory, beside them."""
     from posenc import lab as library
     from posenc.lab.page import write_page
 
     path = Path(out) / "report.html"
     with report_unwritable(path):
-        path.write_text(write_page(library.report(out)), encoding="utf-8")
+        path.write_text(write_page(library.report(out), lang=lang), encoding="utf-8")
     click.echo(f"all runs there: {path}", err=True)
 
 
@@ -262,7 +267,7 @@ def _write(results: Results, path: Path, lang: Language, *, dark: bool) -> None:
     if path.suffix == ".html":
         from posenc.lab.page import write_page
 
-        path.write_text(write_page(results), encoding="utf-8")
+        path.write_text(write_page(results, lang=lang), encoding="utf-8")
     elif path.suffix == ".csv":
         path.write_text(exports.write_csv(results.records), encoding="utf-8")
     elif path.suffix == ".parquet":

@@ -54,7 +54,7 @@ def run(
     if address is not None and engine != "ray":
         raise ValueError(f"address must be None for engine {engine!r}; got {address!r}")
     where = partial(ENGINES[engine], address=address) if engine == "ray" else ENGINES[engine]
-    store = Store.create(out)
+    store, grid = Store.create(out), list(dict.fromkeys(grid))
     execute(grid, store, where, processes=processes, minutes=minutes, tell=tell)
     return read_results(out, only={settings.key for settings in grid})
 

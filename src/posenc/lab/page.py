@@ -26,8 +26,8 @@ STYLE = Path(__file__).with_name("page.css")
 """The style of the explorer; LIGHT and DARK are replaced by the shades of lines."""
 
 
-def write_page(results: Results) -> str:
-    """The whole page; a language is chosen by a radio button, so that it works without a script."""
+def write_page(results: Results, *, lang: str = "en") -> str:
+    """The whole page, which opens in `lang`; radio buttons choose another, without a script."""
     shades = {
         name: " ".join(
             f".shade-{i} {{ color: {c} }}" for i, c in enumerate(colours.lines(dark=dark))
@@ -38,17 +38,17 @@ def write_page(results: Results) -> str:
     for name, shade in shades.items():
         style = style.replace(name, shade)
     style += "\n".join(
-        f"body:has(#lang-{lang}:checked) section[lang={lang}] {{ display: block }}"
-        for lang in LANGUAGES
+        f"body:has(#lang-{each}:checked) section[lang={each}] {{ display: block }}"
+        for each in LANGUAGES
     )
     choices = "".join(
-        f'<label><input type="radio" name="lang" id="lang-{lang}"{checked}> '
-        f'<span lang="{lang}">{NAMES[lang]}</span></label>'
-        for lang, checked in zip(LANGUAGES, (" checked", "", "", ""), strict=True)
+        f'<label><input type="radio" name="lang" id="lang-{each}"{" checked" * (each == lang)}> '
+        f'<span lang="{each}">{NAMES[each]}</span></label>'
+        for each in LANGUAGES
     )
-    sections = "\n".join(_write_section(results, lang) for lang in LANGUAGES)
+    sections = "\n".join(_write_section(results, each) for each in LANGUAGES)
     return (
-        '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">'
+        f'<!doctype html>\n<html lang="{lang}">\n<head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
         f"<title>posenc lab</title><style>{style}</style></head>\n"
         f"<body><form>{choices}</form>\n{sections}\n</body>\n</html>\n"

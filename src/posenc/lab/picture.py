@@ -1,6 +1,6 @@
 """Results as a view: the score of each encoding against the length, with 95% bands over seeds."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -11,12 +11,20 @@ from posenc.views.panels import Axis, Line, Lines, Mark, View, assign_colours
 
 
 def build_view(results: Results, *, lang: str = "en") -> View:
-    """A panel for each table; `posenc.plot` draws it."""
-    if not results.tables:
-        raise ValueError("there is no finished run to draw")
+    """A panel for each table in which something was trained, and the names of what was not."""
     t = translator(lang)
-    panels = assign_colours([build_panel(table, t) for table in results.tables])
-    return View("lab", t("train short, test long"), panels, tuple(explain_marks(t)))
+    panels = [build_panel(table, t) for table in results.tables]
+    drawn = assign_colours([panel for panel in panels if panel.lines])
+    if not drawn:
+        raise ValueError("there is no run to draw that is finished and has learned its task")
+    notes = (*explain_marks(t), *_list_untrained(results, t))
+    return View("lab", t("train short, test long"), drawn, notes)
+
+
+def _list_untrained(results: Results, t: Translate) -> Iterator[str]:
+    for table in results.tables:
+        if names := ", ".join(row.label for row in table.rows if not row.trained):
+            yield f"{table.task} ({table.protocol}), {t('not trained')}: {names}"
 
 
 def build_panel(table: Table, t: Translate) -> Lines:

@@ -13,12 +13,14 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from posenc.lab.record import Failure, Record, from_json, to_json
 from posenc.lab.settings import Settings
+
+T = TypeVar("T")
 
 MARK = "posenc-lab.json"
 FORMAT = 1
@@ -44,7 +46,10 @@ class Store:
             raise ValueError(
                 f"{self.path} must be a directory of runs of the lab, with {MARK} in it"
             )
-        found = json.loads(mark.read_text(encoding="utf-8")).get("format")
+        try:
+            found = json.loads(mark.read_text(encoding="utf-8"))["format"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{mark} must have the format of the runs; it is damaged") from error
         if found != FORMAT:
             raise ValueError(f"{self.path} has runs of format {found}; this posenc reads {FORMAT}")
 
@@ -97,23 +102,26 @@ class Store:
 
     def read(self, key: str) -> Record:
         """A finished run."""
-        folder = self.path / key
-        try:
-            parts = {
-                name: json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-                for name in PARTS
-            }
-            return from_json(parts)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{folder} must be a finished run; {error}") from error
+        return self._read(key, PARTS, from_json)
 
     def read_failures(self) -> list[Failure]:
         """Every failed run that was not made up for since."""
-        found = list[Failure]()
-        for folder in sorted(self.path.glob(f"*{FAILED}")):
-            parts = [json.loads((folder / f"{p}.json").read_text()) for p in ("settings", "error")]
-            found.append(Failure(Settings.from_json(parts[0]), parts[1]))
-        return found
+        return [
+            self._read(folder.name, ("settings", "error"), _to_failure)
+            for folder in sorted(self.path.glob(f"*{FAILED}"))
+        ]
+
+    def _read(self, name: str, parts: Sequence[str], make: Callable[[dict[str, Any]], T]) -> T:
+        folder = self.path / name
+        try:
+            texts = {part: (folder / f"{part}.json").read_text(encoding="utf-8") for part in parts}
+            return make({part: json.loads(text) for part, text in texts.items()})
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{folder} must be a run, and is damaged; {error}") from error
+
+
+def _to_failure(parts: dict[str, Any]) -> Failure:
+    return Failure(Settings.from_json(parts["settings"]), parts["error"])
 
 
 def merge_records(records: Iterable[Record]) -> tuple[list[Record], list[str]]:

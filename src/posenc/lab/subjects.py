@@ -64,6 +64,12 @@ def find_encoding(settings: Settings) -> Encoding:
             raise ValueError(f"{name} has {own} {size}, and the model has {value}")
     if settings.positions == "offsets" and encoding.limit is None:
         raise ValueError(f"offsets are for encodings with a table of positions; {name} has none")
+    longest = max(measure_sequence(settings, high) for _, high in settings.lengths)
+    if settings.positions == "randomised" and settings.limit < longest:
+        raise ValueError(
+            f"limit must be at least {longest} for randomised positions of {settings.task} at "
+            f"these lengths; got limit={settings.limit}"
+        )
     if settings.extensions:
         extend(encoding, settings.extensions[0], length=1, factor=2.0)
     return encoding

@@ -242,8 +242,11 @@ def save_checkpoint(state: State, path: Path) -> None:
         "rest": (state.step, state.total, state.counted, state.seconds, state.done),
     }
     whole = path.with_name(f"{path.name}.{os.getpid()}")
-    torch.save(data, whole)
-    whole.replace(path)
+    try:
+        torch.save(data, whole)
+        whole.replace(path)
+    finally:
+        whole.unlink(missing_ok=True)  # of a disk that is full
 
 
 def load_checkpoint(state: State, path: Path) -> None:
