@@ -56,6 +56,34 @@ def test_layers_share_a_bias_until_something_changes():
     assert copy.deepcopy(shared)._kept == ()
 
 
+@pytest.mark.parametrize(
+    "encoding", [pe.ALiBi(4), pe.T5Bias(4), pe.FIRE(4), pe.KERPLE(4), pe.Sandwich(4)], ids=str
+)
+def test_tokens_to_come_have_the_bias_of_their_own(encoding):
+    """For each of 150 tokens, forth and back, the row that is made for it alone."""
+    owner, shared = BiasLogits(encoding), SharedBias()
+    learned = owner if encoding.parameters() else None
+    with torch.no_grad():
+        for keys in [*range(1, 150), 3, 70]:
+            at = torch.tensor([[keys - 1]])
+            made = shared.find(encoding, learned, at, keys, None, windowed=False)
+            want = encoding.bias(at, torch.arange(keys)[None], owner.tensors() or None)
+            assert made.shape == want.shape
+            assert torch.allclose(made, want, rtol=0, atol=1e-6)
+        if learned is not None:
+            for p in owner.parameters():
+                p.add_(1)
+            assert not torch.equal(shared.find(encoding, owner, at, 70, None, windowed=False), made)
+
+
+def test_a_text_that_does_not_start_at_0_is_refused_and_a_window_is_not():
+    at = torch.tensor([[9]])
+    with pytest.raises(ValueError, match="got a text whose first token is at 5"):
+        SharedBias().find(pe.ALiBi(4), None, at, 5, None, windowed=False)
+    made = SharedBias().find(pe.ALiBi(4), None, at, 5, None, windowed=True)
+    assert torch.equal(made, pe.ALiBi(4).bias(torch.tensor([[4]]), torch.arange(5)[None]))
+
+
 def test_only_the_newest_query_of_a_bias_while_nothing_is_learned():
     one, many = torch.zeros(1, 4, 1, 8), torch.zeros(1, 4, 2, 8)
     assert not is_newest(pe.ALiBi(4), one, None)  # gradients may be wanted

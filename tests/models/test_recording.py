@@ -21,9 +21,10 @@ def test_rotations_and_attention_are_recorded_by_layer_and_nothing_stays():
         assert modeling_llama.apply_rotary_pos_emb is not before[0]
     assert before == (modeling_llama.apply_rotary_pos_emb, AttentionInterface()["posenc"])
     assert [*seen.rotations] == [*seen.attention] == [0, 1]
-    (q, q_out), (k, k_out) = seen.rotations[1]
+    (q, q_out), (k, k_out), *ours = seen.rotations[1]
     assert torch.equal(q, q_out)  # cos 1 and sin 0
     assert torch.equal(k, k_out)
+    assert [pair[0] is pair[1] for pair in ours] == [True, True]
     (call,) = seen.attention[1]
     assert call.query.shape == (1, 4, 5, 8)
     assert call.causal

@@ -45,7 +45,7 @@ def generate(_request: Request) -> Setup:
 
 
 def _make_models() -> dict[str, Any]:
-    """The model as it was, and with each encoding swapped in; weights are equal."""
+    """The model as it was, and with each encoding swapped in; all have the very same weights."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
     from posenc.models import swap
@@ -67,8 +67,13 @@ def _make_models() -> dict[str, Any]:
     with torch.random.fork_rng():
         torch.manual_seed(0)
         own = LlamaForCausalLM(config).eval()
-        swapped = {name: swap(copy.deepcopy(own), each) for name, each in encodings.items()}
+        swapped = {name: swap(_share(own), each) for name, each in encodings.items()}
     return {OWN: own} | {f"posenc, {name}": model for name, model in swapped.items()}
+
+
+def _share(model: Any) -> Any:
+    """A copy with the same weights in memory: where they are changes their time by 2%."""
+    return copy.deepcopy(model, {id(p): p for p in model.parameters()})
 
 
 @torch.no_grad()

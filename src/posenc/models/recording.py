@@ -13,6 +13,7 @@ from transformers import AttentionInterface
 
 from posenc.models.anatomy import Anatomy
 from posenc.models.attention import NAME, attend_in_model
+from posenc.models.turning import find_replaced
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +37,8 @@ class Recorded:
     """What was seen, by the number of a layer.
 
     rotations   pairs of a tensor before and after the model's own function turned it: of the
-                queries first or of the keys, in the order of its code
+                queries first or of the keys, in the order of its code; once more where a kernel
+                takes the place of that function
     attention   the calls of our attention
     """
 
@@ -94,9 +96,12 @@ def _recording(function: Any, seen: Recorded, current: list[int]) -> Callable[..
 
     def replacement(*args: Any, **kwargs: Any) -> Any:
         before = [*args, *(kwargs[name] for name in names[len(args) : count])][:count]
-        made = function(*args, **kwargs)
-        after = made if isinstance(made, tuple) else (made,)
-        seen.rotations[current[0]] += zip(before, after, strict=True)
-        return made
+        theirs = find_replaced(function)
+        ways = [function] if theirs is None else [theirs, function]
+        made = [way(*args, **kwargs) for way in ways]
+        for each in made:
+            after = each if isinstance(each, tuple) else (each,)
+            seen.rotations[current[0]] += zip(before, after, strict=True)
+        return made[-1]
 
     return replacement

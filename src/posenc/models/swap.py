@@ -17,6 +17,7 @@ from posenc.models.attention import NAME, PLACE, InLayer, attend_in_model, hand_
 from posenc.models.layout import takes_layer_type
 from posenc.models.plan import Encodings, Planned, plan_layers
 from posenc.models.tables import RotaryTables, StillTables, SwappedRotary
+from posenc.models.turning import place_turns, remove_turns
 from posenc.torch.parameters import EncodingModule
 
 RECORD = "posenc_swap"
@@ -151,6 +152,7 @@ def _install(record: Swapped) -> None:
             attention.register_buffer(STORED, _make_stored(anatomy, each), persistent=False)
         return
     setattr(anatomy.owner, anatomy.name, record.module)
+    place_turns(anatomy)
     if record.attention is None:
         return
     made: list[InLayer] = []
@@ -194,6 +196,7 @@ def _remove(record: Swapped) -> None:
         return
     assert anatomy.name is not None
     setattr(anatomy.owner, anatomy.name, record.before)
+    remove_turns(anatomy)
     if record.attention is None:
         return
     for layer in anatomy.layers:

@@ -10,6 +10,7 @@ from posenc.core.arrays import has_float64
 from posenc.core.encoding import Encoding, unwrap
 from posenc.core.mechanisms import Rotary
 from posenc.models.layout import TableLayout
+from posenc.models.turning import Turner, annotate
 from posenc.torch.parameters import EncodingModule, of_kind
 
 
@@ -30,6 +31,7 @@ class RotaryTables(EncodingModule):
         self.layout = layout
         fused = rotary.fuse()
         waves = None if fused is None else fused.waves
+        self.turner = None if waves is None else Turner(waves)
         self.columns = torch.from_numpy(layout.columns)
         self.scale = 1.0 if waves is None else waves.scale
         # neither is a buffer: a cast of the model must not round them
@@ -42,21 +44,25 @@ class RotaryTables(EncodingModule):
 
     def forward(self, x: Tensor, positions: Tensor) -> Any:
         """The tables for hidden states x (batch, seq, width) at positions (batch, seq)."""
-        w = self.frequencies
+        w, at = self.frequencies, positions
         if w is None or w.device != positions.device:
             cos, sin = self._call_encoding(x, positions)
         else:
             if self.axis is None:
                 angles = positions[..., None] * w
             else:
-                angles = self._by_axis(positions)[..., self.axis] * w
+                at = self._by_axis(positions)
+                angles = at[..., self.axis] * w
             cos, sin = angles.cos(), angles.sin()
             if self.scale != 1:
                 cos, sin = self.scale * cos, self.scale * sin
         dtype = self.layout.dtype_for(x)
         if dtype in (torch.bfloat16, torch.float16):  # by way of float32, as everywhere in posenc
             cos, sin = cos.float(), sin.float()
-        return self.layout.join(cos.to(dtype), sin.to(dtype))
+        tables = self.layout.join(cos.to(dtype), sin.to(dtype))
+        if self.turner is not None:
+            annotate(tables, self.turner, at)
+        return tables
 
     def _call_encoding(self, x: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
         """Tables of an encoding that is not made of waves, such as a learned one."""
@@ -91,12 +97,15 @@ class StillTables(EncodingModule):
         super().__init__(encoding)
         self.whole = encoding
         self.layout = layout
+        self.turner = Turner(None)
 
     def forward(self, x: Tensor, positions: Tensor) -> Any:
         """The tables for hidden states x (batch, seq, width) at positions (batch, seq)."""
         rows, width = positions.shape[-2:], len(self.layout.columns)
         cos = torch.ones(*rows, width, dtype=self.layout.dtype_for(x), device=x.device)
-        return self.layout.join(cos, torch.zeros_like(cos))
+        tables = self.layout.join(cos, torch.zeros_like(cos))
+        annotate(tables, self.turner, positions)
+        return tables
 
 
 class SwappedRotary(nn.Module):
