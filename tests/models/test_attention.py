@@ -35,8 +35,9 @@ def attend(module, mask=None, *, q=slice(None), **options):
 def softmax(module, mask, *, scale=D**-0.5, softcap=None, sinks=None, causal=True, **options):
     q, k, v, out = attend(module, mask, **options)
     k, v = np.repeat(k, 2, axis=1), np.repeat(v, 2, axis=1)
-    made = scale * q @ k.swapaxes(-1, -2) + alibi(4, np.arange(N))
+    made = scale * q @ k.swapaxes(-1, -2)
     made = made if softcap is None else softcap * np.tanh(made / softcap)
+    made = made + alibi(4, np.arange(N))
     seen = np.tril(np.ones((N, N), dtype=bool)) if causal else np.ones((N, N), dtype=bool)
     made = np.where(seen if mask is None else seen & mask.numpy(), made, -np.inf)
     weights = np.exp(made)
@@ -57,8 +58,9 @@ def test_a_mask_a_softcap_and_sinks():
     sinks = torch.tensor([0.5, -1.0, 2.0, 0.0])
     wide = sinks.double().numpy()[:, None, None]
     q, k, v, out = attend(module, None, softcap=2.0, s_aux=sinks)
-    made = D**-0.5 * q @ np.repeat(k, 2, 1).swapaxes(-1, -2) + alibi(4, np.arange(N))
-    made = np.where(np.tril(np.ones((N, N), dtype=bool)), 2 * np.tanh(made / 2), -np.inf)
+    made = D**-0.5 * q @ np.repeat(k, 2, 1).swapaxes(-1, -2)
+    made = 2 * np.tanh(made / 2) + alibi(4, np.arange(N))
+    made = np.where(np.tril(np.ones((N, N), dtype=bool)), made, -np.inf)
     weights = np.exp(made) / (np.exp(made).sum(-1, keepdims=True) + np.exp(wide))
     want = (weights @ np.repeat(v, 2, 1)).swapaxes(1, 2)
     assert np.abs(out.numpy() - want).max() < 1e-6
@@ -70,6 +72,8 @@ def test_an_additive_mask_and_one_of_bool_are_the_same():
     module = Attention(pe.ALiBi(4))
     of_bool, additive = (attend(module, mask)[-1] for mask in (seen, added))
     assert torch.allclose(of_bool, additive, atol=1e-6)
+    added[:, :, 2] = torch.finfo(torch.float32).min
+    assert not attend(module, added)[-1][:, 2].any(), "a query that sees nothing gets 0"
 
 
 def test_the_newest_query_sees_what_it_sees_in_the_whole_text():

@@ -93,11 +93,10 @@ def compare_attention(
     scale = call.options.get("scaling") or q.shape[-1] ** -0.5
     if not isinstance(unwrap(encoding), Scores):
         q = q * (scale * (math.sqrt(q.shape[-1]) if encoding.scaled else 1.0))
-    made: np.ndarray = logits(encoding, q, k, positions, positions, params)
+    cap = call.options.get("softcap")
+    made: np.ndarray = logits(encoding, q, k, positions, positions, params, softcap=cap)
     reach = scale * math.sqrt(q.shape[-1]) * np.abs(q) @ np.abs(k).swapaxes(-1, -2)
     error = (q.shape[-1] + 4) * fine * float(np.abs(made).max() + reach.max())
-    if (cap := call.options.get("softcap")) is not None:
-        made = cap * np.tanh(made / cap)
     made = np.where(_visible(call, len(positions)), made, -np.inf)
     sinks = call.options.get("s_aux")
     sunk = -np.inf if sinks is None else sinks.double().cpu().numpy()[None, :, None, None]
