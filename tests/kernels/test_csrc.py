@@ -414,6 +414,19 @@ def test_appending_is_rotating_and_copying(dtype, halves, length):
     assert torch.equal(keys[:, :, 50 - length :], k)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_few_tokens_from_a_start(dtype):
+    w, few = frequencies(3), torch.ops.posenc.rotate.few
+    for x in (draw((2, 5, 3, 8), dtype).transpose(1, 2), draw((1, 8), dtype)):
+        where = torch.arange(9, 9 + x.shape[-2])
+        assert torch.equal(few(x, 9, pack(8, w, halves=True)), rotate(x, where, w, halves=True))
+    for start, length in ((2**24 - 2, 3), (-(2**24), 1), (2**63 - 1, 1)):
+        with pytest.raises(RuntimeError, match="within 2"):
+            few(draw((length, 8), dtype), start, pack(8, w))
+    with pytest.raises(RuntimeError, match="few"):
+        few(draw((33, 8), dtype), 0, pack(8, w))
+
+
 def test_what_does_not_fit_a_cache_is_refused_before_it_is_written():
     keys, packed = torch.zeros(2, 3, 40, 4), pack(4, frequencies(2))
     one, many = draw((2, 3, 1, 4), torch.float32), draw((2, 3, 33, 4), torch.float32)
@@ -436,10 +449,11 @@ def test_what_does_not_fit_a_cache_is_refused_before_it_is_written():
                 append(k, v, keys, keys.clone(), start, packed)
     with pytest.raises(RuntimeError, match="channels of the encoding"):
         append(one, one, keys, keys.clone(), 0, pack(6, frequencies(2)))
-    far = torch.zeros(1).expand(1, 1, 2**24 + 2, 4)
+    far = torch.zeros(4).expand(1, 1, 2**24 + 2, 4)
     with pytest.raises(RuntimeError, match="within 2"):
         append(one[:1, :1], one[:1, :1], far, far, 2**24, packed)
     assert not keys.any()
+    assert not far[0, 0, 0].any()
 
 
 @pytest.mark.parametrize("operator", ["rotate", "rotate_qk", "rotate_qk_", "add_waves"])

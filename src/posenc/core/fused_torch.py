@@ -46,9 +46,7 @@ class Fused:
     def why_unavailable(self) -> str | None:
         """Why the kernels cannot compute this, whatever the tensors; None if they can."""
         # while PyTorch compiles, nothing can be loaded any more
-        active = kernels.is_active() or (
-            not is_compiling() and kernels.load().active
-        )
+        active = kernels.is_active() or (not is_compiling() and kernels.load().active)
         if not active:
             return f"the kernels are {kernels.status()}"
         if not self.has_values:
@@ -147,6 +145,15 @@ class FusedRotation(Fused):
                 return self.rotate(x, positions, inverse=False)
         except RuntimeError:  # the caller says what is wrong, or does without the kernels
             pass
+        return None
+
+    def try_few(self, x: Tensor, start: int) -> Tensor | None:
+        """R(p) x at p = start, start + 1, …, for a few tokens; None if not by the kernels."""
+        if is_at_rest() and is_plain(x, x):
+            try:
+                return find_packed("rotate", "few")(x, start, self.packed)
+            except RuntimeError:  # the caller says what is wrong, or does without the kernels
+                pass
         return None
 
     def try_both(
@@ -250,9 +257,9 @@ class FusedAddition(Fused):
 
 
 @cache
-def find_packed(name: str) -> Callable[..., Any]:
+def find_packed(name: str, overload_name: str = "packed") -> Callable[..., Any]:
     """The operator that takes its numbers in one tensor, as PyTorch's OpOverload calls it."""
-    overload = getattr(ops, name).packed
+    overload = getattr(getattr(ops, name), overload_name)
     return getattr(overload, "_op", overload)  # what the overload itself calls, if it has it
 
 

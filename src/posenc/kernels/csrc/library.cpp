@@ -369,9 +369,12 @@ void check_room(const Tensor& x, const Tensor& kept, int64_t start) {
                   "the cache must have room");
 }
 
-void copy_tokens(const Tensor& x, const Tensor& kept, int64_t start) {
+void check_rows(const Tensor& x, const Tensor& kept) {
   STD_TORCH_CHECK((x.stride(3) == 1 && kept.stride(3) == 1) || x.size(3) == 1,
                   "channels must be neighbours in memory");
+}
+
+void copy_tokens(const Tensor& x, const Tensor& kept, int64_t start) {
   const int64_t bytes = x.element_size(), row = x.size(3) * bytes;
   const char* from = static_cast<const char*>(x.const_data_ptr());
   char* to = static_cast<char*>(kept.mutable_data_ptr()) + start * kept.stride(2) * bytes;
@@ -382,6 +385,30 @@ void copy_tokens(const Tensor& x, const Tensor& kept, int64_t start) {
                     from + (b * x.stride(0) + h * x.stride(1) + t * x.stride(2)) * bytes, row);
 }
 
+// Rotate a few tokens (…, seq, dim) to positions start, start + 1, … and write them to `out`, moved
+// by `shift` tokens.
+void rotate_few(const Tensor& x, const Tensor& out, int64_t shift, int64_t start,
+                const Tensor& packed) {
+  Job job = unpack(packed, false);
+  STD_TORCH_CHECK(!job.axis, "positions must be plain numbers");
+  set_tensors(job, x, out);
+  STD_TORCH_CHECK(job.seq <= SOME, "tokens must be few");
+  STD_TORCH_CHECK(start > -LIMIT && start < LIMIT - job.seq + 1, "positions must lie within 2^24 of 0");
+  int64_t positions[SOME];
+  for (int64_t t = 0; t < job.seq; t++) positions[t] = start + t;
+  job.out = static_cast<char*>(job.out) + shift * job.out_seq * x.element_size();
+  job.positions = positions, job.number = Number::int64;
+  job.seq_step = 1, job.batches = 1;
+  set_loops(job, x, out);
+  run(job);
+}
+
+Tensor rotate_from(Tensor x, int64_t start, Tensor packed) {
+  Tensor out = allocate_like(x);
+  rotate_few(x, out, 0, start, packed);
+  return out;
+}
+
 // Write a few tokens behind the first `start` of a cache, at positions start, start + 1, …: keys are
 // rotated if there are waves. One call, since each call costs more than the work of a token.
 void append_packed(Tensor k, Tensor v, Tensor keys, Tensor values, int64_t start,
@@ -389,23 +416,14 @@ void append_packed(Tensor k, Tensor v, Tensor keys, Tensor values, int64_t start
   check_room(k, keys, start);
   check_room(v, values, start);
   STD_TORCH_CHECK(k.size(2) == v.size(2) && k.size(2) <= SOME, "tokens must be few");
+  check_rows(v, values);
   if (packed) {
-    Job job = unpack(*packed, false);
-    STD_TORCH_CHECK(!job.axis, "positions must be plain numbers");
-    int64_t positions[SOME];
-    for (int64_t t = 0; t < k.size(2); t++) positions[t] = start + t;
-    set_tensors(job, k, keys);
-    job.out = static_cast<char*>(job.out) + start * job.out_seq * k.element_size();
-    job.positions = positions, job.number = Number::int64;
-    job.seq_step = 1, job.batches = 1;
-    set_loops(job, k, keys);
-    STD_TORCH_CHECK(job.positions_are_exact(), "positions must lie within 2^24 of 0");
-    copy_tokens(v, values, start);
-    run(job);
+    rotate_few(k, keys, start, start, *packed);
   } else {
-    copy_tokens(v, values, start);
+    check_rows(k, keys);
     copy_tokens(k, keys, start);
   }
+  copy_tokens(v, values, start);
 }
 
 std::string level_name() { return level.name; }
@@ -425,6 +443,7 @@ STABLE_TORCH_LIBRARY(posenc, m) {
   m.def("rotate_qk.packed(Tensor q, Tensor k, Tensor q_pos, Tensor k_pos, Tensor packed)"
         " -> (Tensor, Tensor)");
   m.def("add_waves.packed(Tensor x, Tensor positions, Tensor packed) -> Tensor");
+  m.def("rotate.few(Tensor x, int start, Tensor packed) -> Tensor");
   m.def("append_.packed(Tensor k, Tensor v, Tensor(a!) keys, Tensor(b!) values, int start,"
         " Tensor? packed) -> ()");
   m.def("level() -> str");
@@ -438,6 +457,7 @@ STABLE_TORCH_LIBRARY_IMPL(posenc, CPU, m) {
   m.impl("rotate.packed", TORCH_BOX(&rotate_packed));
   m.impl("rotate_qk.packed", TORCH_BOX(&rotate_qk_packed));
   m.impl("add_waves.packed", TORCH_BOX(&add_waves_packed));
+  m.impl("rotate.few", TORCH_BOX(&rotate_from));
   m.impl("append_.packed", TORCH_BOX(&append_packed));
 }
 

@@ -103,7 +103,10 @@ def _fold_into_query(
     """The query, and what is added to its products, as the encoding and padding make them."""
     encoding = plan.encoding
     if plan.rotary is not None:
-        return plan.rotate_queries(q, _last_position(store, length)), _padding(store, length)
+        made = plan.rotate_newest(q, length - 1) if store.positions is None else None
+        if made is None:
+            made = plan.rotate_queries(q, _last_position(store, length))
+        return made, _padding(store, length)
     if isinstance(encoding, Unbiased):
         return q, _padding(store, length)
     if encoding.axes is not None or encoding.needs or not encoding.fits_any_length:
@@ -148,7 +151,7 @@ def _bias_row(q: Tensor, encoding: Bias, plan: Plan, store: Store, length: int) 
         made = ahead.made
         if ahead.first is None:
             if length <= made.shape[3]:
-                return made[..., made.shape[3] - length :]
+                return made.narrow(3, made.shape[3] - length, length)
         elif 0 <= at - ahead.first < made.shape[2]:
             return made.narrow(2, at - ahead.first, 1)[..., :length]
     plain = store.positions is None and store.mask is None
