@@ -117,6 +117,10 @@ ERRORS = [
      "(32, 24)"),
     (LLAMA.config, {Q: np.zeros(())}, f"{Q} must have 32 rows, as the config says; got shape ()"),
     (LLAMA.config | {"num_key_value_heads": 3}, {}, "num_key_value_heads must divide the 4 heads"),
+    (LLAMA.config | {"num_hidden_layers": 1}, {}, "the checkpoint must have the 1 layers of the "
+     "config; it has a layer 1, which would not be converted"),
+    (LLAMA.config | {"num_nextn_predict_layers": 10**12}, {},
+     "num_nextn_predict_layers must be a whole number of at least 0 and at most 10,000"),
     (LLAMA.config, {Q.replace("weight", "qweight"): np.zeros((8, 8))}, "quantized weights and"),
     (LLAMA.config, {Q.replace("q_proj", "q_norm"): np.zeros(9)}, "must have 8 or 32 numbers"),
     (LLAMA.config, {K.replace("k_proj", "v_proj"): None}, "its keys are its values"),

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from posenc.core.rotation import Pairing
 from posenc.encodings.rope import PAIRINGS
@@ -184,7 +184,10 @@ def _find_only_file(folder: Path) -> Path:
 def _read_index(path: Path) -> dict[str, str]:
     """The file of each tensor."""
     try:
-        files = dict(json.loads(path.read_text(encoding="utf-8"))["weight_map"])
+        index = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(index, dict) or not isinstance(index.get("weight_map"), dict):
+            raise ValueError("no weight_map")
+        files = cast(dict[str, str], index["weight_map"])
         if not files or any(Path(name).name != name for name in files.values()):
             raise ValueError("weight_map must name files beside it")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:

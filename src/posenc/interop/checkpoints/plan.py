@@ -23,7 +23,7 @@ from posenc.interop.checkpoints.names import (
 from posenc.interop.checkpoints.rows import Heads, Rows, rows_of
 from posenc.interop.config import read_config, read_fields
 from posenc.interop.conventions import ROTARY, TOWERS, RotaryConvention
-from posenc.interop.fields import Fields
+from posenc.interop.fields import MOST_LAYERS, Fields
 from posenc.interop.loading import Config
 from posenc.interop.rotary import drop_latent
 
@@ -78,10 +78,17 @@ def plan_conversion(
     family = LATENT if latent else FAMILIES.get(model.model_type, SEPARATE)
     names = [*family.modules, *family.norms, *([LATENT_KEY] if latent else [])]
     places = find_places(shapes, names)
-    last, extra = len(model.layers) - 1, fields.get("num_nextn_predict_layers", default=0)
-    for i in range(last + 1, last + 1 + rules.whole("num_nextn_predict_layers", extra, least=0)):
-        if last in layers and any(place.layer == i for place in places.values()):
+    last, present = len(model.layers) - 1, {place.layer for place in places.values()}
+    name = "num_nextn_predict_layers"
+    extra = rules.whole(name, fields.get(name, default=0), least=0, most=MOST_LAYERS)
+    for i in present & {*range(last + 1, last + 1 + extra)}:
+        if last in layers:
             layers[i] = layers[last]  # they predict further tokens, each with a layer like the last
+    if (beyond := max(present, default=0)) > last + extra:
+        raise ValueError(
+            f"the checkpoint must have the {last + 1 + extra} layers of the config; it has a layer "
+            f"{beyond}, which would not be converted"
+        )
     places = {name: place for name, place in places.items() if place.layer in layers}
     reader = _Reader(fields, family, shapes, places)
     heads = {i: reader.read_heads(i, rope) for i, rope in layers.items()}
