@@ -5,7 +5,8 @@ import json
 import pytest
 
 from tests.lab import findings_page as page
-from tests.lab.findings_page import FINDINGS
+from tests.lab.findings import FINDINGS
+from tests.lab.verdicts import holds, rises
 
 
 def make_table(task="causal-lm", **scores):
@@ -50,14 +51,14 @@ def test_verdicts_follow_the_numbers(turned):
     """The same numbers with the names the other way round reproduce nothing."""
     low, high = ((1.0, 0.9), (1.0, 2.0))[:: -1 if turned else 1]
     press = make_table(alibi=low, t5=low, rope=high, sinusoidal=high, learned=(1.0, None))
-    assert judge("press", press) == [not turned] * 4 + [True]
+    assert judge("press", press) == [not turned] * 5 + [True]
     quick = make_table(learned_at_offsets=high, rope=low)
     assert judge("quick", quick) == [not turned]
     losses = (3.0, 1.1)[:: -1 if turned else 1]
     masked = make_table("masked-lm", nope=losses[:1], two_sided_alibi=(1.0,))
     masked["rows"][1]["encoding"] = "two-sided-alibi"
     causal = make_table(nope=losses[1:], alibi=(1.0,))
-    assert judge("haviv", masked, causal) == [not turned]
+    assert judge("haviv", masked, causal) == [True, not turned]
 
 
 def test_runs_are_compared_seed_by_seed():
@@ -87,9 +88,9 @@ def test_a_loss_holds_or_rises_seed_by_seed(beyond, verdict):
     table = make_table(alibi=(2.0, 2.0))
     (row,) = table["rows"]
     row["in_length"]["values"], row["beyond"][0]["values"] = [1.0, 2.0, 3.0], beyond
-    assert (page.holds(table, "alibi"), page.rises(table, "alibi")) == verdict
+    assert (holds(table, "alibi"), rises(table, "alibi")) == verdict
     row["trained"], row["beyond"][0]["values"] = 2, beyond[:2]
-    assert page.holds(table, "alibi") is page.rises(table, "alibi") is None
+    assert holds(table, "alibi") is rises(table, "alibi") is None
 
 
 def test_what_was_not_trained_is_not_compared():

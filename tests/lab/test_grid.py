@@ -41,6 +41,12 @@ def test_a_length_means_up_to_it_for_questions_and_windows_for_text():
     assert (text.metric, text.stop, text.causal) == ("loss", False, True)
 
 
+def test_a_limit_is_one_of_randomised_positions_alone():
+    plain, random = plan(encodings=["rope", "rope@randomised"], seeds=1, limit=600)
+    assert (plain.limit, random.limit) == (2048, 600)
+    assert plain == plan(encodings=["rope"], seeds=1)[0]
+
+
 def test_tables_have_offsets_where_the_protocol_says_so():
     def policy(protocol, subject):
         return plan(protocol=protocol, encodings=[subject], seeds=1)[0].positions

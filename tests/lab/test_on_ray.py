@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]
 RUNS = [replace(TINY, seed=seed) for seed in range(4)]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cluster():
     """Two nodes on this machine, with one core each."""
     from ray.cluster_utils import Cluster

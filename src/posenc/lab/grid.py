@@ -82,6 +82,8 @@ def _settle(
         ranges = (fields["train_lengths"], *fields["test_lengths"])
         fields["symbols"] = max(fields.get("symbols", 0), *(high for _, high in ranges))
     fields["positions"] = policy or "consecutive"
+    if policy != "randomised":
+        fields.pop("limit", None)  # it says nothing of other positions, so it names no other run
     settings = Settings(**fields)
     if policy is None and protocol.offsets and find_encoding(settings).limit is not None:
         settings = replace(settings, positions="offsets")
