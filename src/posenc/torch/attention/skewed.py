@@ -83,7 +83,8 @@ class _Relative(torch.autograd.Function):
         ctx.save_for_backward(left, right)
         ctx.seen = first, last
         rows, width = left.shape[2], right.shape[1]
-        products = left.new_full((*left.shape[:3], width), -math.inf)
+        products = left.new_empty((*left.shape[:3], width))
+        products[..., :first] = products[..., last:] = -math.inf
         for of_row, made in zip(left, products, strict=True):
             torch.bmm(of_row, right[:, first:last].mT, out=made[..., first:last])
         return _skew(products, width - rows + 1)
@@ -92,8 +93,10 @@ class _Relative(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         left, right = ctx.saved_tensors
         first, last = ctx.seen
-        products = grad.new_zeros((*left.shape[:3], right.shape[1]))
-        _skew(products, grad.shape[-1]).copy_(grad)
+        rows, columns = grad.shape[2:]
+        products = grad.new_empty((*left.shape[:3], right.shape[1]))
+        products[..., : rows - 1] = products[..., columns:] = 0  # where rows do not reach
+        _skew(products, columns).copy_(grad)
         of_left, of_right = torch.empty_like(left), torch.zeros_like(right)
         near, total = right[:, first:last], of_right[:, first:last]
         for of_row, slopes, made in zip(left, products[..., first:last], of_left, strict=True):
