@@ -84,7 +84,8 @@ class _Relative(torch.autograd.Function):
         ctx.seen = first, last
         rows, width = left.shape[2], right.shape[1]
         products = left.new_empty((*left.shape[:3], width))
-        products[..., :first] = products[..., last:] = -math.inf
+        for unseen in (products[..., :first], products[..., last:]):
+            unseen.fill_(-math.inf)
         for of_row, made in zip(left, products, strict=True):
             torch.bmm(of_row, right[:, first:last].mT, out=made[..., first:last])
         return _skew(products, width - rows + 1)
@@ -95,7 +96,8 @@ class _Relative(torch.autograd.Function):
         first, last = ctx.seen
         rows, columns = grad.shape[2:]
         products = grad.new_empty((*left.shape[:3], right.shape[1]))
-        products[..., : rows - 1] = products[..., columns:] = 0  # where rows do not reach
+        for beyond in (products[..., : rows - 1], products[..., columns:]):  # where rows end
+            beyond.fill_(0)
         _skew(products, columns).copy_(grad)
         of_left, of_right = torch.empty_like(left), torch.zeros_like(right)
         near, total = right[:, first:last], of_right[:, first:last]
