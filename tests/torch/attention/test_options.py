@@ -1,5 +1,6 @@
 """What models add to attention, in every form, against float64 attention written out."""
 
+import inspect
 import math
 from itertools import product
 
@@ -12,7 +13,13 @@ from posenc.torch import KVCache, attend
 from posenc.torch.attention import blocked, flex
 from posenc.torch.attention.blocked import attend_in_blocks
 from posenc.torch.attention.call import prepare
-from posenc.torch.attention.options import check_names, read_dropout, swap_heads
+from posenc.torch.attention.options import (
+    NAMES,
+    check_names,
+    read_dropout,
+    spell_out,
+    swap_heads,
+)
 from tests.bounds import UNIT
 from tests.oracles import attention as oracle
 from tests.oracles import bias, rotary, scores
@@ -393,3 +400,12 @@ def test_arguments_are_read():
         check_names({"s_aux": q})
     assert read_dropout(0.0, None, q) is None
     assert swap_heads(None) is None
+
+
+def test_the_signature_has_every_option_and_its_default():
+    parameters = inspect.signature(attend).parameters
+    assert {*parameters} == {"q", "k", "v", *NAMES}
+    assert parameters.keys() == spell_out(type(attend).explain).parameters.keys() - {"self"}
+    q = torch.randn(1, 2, 5, 8, generator=torch.Generator().manual_seed(0))
+    given = {name: parameters[name].default for name in NAMES} | {"encoding": pe.ALiBi(2)}
+    assert torch.equal(attend(q, q, q, **given), attend(q, q, q, encoding=pe.ALiBi(2)))

@@ -52,11 +52,8 @@ def run(rank: int, world: int, folder: Path) -> None:
                 q, k, v, grad = (x[:, :, mine] for x in whole_text())
                 inputs = [x.clone().requires_grad_() for x in (q, k, v)]
                 learned = {n: p.clone().requires_grad_() for n, p in params.items()}
-                ours = inputs
-                if way == "attend_in_ring":  # `pe.logits` repeats the heads of keys, not of values
-                    ours = [inputs[0], *(x.repeat_interleave(2, 1) for x in inputs[1:])]
                 out = page[way](
-                    *ours, positions, encoding=encoding, params=learned or None, zigzag=zigzag
+                    *inputs, positions, encoding=encoding, params=learned or None, zigzag=zigzag
                 )
                 out.backward(grad)
                 for each in learned.values():

@@ -19,7 +19,13 @@ from posenc.torch.attention.cached import prepare_cached
 from posenc.torch.attention.call import FEW, Call, prepare
 from posenc.torch.attention.dense import dense
 from posenc.torch.attention.direct import attend_newest, attend_plain
-from posenc.torch.attention.options import NAMES, Options, check_names, swap_heads
+from posenc.torch.attention.options import (
+    NAMES,
+    Options,
+    check_names,
+    spell_out,
+    swap_heads,
+)
 from posenc.torch.cache import KVCache
 
 Form = Literal["dense", "blocked", "folded", "flex"]
@@ -111,6 +117,9 @@ class Attend:
     >>> torch.allclose(out, dense, atol=1e-5)
     True
     """
+
+    def __init__(self) -> None:
+        self.__signature__ = spell_out(self.__call__)
 
     @overload
     def __call__(

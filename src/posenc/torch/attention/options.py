@@ -1,6 +1,7 @@
 """What a call of `attend` may be given, in one place, and what is read of it."""
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypedDict
 
 import torch
@@ -35,7 +36,26 @@ class Options(TypedDict, total=False):
     layout: Layout
 
 
+DEFAULTS = {"causal": False, "dropout": 0.0, "layout": "bhsd"}
+"""What an option is that is not given, where that is not None."""
 NAMES = (*Options.__annotations__, "cache", "return_lse", "impl")
+
+
+def spell_out(function: Callable[..., object]) -> inspect.Signature:
+    """The signature of a function with all options by name, in place of **options.
+
+    >>> def attend(q, *, impl="auto", **options): ...
+    >>> [*spell_out(attend).parameters][:5]
+    ['q', 'impl', 'encoding', 'params', 'q_pos']
+    """
+    signature = inspect.signature(function)
+    own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    by_name = inspect.Parameter.KEYWORD_ONLY
+    named = [
+        inspect.Parameter(name, by_name, default=DEFAULTS.get(name), annotation=type_)
+        for name, type_ in Options.__annotations__.items()
+    ]
+    return signature.replace(parameters=[*own, *named])
 
 
 def check_names(options: Options) -> None:
