@@ -8,7 +8,7 @@ from posenc.encodings.alibi import ALiBi
 from posenc.encodings.swin import SwinBias, SwinV2Bias
 from posenc.encodings.t5 import T5Bias
 from posenc.i18n import N_, translatable
-from posenc.interop.fields import MOST_LAYERS, Fields
+from posenc.interop.fields import MOST_LAYERS, Fields, require_few
 
 Layers = tuple[Encoding, ...]
 
@@ -148,5 +148,6 @@ def _read_list(
                 "got {name}={value!r}"
             )
         raise translatable(ValueError, template, name=name, count=count, value=value)
+    require_few(name, value)
     bounds = {"least": least, "most": MOST_LAYERS}
     return tuple(rules.whole(f"each of {name}", entry, **bounds) for entry in value[:count])

@@ -61,7 +61,7 @@ mean 'llama'; no field of the file is about positions")
         "model_type must be a known one, unless pairing is given (`posenc config --pairing halves`,"
         " in Python read_config(…, pairing='halves')); got model_type={name!r}"
     )
-    near = _find_typo(name or "", known)
+    near = _find_typo((name or "")[:80], known)
     said = [] if near is None else [phrase("did you mean {near!r}", near=near)]
     said.extend(_find_clues(values))
     both = N_("{one}; {other}")

@@ -83,6 +83,9 @@ def _read_stack(
     part: str, whole: Mapping[str, object], own: Mapping[str, object], pairing: Pairing | None
 ) -> ModelPositions:
     """The positions of the encoder or the decoder, whose own config is `own`."""
+    if select_stacks(own) is not None:
+        template = N_("the {part} must be one stack; it has an encoder and a decoder itself")
+        raise translatable(ValueError, template, part=part)
     # of a model that has both stacks itself, such as BART, a decoder has one alone
     alone = {"is_encoder_decoder": False} if part == "decoder" else {}
     try:

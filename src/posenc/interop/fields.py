@@ -1,6 +1,6 @@
 """Read the fields of a config under any of their names, check them, and note each default."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from typing import Any
 
 from posenc.core import rules
@@ -203,6 +203,13 @@ class Fields:
             text = text if len(text) < 80 else f"{text[:77]}..."
             raise translatable(ValueError, template, name=name, layers=layers, value=text)
         return list(value)[:layers]
+
+
+def require_few(name: str, values: Sized, most: int = MOST_LAYERS) -> None:
+    """Raise an error if a field has more entries than any model needs."""
+    if len(values) > most:
+        template = N_("{name} must have at most {most:,} entries; got {count:,}")
+        raise translatable(ValueError, template, name=name, most=most, count=len(values))
 
 
 def require_agreement(one: tuple[str, object], other: tuple[str, object]) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from posenc.core import rules
 from posenc.i18n import N_, translatable
 from posenc.interop.conventions import NO_ATTENTION, RotaryConvention
-from posenc.interop.fields import Fields, shorten
+from posenc.interop.fields import Fields, require_few, shorten
 
 GLOBAL = "full_attention"
 FLAGS = (
@@ -43,6 +43,7 @@ def _read_listed_types(fields: Fields, count: int) -> list[Any] | None:
             listed = _repeat(pattern, count)
     for name in ("attn_layer_indices", "full_attn_idxs"):
         if listed is None and isinstance(where := fields.values.get(name), list):
+            require_few(name, where)
             full = {rules.whole(f"each of {name}", i, least=0) for i in where}
             listed = [GLOBAL if i in full else "linear_attention" for i in range(count)]
     for name, zero, one in FLAGS:

@@ -17,6 +17,7 @@ from posenc.interop.fields import (
     Fields,
     disagreement,
     require_agreement,
+    require_few,
     shorten,
 )
 from posenc.interop.layers import choose_rotating, read_layer_types
@@ -35,6 +36,8 @@ BASES = (
     "attn_config.rope_theta",  # DBRX
 )
 LOCAL_BASES = ("rope_local_base_freq", "local_rope_theta", "swa_rope_theta")
+MOST_AXES = 8
+"""Limit on the axes of M-RoPE, each of which has tables; models have three or four."""
 WIDTHS = ("rotary_dim", "qk_rope_head_dim", "attn_rotary_emb")
 SHARES = (
     *("partial_rotary_factor", "rotary_pct", "rope_pct", "rope_percent", "rotary_emb_fraction"),
@@ -183,10 +186,7 @@ class LayerReader:
         if not isinstance(values, Mapping):
             template = N_("{name} must be an object or null; got {name}={values!r}")
             raise translatable(TypeError, template, name=name, values=values)
-        if len(values) > MOST_ENTRIES:
-            template = N_("{name} must have at most {most:,} entries; got {count:,}")
-            bounds = {"most": MOST_ENTRIES, "count": len(values)}
-            raise translatable(ValueError, template, name=name, **bounds)
+        require_few(name, values, MOST_ENTRIES)
         if any(isinstance(value, Mapping) for value in values.values()):
             return self._select_parameters(name, values)
         if self.local and not self.convention.local_scaled:
@@ -306,6 +306,7 @@ class LayerReader:
         if not isinstance(sections, list | tuple):
             template = N_("mrope_section must be a list of whole numbers; got {sections!r}")
             raise translatable(TypeError, template, sections=sections)
+        require_few("mrope_section", sections, MOST_AXES)
         for section in sections:
             rules.whole("each of mrope_section", section, least=0)
         if parameters.get("mrope_section") is None:

@@ -23,6 +23,7 @@ def read_tower(fields: Fields, convention: TowerConvention) -> tuple[Encoding, .
     """
     layers = fields.whole(*LAYERS, "depth", default=fields.sizes.layers, most=MOST_LAYERS)
     dim = _read_head_dim(fields, convention)
+    fields.count_encoding(dim)
     base = rules.real("rope_theta", _read_base(fields, convention), least=1, most=1e18)
     return (_build(fields, convention, dim, base),) * layers
 
