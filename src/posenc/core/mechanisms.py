@@ -261,17 +261,16 @@ class Scores(Encoding):
         return cast(k_pos[..., None][..., :0], dtype)
 
     def relative_terms(
-        self, q: ArrayT, behind: Array, params: Params[ArrayT] = None
+        self, behind: ArrayT, params: Params[ArrayT] = None, *, dtype: Dtype
     ) -> tuple[ArrayT, ArrayT, ArrayT] | None:
-        """q', left and right: q' k^T plus left times a row of right, that of the distance.
+        """u, v and right, where logits depend on the distance: (q + u) k^T + (q + v) right^T.
 
-        q        queries, (…, head, q, dim)
         behind   distances i - j, (distance,)
         params   learned parameters as from `init`; None if there are none
+        dtype    floating dtype of the result
 
-        The logits times sqrt(dim) of query i and key j are q'_i k_j + left_i right_{i-j}. Returns
-        arrays (…, head, q, dim), (…, head, q, term) and (head, distance, term); None if there are
-        none.
+        The logits times sqrt(dim) of query i and key j are (q_i + u) k_j + (q_i + v) right_{i-j}.
+        Returns arrays (head, 1, dim) twice and (head, distance, dim); None if there are none.
         """
         return None
 

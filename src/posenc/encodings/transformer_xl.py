@@ -143,27 +143,29 @@ class TransformerXL(Scores):
         return self.sinusoids(k_pos, dtype=dtype)
 
     def relative_terms(
-        self, q: ArrayT, behind: Array, params: Params[ArrayT] = None
+        self, behind: ArrayT, params: Params[ArrayT] = None, *, dtype: Dtype
     ) -> tuple[ArrayT, ArrayT, ArrayT]:
-        """q + u, q + v and W R_{i-j}."""
-        with_u, with_v, w = self._shift(q, params)
-        xp = namespace(q=q)
-        waves = self.sinusoids(behind, dtype=w.dtype)
-        return with_u, with_v, waves @ xp.matrix_transpose(w)
+        """u, v and W R_{i-j}."""
+        u, v, w = self._weights(params, dtype)
+        waves = self.sinusoids(behind, dtype=dtype)
+        return u, v, waves @ namespace(w=w).matrix_transpose(w)
 
     def _shift(self, q: Array, params: Params[Array]) -> tuple[Array, Array, Array]:
         """q + u, q + v and W, in the working dtype."""
         wide = working(namespace(q=q), q.dtype)
-        given = self.read_params(params)
-        for weights in given.values():
-            namespace(q=q, params=weights)
-        u, v, w = (cast(weights, wide) for weights in given.values())
+        u, v, w = self._weights(params, wide)
+        namespace(q=q, params=u)
         if q.ndim < 3 or q.shape[-3] != self.heads or q.shape[-1] != self.dim:
             raise ValueError(
                 f"q must be (…, {self.heads}, seq, {self.dim}); got shape {tuple(q.shape)}"
             )
         q = cast(q, wide)
-        return q + u[:, None, :], q + v[:, None, :], w
+        return q + u, q + v, w
+
+    def _weights(self, params: Params[Array], dtype: Dtype) -> tuple[Array, Array, Array]:
+        """u and v (head, 1, dim), and W."""
+        u, v, w = (cast(weights, dtype) for weights in self.read_params(params).values())
+        return u[:, None, :], v[:, None, :], w
 
     def sinusoids(self, positions: Array, *, dtype: Dtype) -> Array:
         """R_p = [sin(p w), cos(p w)]: (…, features).

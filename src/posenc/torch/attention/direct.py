@@ -139,6 +139,24 @@ class Ahead:
     """The token of its first row, of biases; None if one line of distances serves all tokens."""
 
 
+@dataclass(frozen=True)
+class AheadByDistance:
+    """What scores by the distance are made of, for tokens that go on after the last."""
+
+    of_content: Tensor
+    of_distance: Tensor
+    """What is added to a query before its products with keys, and with distances: (head, 1, dim)"""
+    right: Tensor
+    """The vectors of distances, from far to 0: (head, distance, dim)"""
+    key: tuple[int, torch.dtype]
+    """As that of `Ahead`."""
+
+    @property
+    def reach(self) -> int:
+        """How many distances it has."""
+        return self.right.shape[1]
+
+
 def _bias_row(q: Tensor, encoding: Bias, plan: Plan, store: Store, length: int) -> Tensor:
     """The bias of the newest token, with its padding: (batch or 1, heads or 1, 1, k).
 
@@ -196,6 +214,11 @@ def _fold_scores(
     q: Tensor, encoding: Scores, plan: Plan, store: Store, length: int
 ) -> tuple[Tensor, Tensor] | None:
     """A query and a bias that is made of it and of what is kept for each key."""
+    by_distance = type(encoding).relative_terms is not Scores.relative_terms
+    if by_distance and store.positions is None:
+        made = _fold_distances(q, encoding, plan, store, length)
+        if made is not None:
+            return made
     terms = encoding.query_terms(q, _last_position(store, length), plan.params)
     if terms is None:
         return None
@@ -212,6 +235,27 @@ def _fold_scores(
     if store.mask is not None:
         added = added.masked_fill(~store.mask[:, None, None, :length], -math.inf)
     return q, added
+
+
+def _fold_distances(
+    q: Tensor, encoding: Scores, plan: Plan, store: Store, length: int
+) -> tuple[Tensor, Tensor] | None:
+    """The same of scores by the distance alone, whose vectors are kept from far to near."""
+    ahead, key = store.ahead, (plan.version, q.dtype)
+    if not isinstance(ahead, AheadByDistance) or ahead.key != key or ahead.reach < length:
+        behind = torch.arange(2 * length + AHEAD - 1, -1, -1, device=q.device)
+        with torch.no_grad():
+            terms = encoding.relative_terms(behind, plan.params, dtype=q.dtype)
+        if terms is None:
+            return None
+        of_content, of_distance, right = terms
+        right = right / math.sqrt(q.shape[3])
+        ahead = store.ahead = AheadByDistance(of_content, of_distance, right, key)
+    near = ahead.right.narrow(1, ahead.reach - length, length)
+    added = (q + ahead.of_distance) @ near.mT
+    if store.mask is not None:
+        added = added.masked_fill(~store.mask[:, None, None, :length], -math.inf)
+    return q + ahead.of_content, added
 
 
 def _fits(q: Any, k: Any, v: Any) -> bool:

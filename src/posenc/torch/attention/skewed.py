@@ -23,12 +23,13 @@ Block = tuple[slice, slice]
 
 def has_relative_terms(call: Call) -> bool:
     """Whether its scores are of this kind, for queries and keys that go up one by one."""
-    encoding, one = call.encoding, call.first()
+    encoding = call.encoding
     if not isinstance(encoding, Scores) or encoding.mixes_values or encoding.needs:
         return False
     if encoding.axes is not None or call.visibility.offset is None:
         return False
-    return encoding.relative_terms(one.q, call.q_pos.new_zeros(1), call.params) is not None
+    terms = encoding.relative_terms(call.q_pos.new_zeros(1), call.params, dtype=torch.float32)
+    return terms is not None
 
 
 def attend_skewed(call: Call, blocks: Sequence[Block]) -> Tensor:
@@ -38,12 +39,13 @@ def attend_skewed(call: Call, blocks: Sequence[Block]) -> Tensor:
     assert offset is not None
     queries, keys = call.q.shape[2], call.k.shape[2]
     behind = offset + queries - 1 - torch.arange(queries + keys - 1, device=call.q.device)
-    terms = call.encoding.relative_terms(call.q, behind, call.params)
-    assert terms is not None
     wide = working(torch, call.q.dtype)
-    q, left, right = (x.to(wide) for x in terms)
-    left = left * call.scale
-    k, v = call.k.to(wide), call.v.to(wide)
+    terms = call.encoding.relative_terms(behind, call.params, dtype=wide)
+    assert terms is not None
+    of_content, of_distance, right = terms
+    q, k, v = (x.to(wide) for x in (call.q, call.k, call.v))
+    left = (q + of_distance) * call.scale
+    q = q + of_content
     every = slice(None)
     pieces = [
         BiasedPiece(every, rows, seen, _mask(call, rows, seen, behind), call.scale)
