@@ -166,6 +166,17 @@ def test_a_ray_that_does_not_start_is_a_sentence(ray):
         next(run_ray([TINY], None))
 
 
+def test_a_cluster_that_is_gone_is_a_sentence(ray, monkeypatch):
+    def lose(*_, **__):
+        raise LookupError("the head node died\nand more")
+
+    monkeypatch.setattr(ray, "wait", lose)
+    monkeypatch.setattr(ray, "cancel", lose)
+    with pytest.raises(ValueError, match=r"^Ray must answer until all .*: the head node died$"):
+        next(run_ray([TINY], None))
+    assert ray.told[-1] == "shutdown"
+
+
 def test_time_passes_while_nothing_is_done(ray, monkeypatch):
     done = iter([[], [0]])
     monkeypatch.setattr(ray, "wait", lambda *_, **__: (next(done), []))

@@ -8,6 +8,7 @@ an error of the run itself is its outcome.
 import socket
 import tempfile
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -86,9 +87,13 @@ def run_ray(
                 yield Advance()
             for reference in done:
                 yield _read_outcome(ray, reference, running.pop(reference))
+    except ray.exceptions.RayError as error:
+        why = str(error).partition("\n")[0]
+        raise ValueError(f"Ray must answer until all runs are finished: {why}") from error
     finally:
-        for reference in running:
-            ray.cancel(reference, force=True)
+        with suppress(ray.exceptions.RayError):  # of a cluster that is gone
+            for reference in running:
+                ray.cancel(reference, force=True)
         if mine:
             ray.shutdown()
 
