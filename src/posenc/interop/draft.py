@@ -14,9 +14,9 @@ from posenc.interop.config import read_fields
 from posenc.interop.conventions import ROTARY, RotaryConvention
 from posenc.interop.fields import LENGTH
 from posenc.interop.layers import read_layer_types
-from posenc.interop.loading import NESTED
+from posenc.interop.loading import NESTED, select_stacks
 from posenc.interop.model import ModelPositions
-from posenc.interop.rotary import BASES, LOCAL_BASES
+from posenc.interop.rotary import BASES, LOCAL_BASES, SHARES
 from posenc.interop.scaling_fields import ORIGINAL, scaling_fields
 from posenc.layouts import Sections
 from posenc.temperatures import MinistralTemperature
@@ -72,6 +72,11 @@ class Draft:
     @classmethod
     def of(cls, values: dict[str, Any], pairing: Pairing | None) -> "Draft":
         """The draft of a config; `values` is changed with it."""
+        if select_stacks(values) is not None:
+            raise ValueError(
+                "like must be the config of one stack; it has an encoder and a decoder, so pass "
+                "the object under 'encoder' and that under 'decoder' by themselves"
+            )
         fields = read_fields(values, pairing)
         text = values
         while name := next((n for n in NESTED if isinstance(text.get(n), Mapping)), None):
@@ -272,19 +277,29 @@ class Draft:
         for name in DIALECTS:
             text.pop(name, None)
         if dialect == "rope_parameters":
+            self._write_inner(base)
             for name in BASES:
                 text.pop(name, None)
             text[dialect] = fields
             return
         if "partial_rotary_factor" in fields and fields["rope_type"] != "proportional":
             text["partial_rotary_factor"] = fields.pop("partial_rotary_factor")
-        text[self._base_name(BASES, 0)] = base
+        if not self._write_inner(base):
+            text[self._base_name(BASES, 0)] = base
         if "type" in old and "rope_type" not in old:  # before transformers 4.43
             kind = fields.pop("rope_type")
             mrope = kind == "default" and old["type"] == "mrope"
             fields = {"type": "mrope" if mrope else kind, **fields}
         plain = list(fields.values()) == ["default"] and self.convention.parameters is None
         text[dialect] = None if plain else fields
+
+    def _write_inner(self, base: float) -> bool:
+        """Write the base into attn_config, where DBRX has it; whether the file has it there."""
+        inner = self.text.get("attn_config")
+        if not isinstance(inner, Mapping) or inner.get("rope_theta") is None:
+            return False
+        self.text["attn_config"] = {**inner, "rope_theta": base}
+        return True
 
     def _write_share(self, new: Encoding, old: Mapping[str, Any]) -> None:
         """Write how many channels rotate, in the field that says it."""
@@ -293,12 +308,12 @@ class Draft:
             return
         if self.text.get("rotary_dim") is not None or self.convention.rotary_dim is not None:
             self.text["rotary_dim"] = rope.rotary_dim
-        for name in ("partial_rotary_factor", "rotary_pct"):
+        for name in SHARES:
             if self.text.get(name) is not None and int(rope.dim * self.text[name]) != cast(
                 int, rope.rotary_dim
             ):
                 self.text[name] = _share(rope)
-        stated = any(self.text.get(n) for n in ("partial_rotary_factor", "rotary_pct"))
+        stated = any(self.text.get(name) for name in SHARES)
         elsewhere = stated or "partial_rotary_factor" in old or self.text.get("rotary_dim")
         if not elsewhere and int(rope.dim * self.convention.share) != rope.rotary_dim:
             self.text["partial_rotary_factor"] = _share(rope)
