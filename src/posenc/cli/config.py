@@ -32,9 +32,15 @@ if TYPE_CHECKING:
     help="Scale the encoding for longer texts, and show what that changes.",
 )
 @click.option("--factor", type=float, help="With --extend: new length / trained length.")
-@click.option("--trained-length", type=int, help="With --extend: if the file's is not right.")
-@click.option("--factors", metavar="FILE", help="With --extend longrope: its factors, as JSON.")
-@click.option("--replace", is_flag=True, help="With --extend: replace the scaling of the file.")
+@click.option(
+    "--trained-length", type=int, help="With --extend: the trained length, if the file's is wrong."
+)
+@click.option(
+    "--factors", metavar="FILE", help="With --extend longrope: its factors, as a JSON file."
+)
+@click.option(
+    "--replace", is_flag=True, help="With --extend: replace a scaling that the file already has."
+)
 @options.out("the extended config, as JSON.")
 @click.option("--force", is_flag=True, help="With --out: overwrite a file that exists.")
 @click.option(

@@ -29,7 +29,7 @@ PAIRINGS = click.Choice(("interleaved", "halves"))
 )
 @click.option("--to", required=True, type=PAIRINGS, help="Channel pairing to convert to.")
 @click.option(
-    "--pairing", type=PAIRINGS, help="Channel pairing of the input, if not the model type's."
+    "--pairing", type=PAIRINGS, help="Channel pairing of the input, if it is not the model type's."
 )
 @click.option(
     "-o",
@@ -42,8 +42,8 @@ PAIRINGS = click.Choice(("interleaved", "halves"))
 @click.option(
     "--verify",
     is_flag=True,
-    help="Then compare the logits of both layouts: of the first layers of the model, if "
-    "transformers can build it, or else of their attention.",
+    help="Compare the logits of both layouts afterwards: those of the model's first layers if "
+    "transformers can build it, otherwise those of their attention.",
 )
 @options.as_json
 def convert(
@@ -57,10 +57,10 @@ def convert(
 ) -> None:
     """Convert a checkpoint from one channel pairing of RoPE to the other.
 
-    CHECKPOINT is a safetensors file, the index of several, or a folder. Rows of queries and keys
-    are reordered, with their biases and norms; no value changes. The input is never written to. A
-    file appears under its name once it is whole, so after an interruption the same command finishes
-    the work; it keeps a file that is there already if every byte is what it would write.
+    CHECKPOINT is a safetensors file, the index of several, or a folder. The rows of query and key
+    projections are reordered, with their biases and norms; no value changes. The input is never
+    written to. An output file gets its name only once it is complete, so after an interruption the
+    same command finishes the job; it keeps a finished file if every byte is what it would write.
 
     \b
     posenc convert model.safetensors --config config.json --to halves -o out.safetensors
@@ -68,7 +68,8 @@ def convert(
 
     \b
     --json prints {"to", "files", "tensors", "layers"}, and with --verify {"proof": {"what",
-    "layers", "largest", "bound", "wrong"}}. A difference above its bound is exit code 1.
+    "layers", "largest", "bound", "wrong"}}. If the logits differ by more than the bound, the exit
+    code is 1.
     """
     from posenc.interop.checkpoints.stream import prepare
 
