@@ -167,6 +167,9 @@ def test_what_was_assumed_is_noted():
     nomic = pe.read_config(HARMLESS["nomic-embed-v1.5"][0])
     assert nomic.trained_length == 2048
     assert any("the file also has n_positions=8192" in note for note in nomic.notes)
+    real = pe.read_config(real_files.ROTARY["nomic-embed-v1.5"][0])
+    assert real.trained_length == 2048
+    assert any("max_trained_positions is the length that is used" in note for note in real.notes)
     hy = pe.read_config(model("hy_v4"))
     assert any("measures interleaved as right" in note for note in hy.notes)
 

@@ -219,6 +219,12 @@ MODELS = {
         latent,
         LATENT,
     ),
+    "latent attention turned off": Model(
+        config("deepseek_v2", S, use_mla=False, kv_lora_rank=None, qk_nope_head_dim=0)
+        | {"qk_rope_head_dim": 0},
+        QKV,
+        separate,
+    ),
     "latent, plain queries": Model(
         config("minicpm3", LATENT, **RANKS),
         KV | {"self_attn.q_proj.weight": (40, HIDDEN)},
