@@ -6,6 +6,7 @@
 #include <cstdint>
 
 constexpr int64_t MOST_AXES = 16;
+constexpr int64_t TOGETHER = 4;     // outer indices whose rows are computed side by side
 constexpr double LIMIT = 16777216;  // positions must be below 2^24 in size
 constexpr double FASTEST = 8;       // radians per position, so that angles are below 2^27
 

@@ -200,21 +200,32 @@ inline void turn_row(const typename Type::Cell* x, typename Type::Cell* y,
   }
 }
 
-// Rows of x whose channels are neighbours in memory, turned.
+// Places in memory that rows are read from and written to, of some outer indices. Their rows of the
+// same position go together: cosines and sines are then at hand, and the processor waits for several
+// places at once.
+template <typename Cell>
+struct Places {
+  int64_t count;
+  const Cell* x[TOGETHER];
+  Cell* y[TOGETHER];
+};
+
+// Rows whose channels are neighbours in memory, turned.
 template <typename Type, int64_t PAIRS>
-void turn_rows(const Job& job, const typename Type::Cell* x, typename Type::Cell* y,
+void turn_rows(const Job& job, const Places<typename Type::Cell>& places,
                const typename Type::Real* c, const typename Type::Real* s, int64_t rows) {
   const int64_t pairs = PAIRS ? PAIRS : job.pairs, rest = job.start + job.width;
   const bool copies = job.width != job.dim && job.in != job.out, halves = job.halves;
   const bool by_two = job.by_two;
-  for (int64_t t = 0; t < rows; t++) {
-    turn_row<Type, PAIRS>(x + job.start, y + job.start, c, s, pairs, halves, by_two);
-    if (copies) {
+  for (int64_t t = 0; t < rows; t++, c += pairs, s += pairs)
+    for (int64_t each = 0; each < places.count; each++) {
+      const typename Type::Cell* x = places.x[each] + t * job.in_seq;
+      typename Type::Cell* y = places.y[each] + t * job.out_seq;
+      turn_row<Type, PAIRS>(x + job.start, y + job.start, c, s, pairs, halves, by_two);
+      if (!copies) continue;
       for (int64_t i = 0; i < job.start; i++) y[i] = x[i];
       for (int64_t i = rest; i < job.dim; i++) y[i] = x[i];
     }
-    x += job.in_seq, y += job.out_seq, c += pairs, s += pairs;
-  }
 }
 
 // factor * x plus the sine and the cosine of each pair: side by side, or all sines first.
@@ -237,6 +248,36 @@ void add_row(const typename Type::Cell* x, typename Type::Cell* y, const typenam
   }
 }
 
+// The same rows, with sines and cosines added.
+template <typename Type>
+void add_rows(const Job& job, const Places<typename Type::Cell>& places,
+              const typename Type::Real* c, const typename Type::Real* s, int64_t rows) {
+  for (int64_t t = 0; t < rows; t++, c += job.pairs, s += job.pairs)
+    for (int64_t each = 0; each < places.count; each++)
+      add_row<Type>(places.x[each] + t * job.in_seq, places.y[each] + t * job.out_seq, c, s,
+                    job.width, job.halves, job.factor);
+}
+
+// Rows whose channels are apart in memory: each is gathered into `row`, computed and spread out.
+template <typename Type>
+void run_apart(const Job& job, const Places<typename Type::Cell>& places,
+               const typename Type::Real* c, const typename Type::Real* s, int64_t rows,
+               typename Type::Cell* row) {
+  const int64_t width = job.width, start = job.start, rest = start + width;
+  for (int64_t t = 0; t < rows; t++, c += job.pairs, s += job.pairs)
+    for (int64_t each = 0; each < places.count; each++) {
+      const typename Type::Cell* x = places.x[each] + t * job.in_seq;
+      typename Type::Cell* y = places.y[each] + t * job.out_seq;
+      for (int64_t i = 0; i < width; i++) row[i] = x[(start + i) * job.in_channel];
+      if (job.adds) add_row<Type>(row, row, c, s, width, job.halves, job.factor);
+      else turn_row<Type, 0>(row, row, c, s, job.pairs, job.halves, job.by_two);
+      for (int64_t i = 0; i < width; i++) y[(start + i) * job.out_channel] = row[i];
+      if (job.in == job.out) continue;
+      for (int64_t i = 0; i < start; i++) y[i * job.out_channel] = x[i * job.in_channel];
+      for (int64_t i = rest; i < job.dim; i++) y[i * job.out_channel] = x[i * job.in_channel];
+    }
+}
+
 // The rows of one block of positions, for outer indices begin .. end.
 template <typename Type>
 void run_block(const Job& job, int64_t batch, int64_t at, int64_t rows, int64_t begin, int64_t end,
@@ -244,47 +285,30 @@ void run_block(const Job& job, int64_t batch, int64_t at, int64_t rows, int64_t 
                typename Type::Cell* row) {
   using Cell = typename Type::Cell;
   using Real = typename Type::Real;
-  const int64_t pairs = job.pairs, width = job.width, start = job.start, rest = start + width;
-  const Cell* in = static_cast<const Cell*>(job.in);
-  Cell* out = static_cast<Cell*>(job.out);
   const bool close = job.in_channel == 1 && job.out_channel == 1;
-  const auto turn = pairs == 64   ? turn_rows<Type, 64>
-                    : pairs == 32 ? turn_rows<Type, 32>
-                                  : turn_rows<Type, 0>;
+  const auto turn = job.pairs == 64   ? turn_rows<Type, 64>
+                    : job.pairs == 32 ? turn_rows<Type, 32>
+                                      : turn_rows<Type, 0>;
 
   const auto run_rows = [&](int64_t outer, int64_t t, int64_t count) {
-    int64_t from, to;
-    job.place(batch, outer, at + t, &from, &to);
-    const Cell* x = in + from;
-    Cell* y = out + to;
-    const Real *c = cosines + t * pairs, *s = sines + t * pairs;
-    if (close && !job.adds) return turn(job, x, y, c, s, count);
-    for (; count; count--, x += job.in_seq, y += job.out_seq, c += pairs, s += pairs) {
-      const Cell* source = close ? x : row;
-      Cell* target = close ? y : row;
-      if (!close)
-        for (int64_t i = 0; i < width; i++) row[i] = x[(start + i) * job.in_channel];
-      if (job.adds) add_row<Type>(source, target, c, s, width, job.halves, job.factor);
-      else turn_row<Type, 0>(source, target, c, s, pairs, job.halves, job.by_two);
-      if (close) continue;
-      for (int64_t i = 0; i < width; i++) y[(start + i) * job.out_channel] = row[i];
-      if (in == out) continue;
-      for (int64_t i = 0; i < start; i++) y[i * job.out_channel] = x[i * job.in_channel];
-      for (int64_t i = rest; i < job.dim; i++) y[i * job.out_channel] = x[i * job.in_channel];
+    Places<Cell> places{};
+    for (; places.count < TOGETHER && outer < end; places.count++, outer++) {
+      int64_t from, to;
+      job.place(batch, outer, at + t, &from, &to);
+      places.x[places.count] = static_cast<const Cell*>(job.in) + from;
+      places.y[places.count] = static_cast<Cell*>(job.out) + to;
     }
+    const Real *c = cosines + t * job.pairs, *s = sines + t * job.pairs;
+    if (!close) run_apart<Type>(job, places, c, s, count, row);
+    else if (job.adds) add_rows<Type>(job, places, c, s, count);
+    else turn(job, places, c, s, count);
   };
 
   if (job.outer_is_closer) {
     for (int64_t t = 0; t < rows; t++)
-      for (int64_t o = begin; o < end; o++) run_rows(o, t, 1);
+      for (int64_t o = begin; o < end; o += TOGETHER) run_rows(o, t, 1);
   } else {
-    // In place two go together, and the second finds its cosines in the nearest cache. New memory is
-    // rather written from end to end: its pages are the system's to make, which is what takes long.
-    const int64_t together = in == out ? 2 : 1, run = in == out ? 16 : rows;
-    for (int64_t o = begin; o < end; o += together)
-      for (int64_t t = 0; t < rows; t += run)
-        for (int64_t each = o; each < end && each < o + together; each++)
-          run_rows(each, t, rows - t < run ? rows - t : run);
+    for (int64_t o = begin; o < end; o += TOGETHER) run_rows(o, 0, rows);
   }
 }
 
