@@ -2,8 +2,10 @@
 
 import importlib
 import sys
+from types import SimpleNamespace
 
 import pytest
+import torch
 
 from posenc import kernels
 from posenc.kernels import build
@@ -82,3 +84,9 @@ def test_a_library_that_cannot_be_loaded_is_a_reason(monkeypatch, tmp_path):
     assert "not compiled" in kernels._load().why
     (tmp_path / "_kernels.so").write_text("not a library")
     assert "cannot load them" in kernels._load().why
+
+
+@pytest.mark.skipif(not kernels.load().active, reason=kernels.load().why)
+def test_a_library_of_older_sources_is_a_reason(monkeypatch):
+    monkeypatch.setattr(torch.ops, "posenc", SimpleNamespace(rotate=None))
+    assert "older posenc" in kernels._load().why

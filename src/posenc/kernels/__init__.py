@@ -64,6 +64,8 @@ def _load() -> Status:
         torch.ops.load_library(str(LIBRARY))
     except OSError as error:
         return Status(False, f"PyTorch {torch.__version__} cannot load them: {error}")
+    if not hasattr(torch.ops.posenc, "append_"):  # the newest of the operators
+        return Status(False, "those of an older posenc; `python -m posenc.kernels` compiles them")
     from posenc.kernels.register import register
 
     register()
