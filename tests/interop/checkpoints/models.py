@@ -164,6 +164,14 @@ MODELS = {
     "fused, blocks": Model(
         config("phi3", S), {"self_attn.qkv_proj.weight": (64, HIDDEN)}, blocks
     ),
+    "fused, blocks of ChatGLM": Model(
+        config("chatglm", Sizes(width=4), rope_theta=None, multi_query_attention=True)
+        | {"original_rope": True, "multi_query_group_num": 2},
+        {"self_attention.query_key_value.weight": (64, HIDDEN),
+         "self_attention.query_key_value.bias": (64,)},
+        blocks,
+        Sizes(width=4),
+    ),
     "fused, blocks of Baichuan": Model(
         config("baichuan", ALL), {"self_attn.W_pack.weight": (96, HIDDEN)}, blocks, ALL
     ),

@@ -104,3 +104,11 @@ def test_the_key_heads_of_refined_web(fields, rows):
     name = "transformer.h.0.self_attention.query_key_value.weight"
     found = plan_conversion(config | fields, {name: (rows, 32)}, to="interleaved").rows[name]
     assert found.count == rows
+
+
+def test_chatglm_without_multi_query_attention_is_a_sentence():
+    model = MODELS["fused, blocks of ChatGLM"]
+    shapes = {key: value.shape for key, value in model.state().items()}
+    config = model.config | {"multi_query_attention": False}
+    with pytest.raises(ValueError, match="multi_query_attention must be true to convert a che"):
+        plan_conversion(config, shapes, to="halves")

@@ -188,6 +188,11 @@ class _Reader:
         if name in FALCONS and not self._has_groups():
             shared = fields.flag("multi_query", default=name == "falcon")
             return 1 if shared else self.queries
+        if name == "chatglm" and not fields.flag("multi_query_attention", default=False):
+            raise ValueError(
+                "multi_query_attention must be true to convert a checkpoint of chatglm: without it "
+                "its heads have another order"
+            )
         found = fields.first(*KEY_HEADS)
         inner = fields.values.get("attn_config")
         if found is None and isinstance(inner, Mapping) and "kv_n_heads" in inner:
