@@ -153,8 +153,9 @@ class TransformerXL(Scores):
     def _shift(self, q: Array, params: Params[Array]) -> tuple[Array, Array, Array]:
         """q + u, q + v and W, in the working dtype."""
         wide = working(namespace(q=q), q.dtype)
+        for weights in self.read_params(params).values():
+            namespace(q=q, params=weights)  # before a cast to a dtype of another library
         u, v, w = self._weights(params, wide)
-        namespace(q=q, params=u)
         if q.ndim < 3 or q.shape[-3] != self.heads or q.shape[-1] != self.dim:
             raise ValueError(
                 f"q must be (…, {self.heads}, seq, {self.dim}); got shape {tuple(q.shape)}"
