@@ -2,9 +2,9 @@
 
 import socket
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from threading import Thread
 from types import SimpleNamespace
 
 import pytest
@@ -129,8 +129,8 @@ def serve(answer):
                 line.recv(1000)
                 line.sendall(answer)
 
-    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor() as pool:
-        pool.submit(talk, server)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        Thread(target=talk, args=(server,), daemon=True).start()
         yield f"127.0.0.1:{server.getsockname()[1]}"
 
 

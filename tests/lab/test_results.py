@@ -74,6 +74,10 @@ def test_rows_are_told_apart_by_what_differs():
         "rope, width 16": 2,
         "rope, width 32": 1,
     }
+    drawn = [make_record(positions="randomised", limit=limit) for limit in (64, 80)]
+    (table,) = summarise([make_record(), *drawn]).tables
+    labels = ["rope", "rope@randomised, limit 64", "rope@randomised, limit 80"]
+    assert sorted(row.label for row in table.rows) == labels, "others have no limit"
     other = summarise([*records, make_record(task="reverse"), make_record(protocol="press")])
     assert [(t.protocol, t.task) for t in other.tables] == [
         ("own", "repeat-copy"),

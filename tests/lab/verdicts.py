@@ -109,9 +109,3 @@ def reaches(table: Table, encoding: str, least: float, *places: int) -> bool | N
     """Whether the mean is above `least` at each of these places."""
     found = [read(table, encoding, place) for place in places]
     return None if None in found else all(each.mean > least for each in found if each)
-
-
-def is_not_trained(table: Table, encoding: str) -> bool | None:
-    """Whether no run of an encoding learned its task in length; None without runs."""
-    rows = [row for row in table["rows"] if is_row(row, encoding)]
-    return not any(row["trained"] for row in rows) if rows else None

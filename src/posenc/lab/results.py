@@ -164,7 +164,8 @@ def _label_runs(records: Sequence[Record]) -> dict[str, list[Record]]:
     ]
     rows = dict[str, list[Record]]()
     for record, values in zip(records, settings, strict=True):
-        sizes = [f"{name} {values[name]}" for name in sorted(differing)]
+        random = record.settings.positions == "randomised"
+        sizes = [f"{n} {values[n]}" for n in sorted(differing) if random or n != "limit"]
         rows.setdefault(", ".join([record.settings.label, *sizes]), []).append(record)
     return rows
 
