@@ -148,8 +148,11 @@ class FusedRotation(Fused):
         return None
 
     def try_few(self, x: Tensor, start: int) -> Tensor | None:
-        """R(p) x at p = start, start + 1, …, for a few tokens; None if not by the kernels."""
-        if is_at_rest() and is_plain(x, x):
+        """R(p) x at p = start, start + 1, …, for a few tokens; None if not by the kernels.
+
+        The caller has seen that PyTorch is at rest.
+        """
+        if is_plain(x, x):
             try:
                 return find_packed("rotate", "few")(x, start, self.packed)
             except RuntimeError:  # the caller says what is wrong, or does without the kernels

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from posenc.core.arrays import has_tangent, is_half
+from posenc.core.arrays import is_half
 from posenc.core.encoding import Encoding
 from posenc.core.fused_torch import is_at_rest
 from posenc.core.mechanisms import Bias, Rotary, Scores, Unbiased
@@ -41,7 +41,7 @@ def attend_plain(q: Tensor, k: Tensor, v: Tensor, encoding: Any, *, causal: bool
     if not (_fits(q, k, v) and _suits(q, encoding, causal)) or encoding.parameters():
         return None
     queries, keys = q.shape[2], k.shape[2]
-    if queries > keys or (causal and queries > 1 and (queries < keys or not _can_look(q))):
+    if queries > keys or (causal and queries > 1 and (queries < keys or not q.is_cpu)):
         return None
     if rotary:
         k_pos = torch.arange(keys, device=k.device)
@@ -66,7 +66,7 @@ def attend_newest(q: Tensor, cache: KVCache, *, causal: bool, window: int | None
         q.requires_grad or k.requires_grad or v.requires_grad or plan.learns
     ):
         return None
-    if store.mask is not None and not _can_look(q):
+    if store.mask is not None and not q.is_cpu:
         return None
     made = _fold_into_query(q, plan, store, length)
     if made is None:
@@ -80,13 +80,8 @@ def attend_newest(q: Tensor, cache: KVCache, *, causal: bool, window: int | None
     return out if store.mask is None else _if_finite(out)
 
 
-def _can_look(q: Tensor) -> bool:
-    """Whether a result may be looked at."""
-    return q.is_cpu and is_at_rest()
-
-
 def _if_finite(out: Tensor) -> Tensor | None:
-    """The result, unless what is hidden and not finite may have come through."""
+    """The result, which the host can look at, unless what is hidden and not finite came through."""
     return out if is_finite(out) else None
 
 
@@ -260,7 +255,7 @@ def _fold_distances(
 
 def _fits(q: Any, k: Any, v: Any) -> bool:
     """Whether these are tensors of one attention, and nothing traces or rounds what is done."""
-    if torch.compiler.is_compiling() or not (type(q) is type(k) is type(v) is Tensor):
+    if not (type(q) is type(k) is type(v) is Tensor) or not is_at_rest():
         return False
     if not (q.ndim == k.ndim == v.ndim == 4 and q.dtype == k.dtype == v.dtype):
         return False
@@ -269,9 +264,7 @@ def _fits(q: Any, k: Any, v: Any) -> bool:
         return False
     if heads % groups or not heads or v.shape[:3] != k.shape[:3] or not v.shape[3]:
         return False
-    if q.dtype not in DTYPES or q.is_meta or torch.is_autocast_enabled(q.device.type):
-        return False
-    return not has_tangent(q, k, v)
+    return q.dtype in DTYPES and not (q.is_meta or torch.is_autocast_enabled(q.device.type))
 
 
 def _suits(q: Tensor, encoding: Encoding, causal: Any) -> bool:
