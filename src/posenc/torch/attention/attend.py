@@ -94,7 +94,8 @@ class Attend:
     impl       which form computes it; "auto" chooses
 
     A query that sees nothing gets 0, and -inf for the logarithm unless there are sinks. A key or a
-    value that is not finite makes NaN of the queries that see it, and of no others.
+    value that is not finite does nothing to queries that do not see it; those that do have what
+    arithmetic makes of it, which is mostly NaN, in all channels or in those of the value.
 
     Packed documents whose positions start again need `documents`, as `pe.documents(lengths)`
     numbers them: by position alone they would see each other.
