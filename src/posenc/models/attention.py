@@ -12,7 +12,7 @@ from posenc.core.encoding import unwrap
 from posenc.core.mechanisms import Bias, Scores
 from posenc.models.key_positions import find_key_positions
 from posenc.models.newest import SharedBias, attend_newest, is_newest
-from posenc.torch.attention import attend
+from posenc.torch.attention.attend import attend
 from posenc.torch.parameters import EncodingModule
 
 NAME = "posenc"
