@@ -98,8 +98,32 @@ def test_what_is_replaced_is_said(path):
     assert refused.exit_code == 2
     assert "it has YaRN(4.0, 1024)" in refused.stderr
     result = run(path, "--extend", "yarn", "--factor", "8", "--replace")
-    assert "replaces YaRN: the factor counts from training" in result.stdout
+    assert "replaces YaRN: the factor counts from 1,024 tokens; weights that" in result.stdout
     assert "trained on 1,024 tokens, extended to 8,192" in result.stdout
+    assert "note:" not in result.stdout
+
+
+def test_a_replacement_that_shortens_the_context_is_said(path):
+    stated = LLAMA | {"rope_scaling": YARN, "max_position_embeddings": 4096}
+    path.write_text(json.dumps(stated))
+    result = run(path, "--extend", "yarn", "--factor", "2", "--replace")
+    assert result.exit_code == 0
+    assert (
+        "note: the file allowed 4,096 tokens, 4 times the trained length; 2,048 is shorter: for "
+        "more, give a larger --factor"
+    ) in result.stdout.splitlines()
+
+
+def test_bands_of_a_replacement_are_held_against_no_scaling(path):
+    """The wavelengths before are those of the old scaling, from which no pair need be kept."""
+    linear = {"rope_type": "linear", "factor": 8.0}
+    path.write_text(json.dumps(LLAMA | {"rope_scaling": linear}))
+    lines = run(path, "--extend", "yarn", "--factor", "4", "--replace").stdout.splitlines()
+    assert lines[4].endswith(" rotate as without scaling: kept")
+    assert (
+        "pairs 6-7 rotate slower than without scaling, by the whole factor: interpolated" in lines
+    )
+    assert not any("as before" in line for line in lines)
 
 
 def test_layers_of_one_type_are_named(path):

@@ -40,7 +40,7 @@ def test_a_grid_is_run_once_and_reported_again(run, made, tmp_path):
     assert first.stdout.startswith("repeat-copy (own), trained at 1-4: answers that are right")
     assert "0 of 2 runs" in first.stderr
     assert "2 of 2 runs" in first.stderr
-    assert first.stderr.endswith("all runs there: runs/report.html\n")
+    assert first.stderr.endswith("report of all runs in runs: runs/report.html\n")
     assert "repeat-copy" in (tmp_path / "runs" / "report.html").read_text()
     again = run(*command)
     assert (again.stdout, len(made)) == (first.stdout, 2)

@@ -499,7 +499,7 @@ Q = torch.zeros(2, 4, 1, 8)
         (
             lambda: FULL.append(K.double(), K.double()),
             "k must have the batch, heads, dim, dtype and device of the cache, "
-            "torch.float32 (2, 2, 0, 8); got torch.float64 (2, 2, 7, 8)",
+            "torch.float32 (2, 2, seq, 8) on cpu; got torch.float64 (2, 2, 7, 8) on cpu",
         ),
         (
             lambda: FULL.append(K, K, mask=torch.ones(2, 6, dtype=torch.bool)),

@@ -15,6 +15,7 @@ from posenc.cli.usage import call_library, print_data, report_unwritable
 
 if TYPE_CHECKING:
     from posenc.core.rotation import Pairing
+    from posenc.core.scaling import Scaling
     from posenc.interop.extend import Extension, Method, PairChange
 
 MOST_ROWS = 16
@@ -107,8 +108,8 @@ def _format(extension: Extension, out: str | None) -> Iterator[str]:
     yield f"after: {format_encoding(extension.after)}"
     yield f"trained on {extension.trained_length:,} tokens, extended to {extension.length:,}"
     if extension.replaced is not None:
-        yield f"replaces {type(extension.replaced).__name__}: the factor counts from training"
-    yield from _format_bands(extension.pairs)
+        yield from _format_replacement(extension, extension.replaced)
+    yield from _format_bands(extension)
     yield "pair   wavelength before   wavelength after   turns in training   band"
     for pair in _choose_rows(extension.pairs):
         yield (
@@ -118,13 +119,29 @@ def _format(extension: Extension, out: str | None) -> Iterator[str]:
         yield f"wrote {out}"
 
 
-def _format_bands(pairs: tuple[PairChange, ...]) -> Iterator[str]:
+def _format_replacement(extension: Extension, replaced: Scaling) -> Iterator[str]:
+    trained, length, allowed = extension.trained_length, extension.length, extension.allowed
+    yield (
+        f"replaces {type(replaced).__name__}: the factor counts from {trained:,} tokens; weights "
+        "that were trained with the old scaling need training with the new one"
+    )
+    if allowed is not None and length < allowed:
+        yield (
+            f"note: the file allowed {allowed:,} tokens, {allowed / trained:g} times the trained "
+            f"length; {length:,} is shorter: for more, give a larger --factor"
+        )
+
+
+def _format_bands(extension: Extension) -> Iterator[str]:
     from posenc.interop.model import format_ranges
 
+    pairs = extension.pairs
+    start = "before" if extension.replaced is None else "without scaling"
+    slower = "slower" if extension.replaced is None else "slower than without scaling,"
     means = {
-        "kept": "rotate as before",
-        "blended": "rotate slower by less than the factor",
-        "interpolated": "rotate slower by the whole factor",
+        "kept": f"rotate as {start}",
+        "blended": f"rotate {slower} by less than the factor",
+        "interpolated": f"rotate {slower} by the whole factor",
     }
     for band, meaning in means.items():
         where = [pair.pair for pair in pairs if pair.band == band]

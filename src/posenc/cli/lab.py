@@ -172,7 +172,7 @@ def _write_page(out: str, lang: Language) -> None:
     path = Path(out) / "report.html"
     with report_unwritable(path):
         path.write_text(write_page(library.report(out), lang=lang), encoding="utf-8")
-    click.echo(f"all runs there: {path}", err=True)
+    click.echo(f"report of all runs in {out}: {path}", err=True)
 
 
 def _has_runs(path: str) -> bool:

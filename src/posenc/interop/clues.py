@@ -106,8 +106,16 @@ def _find_clues(values: Mapping[str, object]) -> Iterator[Phrase]:
 
 
 def _quote(value: object) -> str:
-    """A value for a message; of an object its names, of which auto_map's are files."""
-    if isinstance(value, Mapping):
+    """A value for a message; of an object its fields, of auto_map its files.
+
+    >>> _quote({"rope_theta": 10000.0}), _quote({"AutoModel": "modeling_x.XModel"})
+    ("{'rope_theta': 10000.0}", '{modeling_x}')
+    """
+    if not isinstance(value, Mapping):
+        return shorten(repr(value), 40)
+    if "model_type" in value:
+        return "{…}"
+    if all(isinstance(each, str) and "." in each for each in value.values()):
         files = sorted({str(each).partition(".")[0] for each in value.values()})
-        return "{…}" if "model_type" in value else shorten("{" + ", ".join(files) + "}", 60)
-    return shorten(repr(value), 40)
+        return shorten("{" + ", ".join(files) + "}", 60)
+    return shorten(repr(dict(value)), 60)

@@ -341,6 +341,10 @@ class Draft:
         if length is not None:
             self.set_length(length)
 
+    def get_length(self) -> int | None:
+        """The number of positions that the file states, None without one."""
+        return next((n for name in LENGTH if isinstance(n := self.text.get(name), int)), None)
+
     def set_length(self, length: int) -> None:
         """Write the number of positions, under each name that the file has for it."""
         names = [n for n in LENGTH if self.text.get(n) is not None] or [LENGTH[0]]

@@ -51,6 +51,8 @@ class Extension:
     """The layers that are changed, if not all that rotate."""
     replaced: Scaling | None
     """The scaling that the file had."""
+    allowed: int | None
+    """The positions that the file allowed, which a replaced scaling may have made many."""
     pairs: tuple[PairChange, ...]
 
 
@@ -114,7 +116,9 @@ def extend(
         Draft.of(written, pairing).set_length(round(factor * length))
     target = round(factor * length)
     pairs = compare_pairs(before, after, length, target, factor)
-    return Extension(written, before, after, length, target, layer_type, replaced, pairs)
+    return Extension(
+        written, before, after, length, target, layer_type, replaced, draft.get_length(), pairs
+    )
 
 
 def compare_pairs(

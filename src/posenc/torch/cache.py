@@ -300,10 +300,12 @@ def _check_tokens(k: Tensor, v: Tensor, store: Store | None) -> None:
         return
     for name, x, kept in (("k", k, store.keys), ("v", v, store.values)):
         alike = x.dtype == kept.dtype and x.device == kept.device
-        if not alike or x.shape[:2] != kept.shape[:2] or x.shape[3] != kept.shape[3]:
+        batch, heads, _, dim = kept.shape
+        if not alike or x.shape[:2] != (batch, heads) or x.shape[3] != dim:
             raise ValueError(
                 f"{name} must have the batch, heads, dim, dtype and device of the cache, "
-                f"{_describe(kept[:, :, :0])}; got {_describe(x)}"
+                f"{kept.dtype} ({batch}, {heads}, seq, {dim}) on {kept.device}; "
+                f"got {_describe(x)} on {x.device}"
             )
 
 

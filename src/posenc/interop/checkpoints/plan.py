@@ -106,7 +106,7 @@ def _refuse_same(layers: Mapping[int, Rotation], to: Pairing, model_type: str) -
     if any(rope.pairing == to for rope in layers.values()):
         raise ValueError(
             f"to must be the other pairing than that of the weights, and those of {model_type} are "
-            f"in {to} already; got to={to!r} (if these are not, give pairing)"
+            f"in {to} already; got to={to!r} (if these are not, give pairing (--pairing))"
         )
 
 
