@@ -164,7 +164,7 @@ FINDINGS = (
             ),
         ),
         "up to 16 symbols, tested up to 32; the model without an encoding is larger, for one of "
-        "the same size does not learn it",
+        "the same size was right on .59 in length in a trial with code written by hand",
         "the runs with learned positions are those of the first two tables. That they are ahead by "
         "whatever there is was added after the run without an encoding was seen.",
     ),
@@ -268,7 +268,9 @@ FINDINGS = (
         "--seeds 1 --encodings nope,sinusoidal",
         _lose_without("sinusoidal", "sinusoidal"),
         "width 64, batch 16, windows of 64 characters",
-        "the two tables above.",
+        "the two tables above. From 2 to 4 layers the causal gap falls from .38 to .32 nats; but "
+        "the masked model with positions is still learning after 2,000 steps (2.42 nats, and 2.31 "
+        "with 2 layers, where two-sided ALiBi has 2.20 after 1,000), so its gap does not grow.",
     ),
     Finding(
         "old-haviv",
