@@ -1,8 +1,11 @@
 """`KVCache`: generation from it equals attention to the whole text, and no value ever changes."""
 
 import copy
+import os
 import pickle
 import re
+import shutil
+import subprocess
 import sys
 import threading
 from itertools import pairwise
@@ -411,6 +414,26 @@ def test_a_cache_is_a_value():
         assert torch.equal(twin.keys, cache.keys)
         assert torch.equal(twin.append(k, v).keys[:, :, :LENGTH], cache.keys)
     assert KVCache(pe.NoPE()).encoding == pe.NoPE()
+
+
+def test_a_cache_is_unpickled_in_a_process_without_kernels(tmp_path):
+    """Which loads them anew, if it can."""
+    _, k, v = qkv()
+    caches = [KVCache(encoding).append(k, v) for encoding in (pe.RoPE(DIM), pe.ALiBi(HEADS))]
+    torch.save([k[:, :, :1], *caches], tmp_path / "caches.pt")
+    code = (
+        "import sys, torch\n"
+        "one, *caches = torch.load(sys.argv[1], weights_only=False)\n"
+        "torch.save([cache.append(one, one).keys for cache in caches], sys.argv[1])"
+    )
+    wanted = [cache.append(k[:, :, :1], v[:, :, :1]).keys for cache in caches]
+    for variable in ("1", "0"):
+        path = tmp_path / variable
+        shutil.copy(tmp_path / "caches.pt", path)
+        command = [sys.executable, "-c", code, str(path)]
+        subprocess.run(command, env=os.environ | {"POSENC_KERNELS": variable}, check=True)
+        for ours, theirs in zip(torch.load(path), wanted, strict=True):
+            assert (ours - theirs).abs().max() < 1e-12
 
 
 def test_the_encoding_may_be_named_again():

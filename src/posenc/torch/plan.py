@@ -10,7 +10,7 @@ from torch import Tensor
 from posenc import kernels
 from posenc.core.arrays import working
 from posenc.core.encoding import Encoding, unwrap
-from posenc.core.fused_torch import FusedRotation
+from posenc.core.fused_torch import FusedRotation, is_at_rest
 from posenc.core.mechanisms import Additive, Rotary, Unbiased
 from posenc.torch.given import unpack_encoding, wrappers
 from posenc.torch.parameters import EncodingModule
@@ -48,6 +48,11 @@ class Plan:
         """Whether positions were added to the embeddings, so that keys and values hold them."""
         return isinstance(self.value, Additive)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """A copy finds the kernels of its own process, which may have none."""
+        owns = isinstance(self.given, EncodingModule)
+        return make_plan, (self.given, None if owns else self.values)
+
     def keeps_as(self, other: "Plan") -> bool:
         """Whether keys of both are kept alike: one encoding, with the same parameters."""
         if type(self.value) is not type(other.value) or self.value != other.value:
@@ -63,12 +68,20 @@ class Plan:
         return self.values
 
     @property
-    def version(self) -> int:
-        """A number that grows when a parameter is written to."""
-        total = 0
-        for x in self.learned:
-            total += 0 if x.is_inference() else x._version
-        return total
+    def version(self) -> tuple[object, ...] | None:
+        """What changes when a parameter is replaced or written to; None if they do not say so.
+
+        The tensors are held in it, so that no other gets their identity, and come last: they are
+        compared only where their identities agree.
+        """
+        if not self.learned:
+            return ()
+        now = self.learned
+        if isinstance(self.given, EncodingModule):  # functional_call puts others there
+            now = tuple(self.given.params.values())
+        if not is_at_rest() or any(x.is_inference() for x in now):
+            return None
+        return *[(id(x), x.data_ptr(), x._version) for x in now], now
 
     @property
     def learns(self) -> bool:

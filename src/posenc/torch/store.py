@@ -48,6 +48,10 @@ class Store:
         """What attention has made for tokens that go on after the last; it may be dropped."""
         self._ends = [length]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what was made for this very memory and these parameters."""
+        return vars(self) | {"ahead": None}
+
     def first(self, length: int) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
         """Keys, values, positions and mask of the first tokens, as views."""
         positions, mask = self.positions, self.mask

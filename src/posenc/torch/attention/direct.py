@@ -6,7 +6,7 @@ and says what is wrong. What they take is what `attend.explain` tells of the cal
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -27,6 +27,8 @@ AHEAD = 64
 """For how many tokens to come the rows of a bias are made at once, at most."""
 ENTRIES = 2**20
 """Numbers in those rows, at most."""
+Key: TypeAlias = tuple[tuple[object, ...], torch.dtype]
+"""The version of the parameters that something was made of, and the dtype of queries."""
 
 
 def attend_plain(q: Tensor, k: Tensor, v: Tensor, encoding: Any, *, causal: bool) -> Tensor | None:
@@ -106,10 +108,21 @@ def _fold_into_query(
         return q, _padding(store, length)
     if encoding.axes is not None or encoding.needs or not encoding.fits_any_length:
         return None
+    return _fold_logits(q, plan, store, length)
+
+
+def _fold_logits(
+    q: Tensor, plan: Plan, store: Store, length: int
+) -> tuple[Tensor, Tensor | None] | None:
+    """The same of an encoding that acts on logits, of which something is kept."""
+    encoding, version = plan.encoding, plan.version
+    if version is None:  # what is kept might be stale
+        return None
+    key = version, q.dtype
     if isinstance(encoding, Bias):
-        return q, _bias_row(q, encoding, plan, store, length)
+        return q, _bias_row(q, encoding, plan, store, length, key)
     if isinstance(encoding, Scores) and not encoding.mixes_values and not is_half(q.dtype):
-        return _fold_scores(q, encoding, plan, store, length)
+        return _fold_scores(q, encoding, plan, store, length, key)
     return None
 
 
@@ -128,8 +141,7 @@ class Ahead:
     """What was made for tokens of which some are still to come, who go on after the last."""
 
     made: Tensor
-    key: tuple[int, torch.dtype]
-    """The version of the parameters that it was made of, and the dtype of queries."""
+    key: Key
     first: int | None = None
     """The token of its first row, of biases; None if one line of distances serves all tokens."""
 
@@ -143,8 +155,7 @@ class AheadByDistance:
     """What is added to a query before its products with keys, and with distances: (head, 1, dim)"""
     right: Tensor
     """The vectors of distances, from far to 0: (head, distance, dim)"""
-    key: tuple[int, torch.dtype]
-    """As that of `Ahead`."""
+    key: Key
 
     @property
     def reach(self) -> int:
@@ -152,14 +163,14 @@ class AheadByDistance:
         return self.right.shape[1]
 
 
-def _bias_row(q: Tensor, encoding: Bias, plan: Plan, store: Store, length: int) -> Tensor:
+def _bias_row(q: Tensor, encoding: Bias, plan: Plan, store: Store, length: int, key: Key) -> Tensor:
     """The bias of the newest token, with its padding: (batch or 1, heads or 1, 1, k).
 
     It is made for tokens to come as well, since most of what a bias costs are the calls that make
     it: a line of all distances, far to near, whose end is the row of any token; or else the next
     rows. It is made anew once a parameter was written to.
     """
-    ahead, key, at = store.ahead, (plan.version, q.dtype), length - 1
+    ahead, at = store.ahead, length - 1
     if ahead is not None and ahead.key == key:
         made = ahead.made
         if ahead.first is None:
@@ -206,18 +217,18 @@ def _positions_ahead(store: Store, length: int, count: int) -> Tensor:
 
 
 def _fold_scores(
-    q: Tensor, encoding: Scores, plan: Plan, store: Store, length: int
+    q: Tensor, encoding: Scores, plan: Plan, store: Store, length: int, key: Key
 ) -> tuple[Tensor, Tensor] | None:
     """A query and a bias that is made of it and of what is kept for each key."""
     by_distance = type(encoding).relative_terms is not Scores.relative_terms
     if by_distance and store.positions is None:
-        made = _fold_distances(q, encoding, plan, store, length)
+        made = _fold_distances(q, encoding, plan, store, length, key)
         if made is not None:
             return made
     terms = encoding.query_terms(q, _last_position(store, length), plan.params)
     if terms is None:
         return None
-    ahead, key = store.ahead, (plan.version, q.dtype)
+    ahead = store.ahead
     if ahead is None or ahead.key != key or ahead.made.shape[-2] < length:
         k_pos = _positions_ahead(
             store, length, max(AHEAD, length)
@@ -233,10 +244,10 @@ def _fold_scores(
 
 
 def _fold_distances(
-    q: Tensor, encoding: Scores, plan: Plan, store: Store, length: int
+    q: Tensor, encoding: Scores, plan: Plan, store: Store, length: int, key: Key
 ) -> tuple[Tensor, Tensor] | None:
     """The same of scores by the distance alone, whose vectors are kept from far to near."""
-    ahead, key = store.ahead, (plan.version, q.dtype)
+    ahead = store.ahead
     if not isinstance(ahead, AheadByDistance) or ahead.key != key or ahead.reach < length:
         behind = torch.arange(2 * length + AHEAD - 1, -1, -1, device=q.device)
         with torch.no_grad():
