@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import posenc as pe
-from posenc.torch import AddPositions, BiasLogits, RotateQK
+from posenc.torch import AddPositions, BiasLogits, KVCache, RotateQK
 from posenc.torch.plan import make_plan
 from tests.torch.own_encodings import Forgetting
 
@@ -46,3 +46,13 @@ def test_plans_are_alike_if_encoding_and_parameters_are():
 def test_an_encoding_of_features_has_no_plan():
     with pytest.raises(TypeError, match="must not depend on features of the tokens, which a cache"):
         make_plan(Forgetting(4), None)
+
+
+@pytest.mark.parametrize("encoding", [pe.ALiBi(2), pe.Sinusoidal(8), pe.NoPE()], ids=repr)
+def test_a_cache_is_made_in_one_compiled_graph(encoding):
+    def fill(k):
+        return KVCache(encoding).append(k, k).keys
+
+    k = torch.ones(1, 2, 3, 8)
+    made = torch.compile(fill, fullgraph=True, backend="eager")(k)
+    assert torch.equal(made, k)

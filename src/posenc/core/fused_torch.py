@@ -45,9 +45,7 @@ class Fused:
 
     def why_unavailable(self) -> str | None:
         """Why the kernels cannot compute this, whatever the tensors; None if they can."""
-        # while PyTorch compiles, nothing can be loaded any more
-        active = kernels.is_active() or (not is_compiling() and kernels.load().active)
-        if not active:
+        if not has_kernels():
             return f"the kernels are {kernels.status()}"
         if not self.has_values:
             return "it was made in a mode in which tensors have no values"
@@ -257,6 +255,11 @@ class FusedAddition(Fused):
     def pack_addition(self, factor: float) -> Tensor:
         """What `try_add` hands over to the kernels."""
         return self.pack(start=0, factor=factor, halves=self.concat, back=False)
+
+
+def has_kernels() -> bool:
+    """Whether the kernels are active. While PyTorch compiles, nothing can be loaded any more."""
+    return kernels.is_active() or (not is_compiling() and kernels.load().active)
 
 
 @cache

@@ -7,10 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from posenc import kernels
 from posenc.core.arrays import working
 from posenc.core.encoding import Encoding, unwrap
-from posenc.core.fused_torch import FusedRotation, is_at_rest
+from posenc.core.fused_torch import FusedRotation, has_kernels, is_at_rest
 from posenc.core.mechanisms import Additive, Rotary, Unbiased
 from posenc.torch.given import unpack_encoding, wrappers
 from posenc.torch.parameters import EncodingModule
@@ -137,7 +136,7 @@ def make_plan(given: object, params: Mapping[str, object] | None) -> Plan:
             (),
             None,
             (),
-            by_kernels=kernels.load().active,
+            by_kernels=has_kernels(),
             by_order=value.axes is not None,
         )
     encoding, tensors = unpack_encoding(given, params)
@@ -155,7 +154,7 @@ def make_plan(given: object, params: Mapping[str, object] | None) -> Plan:
     owned = given.parameters() if isinstance(given, EncodingModule) else (tensors or {}).values()
     waves = None if rotary is None else rotary.fuse()
     if rotary is None:
-        by_kernels = kernels.load().active
+        by_kernels = has_kernels()
     else:
         by_kernels = waves is not None and waves.why_unavailable() is None
     return Plan(
