@@ -152,6 +152,8 @@ class TransformerXL(Scores):
 
     def _shift(self, q: Array, params: Params[Array]) -> tuple[Array, Array, Array]:
         """q + u, q + v and W, in the working dtype."""
+        for weights in self.read_params(params).values():
+            namespace(q=q, params=weights)
         wide = working(namespace(q=q), q.dtype)
         for weights in self.read_params(params).values():
             namespace(q=q, params=weights)  # before a cast to a dtype of another library
