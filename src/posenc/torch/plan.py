@@ -9,7 +9,7 @@ from torch import Tensor
 
 from posenc.core.arrays import working
 from posenc.core.encoding import Encoding, unwrap
-from posenc.core.fused_torch import FusedRotation, has_kernels, is_at_rest
+from posenc.core.fused_torch import FusedRotation, has_kernels, transform_level
 from posenc.core.mechanisms import Additive, Rotary, Unbiased
 from posenc.torch.given import unpack_encoding, wrappers
 from posenc.torch.parameters import EncodingModule
@@ -75,12 +75,16 @@ class Plan:
         """
         if not self.learned:
             return ()
-        now = self.learned
         if isinstance(self.given, EncodingModule):  # functional_call puts others there
-            now = tuple(self.given.params.values())
-        if not is_at_rest() or any(x.is_inference() for x in now):
-            return None
-        return *[(id(x), x.data_ptr(), x._version) for x in now], now
+            now = tuple(vars(self.given.params)["_parameters"].values())
+        else:
+            now = self.learned
+        marks: list[object] = []
+        for x in now:
+            if x.is_inference() or transform_level() is not None:
+                return None
+            marks += (id(x), x.data_ptr(), x._version)
+        return *marks, now
 
     @property
     def learns(self) -> bool:
