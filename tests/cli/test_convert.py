@@ -31,6 +31,18 @@ def test_a_file_is_converted_and_the_reader_told_what_to_use(run, folder):
     assert all(np.array_equal(found[key], expected[key]) for key in expected)
 
 
+def test_another_file_is_overwritten_only_by_force(run, folder, tmp_path):
+    out = tmp_path / "mine.txt"
+    out.write_text("hi")
+    command = ["convert", f"{folder}/model.safetensors", "--to", "interleaved", "-o", str(out)]
+    result = run(*command)
+    assert result.exit_code == 2
+    assert "which --force overwrites" in result.stderr
+    assert out.read_text() == "hi"
+    assert run(*command, "--force").exit_code == 0
+    assert run(*command).exit_code == 0  # again, what it wrote itself
+
+
 def test_json(run, folder):
     result = run("convert", str(folder), "--to", "interleaved", "-o", "out", "--json")
     told = json.loads(result.stdout)

@@ -97,6 +97,9 @@ def test_masks_and_sinks_of_every_library_are_read(xp):
     seen, added = read_mask(xp.array(np.array([[0.0, -math.inf, 1, 2, 3]] * 2, "f")), q, k)
     assert numpy_of(seen)[1, 0, 0].tolist() == [True, False, True, True, True]
     assert numpy_of(added).shape == (2, 1, 1, 5)
+    seen, added = read_mask(xp.array(np.array([[0, 1, 1, 0, 1]] * 2, "i")), q, k)
+    assert numpy_of(seen)[1, 0, 0].tolist() == [False, True, True, False, True]
+    assert added is None
     assert read_sinks(xp.array(np.zeros(3, "f")), q).shape == (3,)
     with pytest.raises(ValueError, match=r"sinks must be .* for each of 3 heads; got .*\(2,\)"):
         read_sinks(xp.array(np.zeros(2, "f")), q)
@@ -140,6 +143,11 @@ Q, K = np.zeros((2, 4, 3, 8)), np.zeros((2, 2, 5, 8))
             "window must be a whole number of at least 1 and at most 2,147,483,648; got window=0",
         ),
         (lambda: read_scale(-1.0, pe.NoPE(), Q), "scale must be more than 0; got scale=-1.0"),
+        (
+            lambda: read_mask(np.full((2, 5), -10_000), Q, K),
+            "mask of whole numbers must be 0 where a key is hidden and 1 where it is seen; got "
+            "-10000 to -10000",
+        ),
         (lambda: check_rate(1.0), "dropout must be less than 1; got dropout=1.0"),
         (
             lambda: read_sinks([1.0], Q),

@@ -39,6 +39,7 @@ PAIRINGS = click.Choice(("interleaved", "halves"))
     metavar="PATH",
     help="Output: a file, or a folder for a checkpoint of several files.",
 )
+@click.option("--force", is_flag=True, help="Overwrite files that hold something else.")
 @click.option(
     "--verify",
     is_flag=True,
@@ -52,6 +53,7 @@ def convert(
     to: Pairing,
     pairing: Pairing | None,
     out: Path,
+    force: bool,
     verify: bool,
     as_json: bool,
 ) -> None:
@@ -77,7 +79,7 @@ def convert(
         config = (path if path.is_dir() else path.parent) / "config.json"
         if not config.exists():
             raise click.UsageError(f"--config must be given, since there is no {config}")
-    conversion = call_library(prepare, path, config, out, to=to, pairing=pairing)
+    conversion = call_library(prepare, path, config, out, to=to, pairing=pairing, force=force)
     if verify:
         _check_verifiable(conversion)
     files = _run(conversion)

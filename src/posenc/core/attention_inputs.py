@@ -229,6 +229,12 @@ def read_mask(
             f"{(batch, heads, queries, k.shape[2])}; got shape {tuple(mask.shape)}"
         )
     if not is_floating(xp, mask.dtype):
+        values = None if xp.isdtype(mask.dtype, "bool") else host(mask)
+        if values is not None and not ((values == 0) | (values == 1)).all():
+            raise ValueError(
+                "mask of whole numbers must be 0 where a key is hidden and 1 where it is seen; "
+                f"got {values.min()} to {values.max()}"
+            )
         return cast(four, xp.bool), None
     return four != -math.inf, cast(four, working(xp, q.dtype))
 

@@ -48,7 +48,7 @@ def test_sixteen_bits_and_eight_are_moved_as_bytes(tmp_path):
     for dtype in (torch.bfloat16, torch.float8_e4m3fn):
         state = {key: torch.tensor(value).to(dtype) for key, value in LLAMA.state().items()}
         save_torch(state, tmp_path / "in.safetensors")
-        out = tmp_path / "out.safetensors"
+        out = tmp_path / f"{dtype}.safetensors"
         prepare(tmp_path / "in.safetensors", LLAMA.config, out, to="interleaved").run()
         wide = {key: value.float() for key, value in state.items()}
         expected, found = pe.convert(wide, LLAMA.config, to="interleaved"), load_torch(out)
@@ -134,12 +134,17 @@ def test_a_rerun_keeps_what_is_finished(tmp_path):
     check_shards(folder, out)
 
 
-def test_a_file_of_other_tensors_is_not_taken_for_finished(tmp_path):
+def test_a_file_of_other_tensors_is_overwritten_only_by_force(tmp_path):
     folder, out = shards(tmp_path)
     prepare(folder, LLAMA.config, out, to="interleaved").run()
-    save_file({"x": np.zeros(2)}, next(iter(sorted(out.glob("*.safetensors")))))
+    other = min(out.glob("*.safetensors"))
+    save_file({"x": np.zeros(2)}, other)
+    before = other.read_bytes()
+    with pytest.raises(ValueError, match="the output must be new, or a file that this conversion"):
+        prepare(folder, LLAMA.config, out, to="interleaved")
+    assert other.read_bytes() == before
     told = []
-    prepare(folder, LLAMA.config, out, to="interleaved").run(kept=told.append)
+    prepare(folder, LLAMA.config, out, to="interleaved", force=True).run(kept=told.append)
     assert len(told) == 2
     check_shards(folder, out)
 

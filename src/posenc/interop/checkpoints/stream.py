@@ -79,12 +79,18 @@ class Conversion:
 
 
 def prepare(
-    source: Path, config: Config, target: Path, *, to: Pairing, pairing: Pairing | None = None
+    source: Path,
+    config: Config,
+    target: Path,
+    *,
+    to: Pairing,
+    pairing: Pairing | None = None,
+    force: bool = False,
 ) -> Conversion:
     """Check everything that can be before a byte is written.
 
     The pairing that an earlier conversion recorded in the files counts, before that of the model
-    type and before `pairing`.
+    type and before `pairing`. A file that holds something else is overwritten only with `force`.
     """
     files = find_files(source)
     headers = tuple(read_header(path) for path in files)
@@ -101,11 +107,14 @@ def prepare(
         raise ValueError(f"each tensor must be in one file of {source}; some are in several")
     plan = plan_conversion(config, shapes, to=to, pairing=pairing)
     made = Conversion(plan, headers, target, sharded, index)
-    present = frozenset(
-        place
-        for header in headers
-        if sharded and (place := made.place(header)).exists() and _has_header(header, place, to)
-    )
+    ours = frozenset(made.place(h) for h in headers if _has_header(h, made.place(h), to))
+    for place in map(made.place, headers):
+        if place.exists() and place not in ours and not force:
+            raise ValueError(
+                f"the output must be new, or a file that this conversion wrote; {place} is another "
+                "file, which --force overwrites"
+            )
+    present = ours if sharded else frozenset[Path]()
     left = sum(h.size for h in headers if made.place(h) not in present)
     _require_space(target.parent if not target.exists() else target, left)
     return replace(made, present=present)
@@ -124,7 +133,7 @@ def _has_header(header: Header, place: Path, to: Pairing) -> bool:
     """Whether a file has the tensors and the pairing of a converted one."""
     try:
         made = read_header(place)
-    except ValueError:
+    except (ValueError, OSError):
         return False
     return made.pairing == to and made.tensors == header.tensors
 
