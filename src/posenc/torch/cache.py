@@ -33,6 +33,8 @@ class KVCache:
     Keys are stored rotated where the angle of a position is settled (RoPE), so each is rotated
     once, and as projected where the encoding acts on the logits or depends on the length of the
     text (ALiBi, T5, dynamic NTK, LongRoPE). An additive encoding leaves keys and values alone.
+    What a bias adds is kept for tokens to come, and made anew once a parameter is replaced or
+    written to; a write through `parameter.data`, which PyTorch does not count, goes unseen.
 
     >>> import posenc as pe
     >>> from posenc.torch import attend

@@ -26,6 +26,7 @@ using torch::stable::Tensor;
 
 constexpr int64_t GRAIN = 1 << 15;  // elements that are worth a thread
 constexpr size_t FEW = 1 << 11;     // numbers that a stack has room for
+constexpr size_t KEPT = 1 << 20;    // that a thread keeps from call to call, at most
 constexpr int64_t MANY = 1 << 18;   // cosines and sines that a thread keeps, of some rows at least:
 constexpr int64_t SOME = 32;
 constexpr int64_t FEW_OUTER = 16;
@@ -254,7 +255,8 @@ void run(const Job& job) {
   const auto part = [&](int64_t first, int64_t last) {
     // nothing may be thrown here: it would pass through PyTorch's threads
     double few[FEW];
-    double* memory = cells > FEW ? take_memory(cells) : few;
+    const std::unique_ptr<double[]> own(cells > KEPT ? new (std::nothrow) double[cells] : nullptr);
+    double* memory = cells > KEPT ? own.get() : cells > FEW ? take_memory(cells) : few;
     if (memory) level.run(job, first, last, memory);
     else lacks_memory = true;
   };
