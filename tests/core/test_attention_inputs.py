@@ -105,7 +105,7 @@ def test_masks_and_sinks_of_every_library_are_read(xp):
         read_sinks(xp.array(np.zeros(2, "f")), q)
 
 
-Q, K = np.zeros((2, 4, 3, 8)), np.zeros((2, 2, 5, 8))
+Q, K, P = np.zeros((2, 4, 3, 8)), np.zeros((2, 2, 5, 8)), np.arange(3)
 
 
 @pytest.mark.parametrize(
@@ -147,6 +147,11 @@ Q, K = np.zeros((2, 4, 3, 8)), np.zeros((2, 2, 5, 8))
             lambda: read_mask(np.full((2, 5), -10_000), Q, K),
             "mask of whole numbers must be 0 where a key is hidden and 1 where it is seen; got "
             "-10000 to -10000",
+        ),
+        (
+            lambda: fill_positions(Q, K, P, P, pe.ALiBi(4)),
+            "k (batch, …, seq, dim) and its positions (seq,) or (batch, seq) must agree; got "
+            "shapes (2, 2, 5, 8) and (3,)",
         ),
         (lambda: check_rate(1.0), "dropout must be less than 1; got dropout=1.0"),
         (

@@ -121,7 +121,7 @@ def fill_positions(
             "q_pos and k_pos must be given both where lengths differ; "
             f"got {queries} queries, {keys} keys and only {'k_pos' if q_pos is None else 'q_pos'}"
         )
-    same = q_pos is k_pos
+    same = q_pos is k_pos and queries == keys
     q_pos = _widen(positions_for("q", q, q_pos, axes=encoding.axes))
     return q_pos, q_pos if same else _widen(positions_for("k", k, k_pos, axes=encoding.axes))
 
