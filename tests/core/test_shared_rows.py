@@ -65,11 +65,11 @@ def test_one_row_of_positions_serves_every_row_of_a_batch(name, shared):
     made = pe.logits(encoding, q, k, q_pos, k_pos, params)
     expected = pe.logits(encoding, q, k, *written, params)
     assert torch.allclose(made, expected, atol=1e-6)
-    where = {"q_pos": written[0], "k_pos": written[1]}
-    served = attend.explain(q, k, v, encoding=given, causal=True, **where)
+    where, causal = {"q_pos": written[0], "k_pos": written[1]}, encoding.axes is None
+    served = attend.explain(q, k, v, encoding=given, causal=causal, **where)
     for impl in {"dense", "blocked", "folded"} - set(served.unavailable):
         expected, made = (
-            attend(q, k, v, encoding=given, q_pos=a, k_pos=b, causal=True, impl=impl)
+            attend(q, k, v, encoding=given, q_pos=a, k_pos=b, causal=causal, impl=impl)
             for a, b in (written, (q_pos, k_pos))
         )
         assert torch.allclose(made, expected, atol=2e-6), impl

@@ -247,7 +247,7 @@ REFUSED: Mapping[str, tuple[dict[str, object], str]] = {
     "Mamba-2.8B": ({"model_type": "mamba", "state_size": 16}, "mamba has no attention"),
     "Mamba without a type": (
         {"d_model": 2560, "n_layer": 64, "ssm_cfg": {"d_state": 16}},
-        "ssm_cfg={16}: layers without attention, which have no positions",
+        "ssm_cfg={'d_state': 16}: layers without attention, which have no positions",
     ),
     "RWKV-6": ({"model_type": "rwkv6"}, "rwkv6 has no attention"),
     "DeBERTa-v3": ({"model_type": "deberta-v2"}, "(disentangled attention), which posenc does"),
