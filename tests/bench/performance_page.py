@@ -30,7 +30,8 @@ Every implementation was first held against a truth in float64, by a bound that 
 way it rounds; one that is off is named and not timed. Times are medians of interleaved rounds, in
 one process, with every second round backwards; ratios are to the first row of each table. Results
 are freed outside of the timed part, and no memory allocator is tuned: a tensor that is written for
-the first time costs its page faults in every row alike. Work of less than 2 ms is repeated within a
+the first time costs its page faults, in posenc's rows too, which ask Linux for pages of 2 MiB.
+Work of less than 2 ms is repeated within a
 sample. Spread is the interquartile range over the median; a row is unsteady if it or the first
 spreads by more than {steady:.0%}, or if other programs took more than half of the cores meanwhile.
 
