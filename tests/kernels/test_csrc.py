@@ -359,6 +359,10 @@ def digest():
                 torch.ops.posenc.add_waves(x, p, frequencies(11), 1.3, halves),
             ):
                 found.update(out.view(torch.uint8).numpy().tobytes())
+    for dtype in DTYPES[1:]:
+        k, q = draw((2, 3, 300, 22), dtype), draw((2, 6, 1, 22), dtype, seed=1)
+        out = torch.ops.posenc.attend_newest(q, k, k, 2, 300, 0.3, None, None)
+        found.update(out.view(torch.uint8).numpy().tobytes())
     return f"{kernels.load().why} {found.hexdigest()}"
 
 
@@ -412,19 +416,6 @@ def test_appending_is_rotating_and_copying(dtype, halves, length):
         assert (kept == 7).all()
     append(k, v, keys, values, 50 - length, None)
     assert torch.equal(keys[:, :, 50 - length :], k)
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_a_few_tokens_from_a_start(dtype):
-    w, few = frequencies(3), torch.ops.posenc.rotate.few
-    for x in (draw((2, 5, 3, 8), dtype).transpose(1, 2), draw((1, 8), dtype)):
-        where = torch.arange(9, 9 + x.shape[-2])
-        assert torch.equal(few(x, 9, pack(8, w, halves=True)), rotate(x, where, w, halves=True))
-    for start, length in ((2**24 - 2, 3), (-(2**24), 1), (2**63 - 1, 1)):
-        with pytest.raises(RuntimeError, match="within 2"):
-            few(draw((length, 8), dtype), start, pack(8, w))
-    with pytest.raises(RuntimeError, match="few"):
-        few(draw((33, 8), dtype), 0, pack(8, w))
 
 
 def test_what_does_not_fit_a_cache_is_refused_before_it_is_written():

@@ -11,7 +11,7 @@ from posenc.kernels import build
 
 FLAGS = "-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g -O1"
 HERE = Path(__file__).parent
-TESTS = (HERE / "test_csrc.py", HERE.parent / "torch" / "test_fused.py")
+TESTS = (HERE / "test_csrc.py", HERE / "test_newest.py", HERE.parent / "torch" / "test_fused.py")
 """Of the operators by themselves, and of the packed ones as the modules call them."""
 SELECTED = " and ".join(
     f"not {name}"

@@ -145,18 +145,6 @@ class FusedRotation(Fused):
             pass
         return None
 
-    def try_few(self, x: Tensor, start: int) -> Tensor | None:
-        """R(p) x at p = start, start + 1, …, for a few tokens; None if not by the kernels.
-
-        The caller has seen that PyTorch is at rest.
-        """
-        if is_plain(x, x):
-            try:
-                return find_packed("rotate", "few")(x, start, self.packed)
-            except RuntimeError:  # the caller says what is wrong, or does without the kernels
-                pass
-        return None
-
     def try_both(
         self, q: Tensor, k: Tensor, q_pos: Tensor, k_pos: Tensor
     ) -> tuple[Tensor, Tensor] | None:
@@ -255,6 +243,35 @@ class FusedAddition(Fused):
     def pack_addition(self, factor: float) -> Tensor:
         """What `try_add` hands over to the kernels."""
         return self.pack(start=0, factor=factor, halves=self.concat, back=False)
+
+
+def try_newest(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    tokens: tuple[int, int],
+    added: Tensor | None,
+    *,
+    scale: float,
+    waves: FusedRotation | None = None,
+) -> Tensor | None:
+    """softmax(scale q k^T + added) v of one query a head, by the kernels; None if not by them.
+
+    q        (batch, head, 1, dim), rotated here to the position of the last key if there are waves
+    k, v     (batch, kv head, seq, dim or width)
+    tokens   the first of the keys that are seen, and the end of them
+    added    (batch or 1, head or 1, 1, keys seen) in float32; or of bool, False at hidden keys
+
+    The caller has seen that PyTorch is at rest and that no gradient is wanted, and has loaded the
+    kernels if they can be.
+    """
+    if not (q.is_cpu and kernels.is_active()):
+        return None
+    packed = None if waves is None else waves.packed
+    try:
+        return find_packed("attend_newest", "default")(q, k, v, *tokens, scale, added, packed)
+    except RuntimeError:  # the caller does without the kernels
+        return None
 
 
 def has_kernels() -> bool:

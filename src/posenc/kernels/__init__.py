@@ -1,4 +1,4 @@
-"""Compiled operators for PyTorch: rotations and sinusoids in one pass over memory.
+"""Compiled operators for PyTorch: rotations, sinusoids and a token's attention, in one pass each.
 
 They know nothing of encodings: frequencies come in, tensors go out. csrc/ has the C++ for CPUs,
 build.py compiles it. Without it everything works through PyTorch's own operators, with the same
@@ -64,7 +64,7 @@ def _load() -> Status:
         torch.ops.load_library(str(LIBRARY))
     except OSError as error:
         return Status(False, f"PyTorch {torch.__version__} cannot load them: {error}")
-    if not hasattr(torch.ops.posenc, "append_"):  # the newest of the operators
+    if not hasattr(torch.ops.posenc, "attend_newest"):  # the newest of the operators
         return Status(False, "those of an older posenc; `python -m posenc.kernels` compiles them")
     from posenc.kernels.register import register
 

@@ -111,11 +111,10 @@ class Plan:
             made = made if factors is None else made * factors
         return made.to(q.dtype)
 
-    def rotate_newest(self, q: Tensor, start: int) -> Tensor | None:
-        """R(start) q of one query, which is not multiplied; None where more is to be done."""
-        if self.waves is None or not self.by_kernels or self.factors:
-            return None
-        return self.waves.try_few(q, start)
+    @property
+    def newest_waves(self) -> FusedRotation | None:
+        """The rotation of a query, if that is all that is done to it and the kernels do it."""
+        return None if self.factors or not self.by_kernels else self.waves
 
     def _rotate_waves(self, x: Tensor, positions: Tensor) -> Tensor | None:
         """R(p) x with no more checks than a token can pay for; None where more are needed."""

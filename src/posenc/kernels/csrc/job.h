@@ -84,3 +84,21 @@ struct Job {
     return position(at + (axis ? axis[pair(i)] * axis_step : 0));
   }
 };
+
+constexpr int64_t CHUNK = 256;  // keys that have a softmax of their own, before all are put together
+
+// One query of each head, and the keys and values that it attends to: q (batch, head, dim), k and v
+// (batch, group, key, dim or width), whose channels are neighbours in memory; out is contiguous.
+struct Attention {
+  Element type;
+  const void *q, *k, *v;
+  void* out;
+  int64_t batches, heads, groups, keys, dim, width;
+  int64_t q_batch, q_head, k_batch, k_group, k_seq, v_batch, v_group, v_seq;
+  const float* added;  // to the logits, or null
+  const bool* seen;    // which keys are, or null
+  int64_t added_batch, added_head;
+  double scale;
+  int64_t chunks;  // of keys
+  float* made;     // of each row, group, chunk and query: top, weight, values
+};

@@ -33,6 +33,7 @@ constexpr int64_t FEW_OUTER = 16;
 
 namespace plain {
 #include "loops.h"
+#include "attention.h"
 }
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
@@ -41,12 +42,14 @@ namespace plain {
 #pragma GCC target("avx2")
 namespace avx2 {
 #include "loops.h"
+#include "attention.h"
 }
 #pragma GCC pop_options
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")
 namespace avx512 {
 #include "loops.h"
+#include "attention.h"
 }
 #pragma GCC pop_options
 #endif
@@ -54,6 +57,7 @@ namespace avx512 {
 struct Level {
   const char* name;
   void (*run)(const Job&, int64_t, int64_t, double*);
+  void (*attend)(const Attention&, bool, int64_t, int64_t, float*);
 };
 
 // The best level that this processor has, or the lower one that POSENC_KERNELS names.
@@ -65,11 +69,11 @@ Level choose_level() {
     if (!at_most("avx2") && __builtin_cpu_supports("avx512f") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl"))
-      return {"avx512", avx512::run};
-    if (__builtin_cpu_supports("avx2")) return {"avx2", avx2::run};
+      return {"avx512", avx512::run, avx512::attend};
+    if (__builtin_cpu_supports("avx2")) return {"avx2", avx2::run, avx2::attend};
   }
 #endif
-  return {"plain", plain::run};
+  return {"plain", plain::run, plain::attend};
 }
 
 const Level level = choose_level();
@@ -277,13 +281,9 @@ void ask_for_large_pages(const Tensor& x) {
 #endif
 }
 
-// An unwritten tensor like x. PyTorch's own empty_like is looked up by its name in every call, which
-// takes as long as rotating a token does.
-Tensor allocate_like(const Tensor& x) {
-  const int64_t rank = x.dim();
-  if (rank > MOST_AXES || !x.is_contiguous()) return torch::stable::empty_like(x);
-  int64_t sizes[MOST_AXES], strides[MOST_AXES];
-  for (int64_t d = 0; d < rank; d++) sizes[d] = x.size(d), strides[d] = x.stride(d);
+// An unwritten tensor of the dtype of x. PyTorch's own empty_like is looked up by its name in every
+// call, which takes as long as rotating a token does.
+Tensor allocate(const Tensor& x, int64_t rank, const int64_t* sizes, const int64_t* strides) {
   int32_t dtype;
   AtenTensorHandle made;
   STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(x.get(), &dtype));
@@ -292,6 +292,14 @@ Tensor allocate_like(const Tensor& x) {
   Tensor out(made);
   ask_for_large_pages(out);
   return out;
+}
+
+Tensor allocate_like(const Tensor& x) {
+  const int64_t rank = x.dim();
+  if (rank > MOST_AXES || !x.is_contiguous()) return torch::stable::empty_like(x);
+  int64_t sizes[MOST_AXES], strides[MOST_AXES];
+  for (int64_t d = 0; d < rank; d++) sizes[d] = x.size(d), strides[d] = x.stride(d);
+  return allocate(x, rank, sizes, strides);
 }
 
 Tensor compute(Job job, const Tensor& x, const Tensor& positions) {
@@ -428,6 +436,82 @@ void append_packed(Tensor k, Tensor v, Tensor keys, Tensor values, int64_t start
   copy_tokens(v, values, start);
 }
 
+// Numbers in (batch or 1, head or 1, 1, key), whose keys are neighbours in memory: added to logits, or
+// False where a key is not seen.
+void set_added(Attention& job, const Tensor& added, int64_t keys) {
+  STD_TORCH_CHECK(added.is_cpu() && added.dim() == 4 && added.size(2) == 1 && added.size(3) == keys &&
+                      (added.stride(3) == 1 || keys == 1) &&
+                      (added.size(0) == 1 || added.size(0) == job.batches) &&
+                      (added.size(1) == 1 || added.size(1) == job.heads),
+                  "what is added must be (batch or 1, head or 1, 1, key)");
+  const bool masks = added.scalar_type() == ScalarType::Bool;
+  STD_TORCH_CHECK(masks || added.scalar_type() == ScalarType::Float,
+                  "what is added must be float32 or bool");
+  if (masks) job.seen = static_cast<const bool*>(added.const_data_ptr());
+  else job.added = static_cast<const float*>(added.const_data_ptr());
+  job.added_batch = added.size(0) == 1 ? 0 : added.stride(0);
+  job.added_head = added.size(1) == 1 ? 0 : added.stride(1);
+}
+
+// softmax(scale q . k + added) v of one query a head, for keys first .. last of a cache; if there are
+// waves, the query is rotated to the position of the last key.
+Tensor attend_newest(Tensor query, Tensor k, Tensor v, int64_t first, int64_t last, double scale,
+                     std::optional<Tensor> added, std::optional<Tensor> packed) {
+  const Tensor q = packed ? rotate_from(query, last - 1, *packed) : query;
+  STD_TORCH_CHECK(q.is_cpu() && k.is_cpu() && v.is_cpu() && q.dim() == 4 && k.dim() == 4 &&
+                      v.dim() == 4 && q.size(2) == 1 && q.size(0) == k.size(0) &&
+                      k.size(0) == v.size(0) && k.size(1) == v.size(1) && k.size(2) == v.size(2) &&
+                      q.size(3) == k.size(3) && k.size(1) > 0 && q.size(1) % k.size(1) == 0,
+                  "q, k and v must be of one query and its keys and values");
+  STD_TORCH_CHECK(first >= 0 && first < last && last <= k.size(2), "there must be keys to attend to");
+  Attention job{};
+  job.type = element_of(q);
+  STD_TORCH_CHECK(job.type != Element::float64 && element_of(k) == job.type &&
+                      element_of(v) == job.type,
+                  "q, k and v must be float32, bfloat16 or float16");
+  job.batches = q.size(0), job.heads = q.size(1), job.groups = k.size(1);
+  job.keys = last - first, job.dim = q.size(3), job.width = v.size(3), job.scale = scale;
+  STD_TORCH_CHECK((q.stride(3) == 1 || job.dim == 1) && (k.stride(3) == 1 || job.dim == 1) &&
+                      (v.stride(3) == 1 || job.width == 1),
+                  "channels must be neighbours in memory");
+  const int64_t bytes = q.element_size();
+  job.q = q.const_data_ptr();
+  job.k = static_cast<const char*>(k.const_data_ptr()) + first * k.stride(2) * bytes;
+  job.v = static_cast<const char*>(v.const_data_ptr()) + first * v.stride(2) * bytes;
+  job.q_batch = q.stride(0), job.q_head = q.stride(1);
+  job.k_batch = k.stride(0), job.k_group = k.stride(1), job.k_seq = k.stride(2);
+  job.v_batch = v.stride(0), job.v_group = v.stride(1), job.v_seq = v.stride(2);
+  if (added) set_added(job, *added, job.keys);
+  job.chunks = divide_up(job.keys, CHUNK);
+
+  const int64_t sizes[] = {job.batches, job.heads, 1, job.width};
+  const int64_t strides[] = {job.heads * job.width, job.width, job.width, 1};
+  Tensor out = allocate(q, 4, sizes, strides);
+  job.out = out.mutable_data_ptr();
+  const int64_t queries = job.heads / job.groups, rows = job.batches * job.groups;
+  // queries, logits and what they are sums of; or the values of one head
+  const size_t cells = queries * (job.dim + 5 * CHUNK) + job.width;
+  const size_t parts = rows * job.chunks * queries * (2 + job.width);
+  std::unique_ptr<float[]> made(new (std::nothrow) float[parts]);
+  STD_TORCH_CHECK(made, "there is no memory left for weighted values");
+  job.made = made.get();
+  std::atomic<bool> lacks_memory{false};
+  const auto run_part = [&](bool joins, int64_t begin, int64_t end) {
+    float few[2 * FEW];
+    const bool fits = cells <= 2 * FEW;
+    const std::unique_ptr<float[]> own(fits ? nullptr : new (std::nothrow) float[cells]);
+    if (fits || own) level.attend(job, joins, begin, end, fits ? few : own.get());
+    else lacks_memory = true;
+  };
+  const auto run_chunks = [&](int64_t begin, int64_t end) { run_part(false, begin, end); };
+  const int64_t tasks = rows * job.chunks, work = CHUNK * (job.dim + job.width) * queries;
+  if (rows * job.keys * queries * (job.dim + job.width) <= GRAIN) run_chunks(0, tasks);
+  else torch::stable::parallel_for(0, tasks, divide_up(GRAIN, work), run_chunks);
+  run_part(true, 0, job.batches * job.heads);
+  STD_TORCH_CHECK(!lacks_memory, "there is no memory left for queries and logits");
+  return out;
+}
+
 std::string level_name() { return level.name; }
 
 }  // namespace
@@ -445,9 +529,10 @@ STABLE_TORCH_LIBRARY(posenc, m) {
   m.def("rotate_qk.packed(Tensor q, Tensor k, Tensor q_pos, Tensor k_pos, Tensor packed)"
         " -> (Tensor, Tensor)");
   m.def("add_waves.packed(Tensor x, Tensor positions, Tensor packed) -> Tensor");
-  m.def("rotate.few(Tensor x, int start, Tensor packed) -> Tensor");
   m.def("append_.packed(Tensor k, Tensor v, Tensor(a!) keys, Tensor(b!) values, int start,"
         " Tensor? packed) -> ()");
+  m.def("attend_newest(Tensor q, Tensor k, Tensor v, int first, int last, float scale, Tensor? added,"
+        " Tensor? packed) -> Tensor");
   m.def("level() -> str");
 }
 
@@ -459,8 +544,8 @@ STABLE_TORCH_LIBRARY_IMPL(posenc, CPU, m) {
   m.impl("rotate.packed", TORCH_BOX(&rotate_packed));
   m.impl("rotate_qk.packed", TORCH_BOX(&rotate_qk_packed));
   m.impl("add_waves.packed", TORCH_BOX(&add_waves_packed));
-  m.impl("rotate.few", TORCH_BOX(&rotate_from));
   m.impl("append_.packed", TORCH_BOX(&append_packed));
+  m.impl("attend_newest", TORCH_BOX(&attend_newest));
 }
 
 STABLE_TORCH_LIBRARY_IMPL(posenc, CompositeExplicitAutograd, m) {

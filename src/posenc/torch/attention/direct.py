@@ -13,7 +13,7 @@ from torch import Tensor
 
 from posenc.core.arrays import is_half
 from posenc.core.encoding import Encoding
-from posenc.core.fused_torch import is_at_rest
+from posenc.core.fused_torch import has_kernels, is_at_rest, learns, try_newest
 from posenc.core.mechanisms import Bias, Rotary, Scores, Unbiased
 from posenc.torch.attention.blocked import bias_in_parts
 from posenc.torch.attention.pieces import attend_causal, attend_fused, is_finite
@@ -52,7 +52,10 @@ def attend_plain(q: Tensor, k: Tensor, v: Tensor, encoding: Any, *, causal: bool
     scale = 1 / math.sqrt(q.shape[3]) if encoding.scaled else 1.0
     if causal and queries > 1:
         return _if_finite(attend_causal(q, k, v, scale=scale))
-    return attend_fused(q, k, v, scale=scale)
+    out = None
+    if queries == 1 and has_kernels() and not learns(q, k, v):
+        out = try_newest(q, k, v, (0, keys), None, scale=scale)
+    return attend_fused(q, k, v, scale=scale) if out is None else out
 
 
 def attend_newest(q: Tensor, cache: KVCache, *, causal: bool, window: int | None) -> Tensor | None:
@@ -61,7 +64,7 @@ def attend_newest(q: Tensor, cache: KVCache, *, causal: bool, window: int | None
     if not length or not isinstance(q, Tensor) or q.ndim != 4 or q.shape[2] != 1:
         return None
     store, encoding = cache.store, plan.encoding
-    k, v = store.keys.narrow(2, 0, length), store.values.narrow(2, 0, length)
+    k, v = store.keys, store.values
     if not (_fits(q, k, v) and _suits(q, encoding, causal) and _sees_all(store, causal, window)):
         return None
     if torch.is_grad_enabled() and (
@@ -70,16 +73,32 @@ def attend_newest(q: Tensor, cache: KVCache, *, causal: bool, window: int | None
         return None
     if store.mask is not None and not q.is_cpu:
         return None
-    made = _fold_into_query(q, plan, store, length)
-    if made is None:
-        return None
-    q, mask = made
-    if window is not None and window < length:
-        k, v = k[:, :, length - window :], v[:, :, length - window :]
-        mask = mask if mask is None else mask[..., length - window :]
+    start = 0 if window is None else max(0, length - window)
     scale = 1 / math.sqrt(q.shape[3]) if encoding.scaled else 1.0
-    out = attend_fused(q, k, v, attn_mask=mask, scale=scale)
+    out = None
+    if plan.rotary is not None:
+        out = _rotate_and_attend(q, plan, store, start, length, scale)
+    if out is None:
+        made = _fold_into_query(q, plan, store, length)
+        if made is None:
+            return None
+        q, added = made
+        added = added if added is None or not start else added[..., start:]
+        out = try_newest(q, k, v, (start, length), added, scale=scale)
+        if out is None:
+            k, v = k[:, :, start:length], v[:, :, start:length]
+            out = attend_fused(q, k, v, attn_mask=added, scale=scale)
     return out if store.mask is None else _if_finite(out)
+
+
+def _rotate_and_attend(
+    q: Tensor, plan: Plan, store: Store, start: int, length: int, scale: float
+) -> Tensor | None:
+    """Both in one operator, at the positions 0, 1, …; None if not by it."""
+    waves = plan.newest_waves
+    if waves is None or store.positions is not None or store.mask is not None:
+        return None
+    return try_newest(q, store.keys, store.values, (start, length), None, scale=scale, waves=waves)
 
 
 def _if_finite(out: Tensor) -> Tensor | None:
@@ -100,10 +119,7 @@ def _fold_into_query(
     """The query, and what is added to its products, as the encoding and padding make them."""
     encoding = plan.encoding
     if plan.rotary is not None:
-        made = plan.rotate_newest(q, length - 1) if store.positions is None else None
-        if made is None:
-            made = plan.rotate_queries(q, _last_position(store, length))
-        return made, _padding(store, length)
+        return plan.rotate_queries(q, _last_position(store, length)), _padding(store, length)
     if isinstance(encoding, Unbiased):
         return q, _padding(store, length)
     if encoding.axes is not None or encoding.needs or not encoding.fits_any_length:
