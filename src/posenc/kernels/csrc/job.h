@@ -80,6 +80,9 @@ struct Job {
     return !by_two ? i : i < even ? 2 * i : 2 * (i - even) + 1;
   }
 
+  // How many numbers of a row of cosines, of which there is another of sines; or of what is added.
+  int64_t row_size() const { return adds ? width : pairs; }
+
   double position_of(int64_t at, int64_t i) const {
     return position(at + (axis ? axis[pair(i)] * axis_step : 0));
   }

@@ -224,7 +224,9 @@ void set_loops(Job& job, const Tensor& x, const Tensor& out) {
   const bool by_position = job.outer_is_closer || job.outer < FEW_OUTER;
   job.parts = by_position ? 1 : at_most(divide_up(threads, batches), job.outer);
   const int64_t share = divide_up(job.seq, divide_up(threads, batches * job.parts));
-  const int64_t longest = job.outer_is_closer ? SOME : MANY / at_least(2 * job.pairs, 1);
+  const int64_t longest = job.outer_is_closer ? SOME
+                          : job.adds          ? 2 * SOME  // read again for each row of a batch
+                                              : MANY / at_least(2 * job.pairs, 1);
   job.block = at_least(at_most(at_most(at_least(share, SOME), at_least(longest, SOME)), job.seq), 1);
   job.blocks = divide_up(job.seq, job.block);
 }
@@ -250,8 +252,8 @@ double* take_memory(size_t cells) {
 }
 
 void run(const Job& job) {
-  // a Table, cosines and sines of a block, a row
-  const size_t cells = (5 + 2 * job.near_rows + 2 * job.block) * job.pairs + job.width;
+  // a Table, cosines and sines of a block and of a row, a row
+  const size_t cells = (7 + 2 * job.near_rows + 2 * job.block) * job.pairs + job.width;
   const int64_t outer = job.outer + (job.also ? job.also->outer : 0);
   const int64_t tasks = outer ? job.batches * job.parts * job.blocks : 0;
   const int64_t work = job.block * job.dim * divide_up(outer, job.parts);

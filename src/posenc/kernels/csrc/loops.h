@@ -145,6 +145,12 @@ struct Table {
   }
 };
 
+// A pair (a, b), turned.
+template <typename Real>
+inline Real turn_a(Real a, Real b, Real c, Real s) { return a * c - b * s; }
+template <typename Real>
+inline Real turn_b(Real a, Real b, Real c, Real s) { return a * s + b * c; }
+
 // One row of x, turned: pair i is channels 2i and 2i + 1, or i and i + pairs. y may be x.
 // PAIRS is their number where the compiler is to know it, or 0.
 template <typename Type, int64_t PAIRS>
@@ -164,8 +170,8 @@ inline void turn_row(const typename Type::Cell* x, typename Type::Cell* y,
         const Real a0 = Type::read(first & 0xffff), a1 = Type::read(first >> 16);
         const Real b0 = Type::read(second & 0xffff), b1 = Type::read(second >> 16);
         const Real c0 = c[i], s0 = s[i], c1 = c[odd + i], s1 = s[odd + i];
-        first = Type::round(a0 * c0 - b0 * s0) | Type::round(a1 * c1 - b1 * s1) << 16;
-        second = Type::round(a0 * s0 + b0 * c0) | Type::round(a1 * s1 + b1 * c1) << 16;
+        first = Type::round(turn_a(a0, b0, c0, s0)) | Type::round(turn_a(a1, b1, c1, s1)) << 16;
+        second = Type::round(turn_b(a0, b0, c0, s0)) | Type::round(turn_b(a1, b1, c1, s1)) << 16;
         __builtin_memcpy(y + 2 * i, &first, 4);
         __builtin_memcpy(y + pairs + 2 * i, &second, 4);
       }
@@ -177,7 +183,7 @@ inline void turn_row(const typename Type::Cell* x, typename Type::Cell* y,
         uint32_t both;
         __builtin_memcpy(&both, x + 2 * i, 4);
         const Real a = Type::read(both & 0xffff), b = Type::read(both >> 16);
-        both = Type::round(a * c[i] - b * s[i]) | Type::round(a * s[i] + b * c[i]) << 16;
+        both = Type::round(turn_a(a, b, c[i], s[i])) | Type::round(turn_b(a, b, c[i], s[i])) << 16;
         __builtin_memcpy(y + 2 * i, &both, 4);
       }
       return;
@@ -187,15 +193,15 @@ inline void turn_row(const typename Type::Cell* x, typename Type::Cell* y,
 #pragma GCC ivdep
     for (int64_t i = 0; i < pairs; i++) {
       const Real a = Type::read(x[i]), b = Type::read(x[i + pairs]);
-      y[i] = Type::round(a * c[i] - b * s[i]);
-      y[i + pairs] = Type::round(a * s[i] + b * c[i]);
+      y[i] = Type::round(turn_a(a, b, c[i], s[i]));
+      y[i + pairs] = Type::round(turn_b(a, b, c[i], s[i]));
     }
   } else {
 #pragma GCC ivdep
     for (int64_t i = 0; i < pairs; i++) {
       const Real a = Type::read(x[2 * i]), b = Type::read(x[2 * i + 1]);
-      y[2 * i] = Type::round(a * c[i] - b * s[i]);
-      y[2 * i + 1] = Type::round(a * s[i] + b * c[i]);
+      y[2 * i] = Type::round(turn_a(a, b, c[i], s[i]));
+      y[2 * i + 1] = Type::round(turn_b(a, b, c[i], s[i]));
     }
   }
 }
@@ -228,34 +234,37 @@ void turn_rows(const Job& job, const Places<typename Type::Cell>& places,
     }
 }
 
-// factor * x plus the sine and the cosine of each pair: side by side, or all sines first.
-// With an odd dim the last pair has only its sine.
-template <typename Type>
-void add_row(const typename Type::Cell* x, typename Type::Cell* y, const typename Type::Real* c,
-             const typename Type::Real* s, int64_t dim, bool halves, double factor) {
-  const typename Type::Real by = static_cast<typename Type::Real>(factor);
-  const int64_t sines = (dim + 1) / 2, cosines = dim / 2;
+// The sine and the cosine of each pair as they are added to a row: side by side, or all sines first.
+// With an odd width the last pair has only its sine.
+template <typename Real>
+void lay_out(const Real* c, const Real* s, int64_t width, bool halves, Real* e) {
+  const int64_t sines = (width + 1) / 2, cosines = width / 2;
   if (halves) {
-    for (int64_t i = 0; i < sines; i++) y[i] = Type::round(by * Type::read(x[i]) + s[i]);
-    for (int64_t i = 0; i < cosines; i++)
-      y[sines + i] = Type::round(by * Type::read(x[sines + i]) + c[i]);
+    for (int64_t i = 0; i < sines; i++) e[i] = s[i];
+    for (int64_t i = 0; i < cosines; i++) e[sines + i] = c[i];
   } else {
-    for (int64_t i = 0; i < cosines; i++) {
-      y[2 * i] = Type::round(by * Type::read(x[2 * i]) + s[i]);
-      y[2 * i + 1] = Type::round(by * Type::read(x[2 * i + 1]) + c[i]);
-    }
-    if (sines > cosines) y[dim - 1] = Type::round(by * Type::read(x[dim - 1]) + s[cosines]);
+    for (int64_t i = 0; i < cosines; i++) e[2 * i] = s[i], e[2 * i + 1] = c[i];
+    if (sines > cosines) e[width - 1] = s[cosines];
   }
+}
+
+// factor * x plus what is laid out.
+template <typename Type>
+inline void add_row(const typename Type::Cell* x, typename Type::Cell* y,
+                    const typename Type::Real* e, int64_t width, typename Type::Real factor) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < width; i++) y[i] = Type::round(factor * Type::read(x[i]) + e[i]);
 }
 
 // The same rows, with sines and cosines added.
 template <typename Type>
 void add_rows(const Job& job, const Places<typename Type::Cell>& places,
-              const typename Type::Real* c, const typename Type::Real* s, int64_t rows) {
-  for (int64_t t = 0; t < rows; t++, c += job.pairs, s += job.pairs)
+              const typename Type::Real* e, int64_t rows) {
+  const typename Type::Real factor = static_cast<typename Type::Real>(job.factor);
+  for (int64_t t = 0; t < rows; t++, e += job.width)
     for (int64_t each = 0; each < places.count; each++)
-      add_row<Type>(places.x[each] + t * job.in_seq, places.y[each] + t * job.out_seq, c, s,
-                    job.width, job.halves, job.factor);
+      add_row<Type>(places.x[each] + t * job.in_seq, places.y[each] + t * job.out_seq, e, job.width,
+                    factor);
 }
 
 // Rows whose channels are apart in memory: each is gathered into `row`, computed and spread out.
@@ -264,12 +273,13 @@ void run_apart(const Job& job, const Places<typename Type::Cell>& places,
                const typename Type::Real* c, const typename Type::Real* s, int64_t rows,
                typename Type::Cell* row) {
   const int64_t width = job.width, start = job.start, rest = start + width;
-  for (int64_t t = 0; t < rows; t++, c += job.pairs, s += job.pairs)
+  const typename Type::Real factor = static_cast<typename Type::Real>(job.factor);
+  for (int64_t t = 0; t < rows; t++, c += job.row_size(), s += job.row_size())
     for (int64_t each = 0; each < places.count; each++) {
       const typename Type::Cell* x = places.x[each] + t * job.in_seq;
       typename Type::Cell* y = places.y[each] + t * job.out_seq;
       for (int64_t i = 0; i < width; i++) row[i] = x[(start + i) * job.in_channel];
-      if (job.adds) add_row<Type>(row, row, c, s, width, job.halves, job.factor);
+      if (job.adds) add_row<Type>(row, row, c, width, factor);
       else turn_row<Type, 0>(row, row, c, s, job.pairs, job.halves, job.by_two);
       for (int64_t i = 0; i < width; i++) y[(start + i) * job.out_channel] = row[i];
       if (job.in == job.out) continue;
@@ -290,25 +300,27 @@ void run_block(const Job& job, int64_t batch, int64_t at, int64_t rows, int64_t 
                     : job.pairs == 32 ? turn_rows<Type, 32>
                                       : turn_rows<Type, 0>;
 
+  // rows of a batch that are 2^n apart share the sets of a cache, where four of them push each other out
+  const int64_t together = job.adds ? 2 : TOGETHER;
   const auto run_rows = [&](int64_t outer, int64_t t, int64_t count) {
     Places<Cell> places{};
-    for (; places.count < TOGETHER && outer < end; places.count++, outer++) {
+    for (; places.count < together && outer < end; places.count++, outer++) {
       int64_t from, to;
       job.place(batch, outer, at + t, &from, &to);
       places.x[places.count] = static_cast<const Cell*>(job.in) + from;
       places.y[places.count] = static_cast<Cell*>(job.out) + to;
     }
-    const Real *c = cosines + t * job.pairs, *s = sines + t * job.pairs;
+    const Real *c = cosines + t * job.row_size(), *s = sines + t * job.row_size();
     if (!close) run_apart<Type>(job, places, c, s, count, row);
-    else if (job.adds) add_rows<Type>(job, places, c, s, count);
+    else if (job.adds) add_rows<Type>(job, places, c, count);
     else turn(job, places, c, s, count);
   };
 
   if (job.outer_is_closer) {
     for (int64_t t = 0; t < rows; t++)
-      for (int64_t o = begin; o < end; o += TOGETHER) run_rows(o, t, 1);
+      for (int64_t o = begin; o < end; o += together) run_rows(o, t, 1);
   } else {
-    for (int64_t o = begin; o < end; o += TOGETHER) run_rows(o, 0, rows);
+    for (int64_t o = begin; o < end; o += together) run_rows(o, 0, rows);
   }
 }
 
@@ -322,12 +334,20 @@ void run_as(const Job& job, int64_t first, int64_t last, double* memory) {
   const int64_t pairs = job.pairs;
   Real* cosines = reinterpret_cast<Real*>(table.near_s + job.near_rows * pairs);
   Real* sines = cosines + job.block * pairs;
-  typename Type::Cell* row = reinterpret_cast<typename Type::Cell*>(sines + job.block * pairs);
+  Real* one = sines + job.block * pairs;  // cosines and sines of a row, before they are laid out
+  typename Type::Cell* row = reinterpret_cast<typename Type::Cell*>(one + 2 * pairs);
   for (int64_t task = first; task < last; task++) {
     const int64_t part = task / job.blocks % job.parts, batch = task / job.blocks / job.parts;
     const int64_t at = task % job.blocks * job.block;
     const int64_t rows = job.seq - at < job.block ? job.seq - at : job.block;
-    for (int64_t t = 0; t < rows; t++) table.fill(batch, at + t, cosines + t * pairs, sines + t * pairs);
+    for (int64_t t = 0; t < rows; t++) {
+      if (!job.adds) {
+        table.fill(batch, at + t, cosines + t * pairs, sines + t * pairs);
+      } else {
+        table.fill(batch, at + t, one, one + pairs);
+        lay_out(one, one + pairs, job.width, job.halves, cosines + t * job.width);
+      }
+    }
     for (const Job* each = &job; each; each = each->also)
       run_block<Type>(*each, batch, at, rows, each->outer * part / job.parts,
                       each->outer * (part + 1) / job.parts, cosines, sines, row);
