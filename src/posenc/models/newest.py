@@ -1,4 +1,4 @@
-"""The newest token of a cache: one bias for all layers, then PyTorch's attention."""
+"""The newest token of a cache: one bias for all layers, then the attention of one query."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
+from posenc.core.fused_torch import has_kernels, is_at_rest, is_plain, try_newest
 from posenc.core.logits import compute_bias
 from posenc.core.mechanisms import Bias
 from posenc.models.key_positions import find_key_positions
@@ -133,9 +134,13 @@ def is_newest(encoding: object, query: Tensor, mask: Tensor | None) -> bool:
 def attend_newest(
     query: Tensor, key: Tensor, value: Tensor, bias: Tensor, *, scale: float
 ) -> Tensor:
-    """PyTorch's attention with a bias, which stays in float32 beside 16 bits: (…, head, 1, dim)."""
-    wide = torch.float64 if query.dtype == torch.float64 else torch.float32
+    """Attention with a bias, which stays in float32 beside 16 bits: (…, head, 1, dim)."""
+    bias = bias.to(torch.float64 if query.dtype == torch.float64 else torch.float32)
+    if has_kernels() and is_at_rest() and is_plain(query, key) and is_plain(value, value):
+        out = try_newest(query, key, value, (0, key.shape[2]), bias, scale=scale)
+        if out is not None:
+            return out
     grouped = query.shape[1] != key.shape[1]
     return scaled_dot_product_attention(
-        query, key, value, attn_mask=bias.to(wide), scale=scale, enable_gqa=grouped
+        query, key, value, attn_mask=bias, scale=scale, enable_gqa=grouped
     )
