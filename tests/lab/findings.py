@@ -102,7 +102,7 @@ EXTENSIONS = tuple(
 TINY = "--layers 2 --width 64 --batch 16"
 SMALL = f"{TINY} --steps 500"
 SHORTER = "2 layers of width 64 and 500 steps of batch 16, for the time it takes"
-HALF = "--train-length 25 --test-lengths 26-50 --steps 8000 --seeds 1"
+HALF = "--train-length 25 --test-lengths 26-50 --steps 8000"
 FINDINGS = (
     Finding(
         "quick",
