@@ -1,6 +1,7 @@
 """Write docs/findings.md: what runs of the lab show, and what they do not reproduce.
 
-python -m tests.lab.findings_page RUNS   # reads RUNS/quick, RUNS/press, … into docs/findings.json
+python -m tests.lab.findings_page RUNS   # reads RUNS/quick, RUNS/press, … into docs/findings.json,
+                                         # which keeps the scores of other findings
 python -m tests.lab.findings_page        # writes the page from docs/findings.json
 """
 
@@ -50,6 +51,12 @@ def collect(runs: Path) -> dict[str, Any]:
                 "versions": dict(results.records[0].versions),
             }
     return data
+
+
+def merge(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """The newer scores of each finding, in the order of the page."""
+    both = {**old, **new}
+    return {each.folder: both[each.folder] for each in FINDINGS if each.folder in both}
 
 
 def _round(value: Any) -> Any:
@@ -127,5 +134,6 @@ def _format(cell: Mapping[str, Any]) -> str:
 
 if __name__ == "__main__":
     if sys.argv[1:]:
-        DATA.write_text(json.dumps(collect(Path(sys.argv[1])), indent=1) + "\n", encoding="utf-8")
+        data = merge(json.loads(DATA.read_text(encoding="utf-8")), collect(Path(sys.argv[1])))
+        DATA.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(render(json.loads(DATA.read_text(encoding="utf-8"))), encoding="utf-8")

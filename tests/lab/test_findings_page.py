@@ -46,6 +46,11 @@ def test_the_page_is_what_the_data_say():
     assert page.PAGE.read_text(encoding="utf-8") == page.render(data)
 
 
+def test_new_scores_replace_their_own_finding_alone():
+    merged = page.merge({"press": 1, "quick": 2, "no longer": 3}, {"haviv": 4, "press": 5})
+    assert [*merged.items()] == [("quick", 2), ("press", 5), ("haviv", 4)]
+
+
 @pytest.mark.parametrize("turned", [False, True])
 def test_verdicts_follow_the_numbers(turned):
     """The same numbers with the names the other way round reproduce nothing."""

@@ -65,6 +65,34 @@ def test_other_weights_are_the_same_for_every_encoding():
         assert all(torch.equal(first[name], other[name]) for name in shared)
 
 
+@pytest.mark.parametrize("encoding", [pe.Learned(500, 16), pe.RoPE(8)], ids=repr)
+def test_gpt2_begins_small_with_a_tied_head(encoding):
+    """Against the sizes of the GPT-2 of Transformers: 0.02, and 0.02 / sqrt(2 layers)."""
+    torch.manual_seed(0)
+    model = Transformer(encoding, tokens=300, layers=3, width=16, heads=2, init="gpt2")
+    assert model.head.weight is model.embedding.weight
+    assert model.head.bias is None
+    for name, values in model.named_parameters():
+        if values.ndim == 2:
+            adds = name.endswith(("out.weight", "mlp.2.weight"))
+            wanted = 0.02 / 6**0.5 if adds else 0.02
+            assert abs(float(values.detach().std()) / wanted - 1) < 0.2, name
+        else:
+            assert torch.all(values == name.endswith("weight")), name
+
+
+def test_a_tied_head_learns_with_the_tokens():
+    torch.manual_seed(0)
+    model = Transformer(pe.NoPE(), **SIZES, init="gpt2")
+    model(torch.zeros(1, 3, dtype=torch.long)).logsumexp(-1).sum().backward()
+    gradient = model.embedding.weight.grad
+    assert gradient is not None
+    assert torch.all(gradient.abs().sum(-1) > 0), "of tokens that were not read, from the head"
+    again = Transformer(pe.NoPE(), **SIZES, init="gpt2")
+    again.load_state_dict(model.state_dict())
+    assert again.head.weight is again.embedding.weight
+
+
 def test_tokens_begin_as_large_as_what_is_added():
     """And a table is brought to the size of the layers' outputs."""
     learned = Positions(pe.Learned(500, 16))

@@ -44,6 +44,7 @@ def test_lacoco_has_the_sizes_of_the_paper():
         assert (run.train_lengths, run.test_lengths) == ((1, 50), ((51, 100), (101, 150)))
         assert (run.batch, run.steps, run.stop) == (64, 30_000, True)
         assert run.positions == ("offsets" if run.encoding == "learned" else "consecutive")
+        assert run.init == "gpt2", "the model of the paper's code is GPT-2's"
 
 
 def test_randomised_and_press_have_the_sizes_of_the_papers():

@@ -99,6 +99,23 @@ def test_refusals_and_papers_are_kept():
     assert table.lengths == ((51, 100), (101, 150))
 
 
+@pytest.mark.parametrize(
+    ("trained", "tested", "paper"),
+    [
+        ((1, 50), ((51, 100), (101, 150)), (0.999, 0.987)),
+        ((1, 50), ((101, 150),), (0.987,)),
+        ((1, 25), ((26, 50),), ()),
+        ((1, 25), ((51, 100),), ()),
+    ],
+)
+def test_a_paper_is_quoted_at_its_own_lengths_alone(trained, tested, paper):
+    record = make_record(
+        protocol="lacoco", task="unique-copy", encoding="learned", positions="offsets",
+        symbols=150, train_lengths=trained, test_lengths=tested,
+    )  # fmt: skip
+    assert summarise([record]).tables[0].rows[0].paper == paper
+
+
 def test_directories_are_merged_and_differences_named(tmp_path):
     here, there = Store.create(tmp_path / "a"), Store.create(tmp_path / "b")
     here.write(make_record(0.5))

@@ -19,6 +19,7 @@ LONG = {"train_lengths": (8, 8), "test_lengths": ()}
         ({"layers": 0}, "layers must be a whole number of at least 1"),
         ({"seed": -1}, "seed must be a whole number of at least 0"),
         ({"positions": "zigzag"}, "positions must be 'consecutive' or 'offsets' or 'randomised'"),
+        ({"init": "zeros"}, "init must be 'unit' or 'gpt2'"),
         ({"fit": 2.0}, "fit must be a finite number of at least 0 and at most 1; got fit=2.0"),
         ({"train_lengths": (5, 4)}, "lengths must be from a smaller to a larger number; got 5-4"),
         ({"train_lengths": (0, 4)}, "repeat-copy needs lengths of at least 1 symbols; got 0-4"),
@@ -43,6 +44,7 @@ def test_keys_depend_on_every_field_and_on_nothing_else():
         "causal": False, "symbols": 9, "train_lengths": (1, 5), "test_lengths": (), "batch": 5,
         "steps": 13, "optimiser": "adam", "learning_rate": 0.1, "stop": False, "fit": 0.5,
         "metric": "symbols", "examples": 7, "extensions": ("yarn",),
+        "init": "gpt2",
     }  # fmt: skip
     assert other.keys() == {field.name for field in fields(Settings)}
     keys = {replace(TINY, **{name: value}).key for name, value in other.items()}
@@ -53,6 +55,8 @@ def test_keys_depend_on_every_field_and_on_nothing_else():
 def test_settings_survive_json():
     text = json.dumps(TINY.to_json())
     assert Settings.from_json(json.loads(text)) == TINY
+    written_before = {name: value for name, value in TINY.to_json().items() if name != "init"}
+    assert Settings.from_json(written_before).key == TINY.key
     with pytest.raises(ValueError, match=r"must have the names of Settings; got \['colour'\] too"):
         Settings.from_json({**TINY.to_json(), "colour": "red"})
 

@@ -39,8 +39,9 @@ def test_equal_settings_give_equal_bits_whatever_was_drawn_before(settings):
     assert measured(run_settings(replace(settings, seed=1))) != measured(first)
 
 
-def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path, monkeypatch):
-    settings, path = replace(TINY, positions="randomised"), tmp_path / "checkpoint"
+@pytest.mark.parametrize("init", ["unit", "gpt2"])
+def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path, monkeypatch, init):
+    settings, path = replace(TINY, positions="randomised", init=init), tmp_path / "checkpoint"
     made = []
 
     def stop_at_five(step, _loss):

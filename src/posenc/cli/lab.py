@@ -80,6 +80,11 @@ def _check_files(
 @click.option("--heads", type=int, help="Attention heads.")
 @click.option("--width", type=int, help="Channels of an embedding.")
 @click.option("--batch", type=int, help="Examples in a step.")
+@click.option(
+    "--init",
+    type=click.Choice(("unit", "gpt2")),
+    help="First weights: embeddings of unit size, or small weights and a tied head as in GPT-2.",
+)
 @click.option("--fit", type=float, help="Part of right answers that counts as trained, 0 to 1.")
 @click.option("--limit", type=int, help="Draw @randomised positions below this.")
 @click.option(

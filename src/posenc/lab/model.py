@@ -5,7 +5,11 @@ from torch import Tensor, nn
 
 from posenc.core.arrays import Positions as Where
 from posenc.core.encoding import Encoding
+from posenc.lab.settings import Init
 from posenc.torch import Positions, SelfAttention
+
+SMALL = 0.02
+"""The standard deviation of GPT-2's first weights."""
 
 
 class Block(nn.Module):
@@ -31,6 +35,7 @@ class Transformer(nn.Module):
     encoding   of any mechanism, for heads of width / heads channels
     tokens     size of the vocabulary
     causal     whether a token sees only those before it: a decoder
+    init       the first weights: "unit" or "gpt2", see `posenc.lab.Settings`
 
     >>> import posenc as pe
     >>> model = Transformer(pe.RoPE(16), tokens=10, layers=2, width=32, heads=2)
@@ -47,6 +52,7 @@ class Transformer(nn.Module):
         width: int,
         heads: int,
         causal: bool = True,
+        init: Init = "unit",
     ):
         super().__init__()
         with torch.random.fork_rng(devices=[]):  # the other weights are the same for every encoding
@@ -55,8 +61,12 @@ class Transformer(nn.Module):
         self.blocks = nn.ModuleList(
             Block(width, heads, self.positions, causal=causal) for _ in range(layers)
         )
-        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, tokens)
-        nn.init.normal_(self.embedding.weight, std=balance_scales(self.positions))
+        self.norm = nn.LayerNorm(width)
+        self.head = nn.Linear(width, tokens, bias=init == "unit")
+        if init == "unit":
+            nn.init.normal_(self.embedding.weight, std=balance_scales(self.positions))
+        else:
+            self._start_like_gpt2()
         self.acts_in_layers = self.positions.additive is None or encoding.inner is not None
 
     def forward(
@@ -73,6 +83,20 @@ class Transformer(nn.Module):
         for block in self.blocks:
             x = block(x, pos, mask)
         return self.head(self.norm(x))
+
+    @torch.no_grad()
+    def _start_like_gpt2(self) -> None:
+        """Small weights, smaller ones where a layer adds to x, and a head tied to the tokens."""
+        adding = SMALL / (2 * len(self.blocks)) ** 0.5  # so that x is no larger in deep models
+        for name, values in self.named_parameters():
+            if name.startswith("positions."):
+                continue  # the encoding has drawn them; tables begin at 0.02
+            if values.ndim == 2:
+                last = name.endswith(("attention.out.weight", "mlp.2.weight"))
+                values.normal_(std=adding if last else SMALL)
+            elif name.endswith("bias"):
+                values.zero_()
+        self.head.weight = self.embedding.weight
 
 
 @torch.no_grad()

@@ -113,6 +113,7 @@ LACOCO = Protocol(
         "steps": 30_000,
         "fit": 0.99,
         "examples": 2000,
+        "init": "gpt2",  # as in the paper's code, which trains GPT2LMHeadModel of Transformers
     },
     offsets=True,
     by_task={

@@ -8,7 +8,7 @@ from typing import Any
 
 from posenc.lab.protocols import PROTOCOLS
 from posenc.lab.record import Failure, Record, Score
-from posenc.lab.settings import Lengths, Metric
+from posenc.lab.settings import Lengths, Metric, Settings
 from posenc.lab.store import Store, merge_records
 
 STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179)
@@ -188,17 +188,29 @@ def _make_row(label: str, extension: str, records: list[Record], metric: Metric)
     cells = tuple(
         _make_cell(trained, lengths, extension, metric) for lengths in settings.lengths[1:]
     )
-    found = PROTOCOLS[settings.protocol].findings if settings.protocol in PROTOCOLS else ()
-    paper = [f.scores for f in found if (f.task, f.encoding) == (settings.task, settings.label)]
     return Row(
         f"{label} + {extension}" if extension else label,
         len(records),
         len(trained),
         Cell(settings.train_lengths, tuple(in_length)),
         cells,
-        paper[0] if paper and not extension else (),
+        () if extension else _find_paper_scores(settings),
         seconds=statistics.fmean(record.seconds for record in records),
     )
+
+
+def _find_paper_scores(settings: Settings) -> tuple[float, ...]:
+    """What the paper of the protocol found at these lengths, if it trained and tested there."""
+    if (protocol := PROTOCOLS.get(settings.protocol)) is None:
+        return ()
+    own = protocol.settings_of(settings.task, settings.label)
+    for found in protocol.findings:
+        if (found.task, found.encoding) == (settings.task, settings.label):
+            scores = dict(zip(own["test_lengths"], found.scores, strict=True))
+            trained_there = own["train_lengths"] == settings.train_lengths
+            if trained_there and scores.keys() >= set(settings.test_lengths):
+                return tuple(scores[lengths] for lengths in settings.test_lengths)
+    return ()
 
 
 def _make_cell(records: list[Record], lengths: Lengths, extension: str, metric: Metric) -> Cell:

@@ -17,6 +17,8 @@ Policy: TypeAlias = Literal["consecutive", "offsets", "randomised"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 Metric: TypeAlias = Literal["exact", "symbols", "loss"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
+Init: TypeAlias = Literal["unit", "gpt2"]
+INITS: tuple[Init, ...] = get_args(Init)
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Settings:
                    learned encoding; "randomised": a sorted sample of 0 .. limit - 1
     limit          positions are randomised below this
     causal         whether the model is a decoder
+    init           the first weights: "unit", token embeddings and learned tables of unit size;
+                   "gpt2", weights of 0.02 and logits that are products with token embeddings
     symbols        symbols of tasks that let one choose; 0: the task's own
     train_lengths  of the examples of training, each drawn from this range
     test_lengths   ranges beyond, each evaluated by itself
@@ -66,6 +70,7 @@ class Settings:
     metric: Metric = "exact"
     examples: int = 512
     extensions: tuple[str, ...] = ()
+    init: Init = "unit"
 
     def __post_init__(self) -> None:
         task = find_task(self.task)
@@ -78,6 +83,7 @@ class Settings:
         rules.real("fit", self.fit, least=0, most=1)
         rules.one_of("positions", self.positions, POLICIES)
         rules.one_of("metric", self.metric, METRICS)
+        rules.one_of("init", self.init, INITS)
         rules.one_of("optimiser", self.optimiser, ("adamw", "adam"))
         if self.width % self.heads:
             raise ValueError(
@@ -106,7 +112,10 @@ class Settings:
     @property
     def key(self) -> str:
         """The name of the run's directory: 16 hexadecimal digits of the hash of the settings."""
-        text = json.dumps(self.to_json(), sort_keys=True)
+        data = self.to_json()
+        if self.init == "unit":
+            del data["init"]  # runs that were made when there was no other keep their names
+        text = json.dumps(data, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def to_json(self) -> dict[str, Any]:

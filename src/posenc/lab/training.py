@@ -116,6 +116,7 @@ def build_model(settings: Settings, encoding: Encoding) -> Transformer:
         width=settings.width,
         heads=settings.heads,
         causal=settings.causal,
+        init=settings.init,
     )
 
 
