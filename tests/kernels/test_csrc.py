@@ -78,6 +78,13 @@ def test_far_positions_are_exact_and_cost_no_table():
         check(draw((6, 128), torch.float32), p, frequencies(64), halves=halves)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_first_wave_that_stands_still(dtype):
+    """The others go on: whether a row can be used again is not told by the angle of the first."""
+    w = torch.tensor([0.0, 1.0, 0.1], dtype=torch.float64)
+    check(draw((2, 200, 6), dtype), torch.arange(200), w)
+
+
 def test_fast_waves_are_exact():
     """8 radians per position, the limit: angles of up to 2^27."""
     w = torch.tensor([8.0, -8.0, 2 * np.pi, 0.0])

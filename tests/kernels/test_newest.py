@@ -119,6 +119,21 @@ def test_numbers_that_are_none(number):
     assert out[0, 1].isnan().all()
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("bits", [0x7FFFFFFF, -1, 0x7F800001])
+def test_no_bits_of_a_nan_that_is_added_make_a_number(dtype, bits):
+    q, k = draw((1, 2, 1, 8), dtype), draw((1, 2, 20, 8), dtype, seed=1)
+    added = torch.full((1, 1, 1, 20), bits, dtype=torch.int32).view(torch.float32)
+    assert attend(q, k, k, added=added).isnan().all()
+
+
+def test_a_byte_that_is_not_0_is_seen():
+    q, k = draw((1, 2, 1, 8), torch.float32), draw((1, 2, 20, 8), torch.float32, seed=1)
+    seen = torch.tensor([1, 0, 2, 255, 0]).repeat(4).to(torch.uint8)[None, None, None]
+    wanted = attend(q, k, k, added=seen != 0)
+    assert torch.equal(attend(q, k, k, added=seen.view(torch.bool)), wanted)
+
+
 def test_part_of_a_cache_in_any_strides():
     """Keys from the middle of longer memory, as (batch, seq, heads, dim) is viewed, to the bit."""
     whole = draw((2, 500, 3, 24), torch.bfloat16).transpose(1, 2)

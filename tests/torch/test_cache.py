@@ -578,3 +578,12 @@ def test_plain_attention_takes_few_python_calls():
     q, k, v = qkv()
     call = lambda: attend(q[:, :, :1], k, v, encoding=pe.NoPE(), causal=True)  # noqa: E731
     assert count_calls(call) <= 40
+
+
+@pytest.mark.parametrize("pairing", ["interleaved", "halves"])
+def test_a_view_that_is_negated_when_it_is_read(pairing):
+    q, k, v = qkv()
+    cache = KVCache(pe.RoPE(q.shape[3], pairing=pairing)).append(k, v)
+    wanted = attend(-q[:, :, -1:], cache=cache, causal=True)
+    made = attend(torch._neg_view(q[:, :, -1:]), cache=cache, causal=True)
+    assert torch.allclose(made, wanted, atol=1e-6)

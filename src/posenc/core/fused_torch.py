@@ -195,6 +195,10 @@ class FusedRotation(Fused):
         """Whether `turn_few` rotates x (…, seq, dim) to these positions, which are checked too."""
         if not (is_plain(x, positions) and x.dtype in ELEMENTS and positions.dtype in NUMBERS):
             return False
+        if (
+            x.is_neg()
+        ):  # a view that is negated when it is read, which none of complex numbers can be
+            return False
         shape, where = x.shape, positions.shape
         if len(shape) < 2 or shape[-1] != self.dim or x.numel() > FEW:
             return False
@@ -265,7 +269,7 @@ def try_newest(
     The caller has seen that PyTorch is at rest and that no gradient is wanted, and has loaded the
     kernels if they can be.
     """
-    if not (q.is_cpu and kernels.is_active()):
+    if not (q.is_cpu and q.dtype != torch.float64 and kernels.is_active()):
         return None
     packed = None if waves is None else waves.packed
     try:

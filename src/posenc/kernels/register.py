@@ -31,7 +31,8 @@ class AdditionContext(Protocol):
 def register() -> None:
     """Register the fake kernels and the derivatives; the kernels must be loaded.
 
-    Packed calls have neither: only ordinary tensors that want no gradient are handed over so.
+    Packed calls and `attend_newest` have neither: only ordinary tensors that want no gradient are
+    handed over so.
     """
     for name in ("rotate", "add_waves"):
         register_fake(f"posenc::{name}", _make_one)

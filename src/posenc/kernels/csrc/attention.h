@@ -2,8 +2,8 @@
 // loops.h, once for each SIMD level. Nothing depends on how tasks are shared out: keys come in chunks
 // of one size, each with a softmax of its own, and chunks are put together in their order.
 
-// e^x for x <= 0, or NaN, within 1e-7 of itself: 2^k e^r with |r| <= ln(2)/2 and the Taylor series of
-// r. What is below e^-87, whose exponent would not be a normal one, is 0.
+// e^x for x <= 0, or NaN, within 1.1e-7 of itself: 2^k e^r with |r| <= ln(2)/2 and the Taylor series
+// of r. What is below e^-87, whose exponent may not be a normal one, is 0.
 inline float exp_of_negative(float x) {
   const uint32_t kept = uint32_t(x < -87) - 1;  // a mask, since GCC leaves a choice to scalars
   const float shifted = x * 0x1.715476p+0f + 0x1.8p23f;  // k in its last bits
@@ -15,7 +15,7 @@ inline float exp_of_negative(float x) {
   return as_float(bits_of(series * as_float(power)) & kept);
 }
 
-// Sums of LANES numbers each, in one order whatever the SIMD level has room for.
+// Sums are kept in LANES lanes and added in one order, whatever the SIMD level has room for.
 constexpr int64_t LANES = 16;
 
 inline void add_lanes(const float* x, float* y) {
@@ -36,7 +36,7 @@ inline void multiply(const float* q, const typename Type::Cell* k, int64_t dim, 
 }
 
 // Attention to the keys first .. last of one group, by all of its queries: for each its largest
-// logit, the sum of weights relative to it, and the sum of so weighted values.
+// logit, the sum of weights relative to it, and the sum of the values weighted by them.
 template <typename Type>
 void attend_chunk(const Attention& job, int64_t batch, int64_t group, int64_t first, int64_t last,
                   float* memory, float* made) {
@@ -66,7 +66,7 @@ void attend_chunk(const Attention& job, int64_t batch, int64_t group, int64_t fi
       for (int64_t t = 0; t < count; t++) l[t] += added[t];
     }
     if (job.seen) {
-      const bool* seen = job.seen + batch * job.added_batch + head * job.added_head + first;
+      const uint8_t* seen = job.seen + batch * job.added_batch + head * job.added_head + first;
       for (int64_t t = 0; t < count; t++) l[t] = seen[t] ? l[t] : -__builtin_inff();
     }
     for (int64_t t = count; t % LANES; t++) l[t] = -__builtin_inff();
@@ -131,7 +131,11 @@ void join_chunks(const Attention& job, int64_t head, float* sums) {
     for (int64_t i = 0; i < width; i++) sums[i] += factor * part[2 + i];
   }
   typename Type::Cell* out = static_cast<typename Type::Cell*>(job.out) + head * width;
-  for (int64_t i = 0; i < width; i++) out[i] = Type::round(total == 0 ? 0 : sums[i] / total);
+  for (int64_t i = 0; i < width; i++) {
+    const float x = total == 0 ? 0 : sums[i] / total;
+    // a NaN of 32 bits, such as one of a bias, may have bits that `round` would carry into its sign
+    out[i] = Type::round(x == x ? x : __builtin_nanf(""));
+  }
 }
 
 template <typename Type>

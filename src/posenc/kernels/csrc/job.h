@@ -1,4 +1,4 @@
-// One tensor that a kernel goes through: x (batch or 1, outer …, seq, dim) in any strides, the
+// What a kernel is given. `Job` is one tensor that it goes through: x (batch or 1, outer …, seq, dim) in any strides, the
 // tensor that it writes (which may be x), and the position of each row.
 
 #pragma once
@@ -80,7 +80,7 @@ struct Job {
     return !by_two ? i : i < even ? 2 * i : 2 * (i - even) + 1;
   }
 
-  // How many numbers of a row of cosines, of which there is another of sines; or of what is added.
+  // Numbers in a row of cosines (sines have another), or in a row of what is added.
   int64_t row_size() const { return adds ? width : pairs; }
 
   double position_of(int64_t at, int64_t i) const {
@@ -90,7 +90,7 @@ struct Job {
 
 constexpr int64_t CHUNK = 256;  // keys that have a softmax of their own, before all are put together
 
-// One query of each head, and the keys and values that it attends to: q (batch, head, dim), k and v
+// `Attention` is one query of each head, and the keys and values that it attends to: q (batch, head, dim), k and v
 // (batch, group, key, dim or width), whose channels are neighbours in memory; out is contiguous.
 struct Attention {
   Element type;
@@ -98,8 +98,8 @@ struct Attention {
   void* out;
   int64_t batches, heads, groups, keys, dim, width;
   int64_t q_batch, q_head, k_batch, k_group, k_seq, v_batch, v_group, v_seq;
-  const float* added;  // to the logits, or null
-  const bool* seen;    // which keys are, or null
+  const float* added;   // to the logits, or null
+  const uint8_t* seen;  // 0 where a key is hidden, or null
   int64_t added_batch, added_head;
   double scale;
   int64_t chunks;  // of keys

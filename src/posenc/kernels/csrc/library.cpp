@@ -1,4 +1,4 @@
-// Rotation of queries and keys, and the addition of sinusoids, on a CPU. Built on PyTorch's stable
+// Rotation of queries and keys, the addition of sinusoids, and one query's attention, on a CPU. Built on PyTorch's stable
 // ABI, so that one build serves later versions. posenc/kernels/__init__.py has the Python side.
 
 #include <torch/csrc/stable/library.h>
@@ -449,7 +449,7 @@ void set_added(Attention& job, const Tensor& added, int64_t keys) {
   const bool masks = added.scalar_type() == ScalarType::Bool;
   STD_TORCH_CHECK(masks || added.scalar_type() == ScalarType::Float,
                   "what is added must be float32 or bool");
-  if (masks) job.seen = static_cast<const bool*>(added.const_data_ptr());
+  if (masks) job.seen = static_cast<const uint8_t*>(added.const_data_ptr());
   else job.added = static_cast<const float*>(added.const_data_ptr());
   job.added_batch = added.size(0) == 1 ? 0 : added.stride(0);
   job.added_head = added.size(1) == 1 ? 0 : added.stride(1);
@@ -459,18 +459,18 @@ void set_added(Attention& job, const Tensor& added, int64_t keys) {
 // waves, the query is rotated to the position of the last key.
 Tensor attend_newest(Tensor query, Tensor k, Tensor v, int64_t first, int64_t last, double scale,
                      std::optional<Tensor> added, std::optional<Tensor> packed) {
-  const Tensor q = packed ? rotate_from(query, last - 1, *packed) : query;
-  STD_TORCH_CHECK(q.is_cpu() && k.is_cpu() && v.is_cpu() && q.dim() == 4 && k.dim() == 4 &&
-                      v.dim() == 4 && q.size(2) == 1 && q.size(0) == k.size(0) &&
+  STD_TORCH_CHECK(query.is_cpu() && k.is_cpu() && v.is_cpu() && query.dim() == 4 && k.dim() == 4 &&
+                      v.dim() == 4 && query.size(2) == 1 && query.size(0) == k.size(0) &&
                       k.size(0) == v.size(0) && k.size(1) == v.size(1) && k.size(2) == v.size(2) &&
-                      q.size(3) == k.size(3) && k.size(1) > 0 && q.size(1) % k.size(1) == 0,
+                      query.size(3) == k.size(3) && k.size(1) > 0 && query.size(1) % k.size(1) == 0,
                   "q, k and v must be of one query and its keys and values");
   STD_TORCH_CHECK(first >= 0 && first < last && last <= k.size(2), "there must be keys to attend to");
   Attention job{};
-  job.type = element_of(q);
+  job.type = element_of(query);
   STD_TORCH_CHECK(job.type != Element::float64 && element_of(k) == job.type &&
                       element_of(v) == job.type,
                   "q, k and v must be float32, bfloat16 or float16");
+  const Tensor q = packed ? rotate_from(query, last - 1, *packed) : query;
   job.batches = q.size(0), job.heads = q.size(1), job.groups = k.size(1);
   job.keys = last - first, job.dim = q.size(3), job.width = v.size(3), job.scale = scale;
   STD_TORCH_CHECK((q.stride(3) == 1 || job.dim == 1) && (k.stride(3) == 1 || job.dim == 1) &&
@@ -509,7 +509,7 @@ Tensor attend_newest(Tensor query, Tensor k, Tensor v, int64_t first, int64_t la
   const int64_t tasks = rows * job.chunks, work = CHUNK * (job.dim + job.width) * queries;
   if (rows * job.keys * queries * (job.dim + job.width) <= GRAIN) run_chunks(0, tasks);
   else torch::stable::parallel_for(0, tasks, divide_up(GRAIN, work), run_chunks);
-  run_part(true, 0, job.batches * job.heads);
+  if (!lacks_memory) run_part(true, 0, job.batches * job.heads);
   STD_TORCH_CHECK(!lacks_memory, "there is no memory left for queries and logits");
   return out;
 }

@@ -92,7 +92,8 @@ struct Table {
   const Job& job;
   const int64_t pairs;
   double *w, *far_angles, *near_angles, *far_c, *far_s, *near_c, *near_s;
-  uint32_t kept = 0;  // which rows of near = 0 .. 31, if there is memory for them
+  double far_kept = 1e300;  // whose row there is
+  uint32_t kept = 0;        // which rows of near = 0 .. 31, if there is memory for them
 
   Table(const Job& job, double* memory) : job(job), pairs(job.pairs) {
     w = memory, far_angles = w + pairs, near_angles = far_angles + pairs;
@@ -119,7 +120,8 @@ struct Table {
   // Find the row of `far`, and that of `near`, whose index is returned: 0, or 1 + near if it is kept.
   int64_t find(double p) {
     const double far = __builtin_floor(p / 32) * 32, near = p - far;
-    if (far_angles[0] != far * w[0]) {
+    if (far != far_kept) {
+      far_kept = far;
       for (int64_t i = 0; i < pairs; i++) far_angles[i] = far * w[i];
       waves<double>(far_angles, pairs, job.scale, far_c, far_s);
     }
@@ -274,7 +276,7 @@ void run_apart(const Job& job, const Places<typename Type::Cell>& places,
                typename Type::Cell* row) {
   const int64_t width = job.width, start = job.start, rest = start + width;
   const typename Type::Real factor = static_cast<typename Type::Real>(job.factor);
-  for (int64_t t = 0; t < rows; t++, c += job.row_size(), s += job.row_size())
+  for (int64_t t = 0; t < rows; t++, c += job.row_size(), s += job.adds ? 0 : job.pairs)
     for (int64_t each = 0; each < places.count; each++) {
       const typename Type::Cell* x = places.x[each] + t * job.in_seq;
       typename Type::Cell* y = places.y[each] + t * job.out_seq;
@@ -310,7 +312,8 @@ void run_block(const Job& job, int64_t batch, int64_t at, int64_t rows, int64_t 
       places.x[places.count] = static_cast<const Cell*>(job.in) + from;
       places.y[places.count] = static_cast<Cell*>(job.out) + to;
     }
-    const Real *c = cosines + t * job.row_size(), *s = sines + t * job.row_size();
+    const Real* c = cosines + t * job.row_size();
+    const Real* s = job.adds ? nullptr : sines + t * job.pairs;  // what is added is laid out in one row
     if (!close) run_apart<Type>(job, places, c, s, count, row);
     else if (job.adds) add_rows<Type>(job, places, c, count);
     else turn(job, places, c, s, count);

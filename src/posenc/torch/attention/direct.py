@@ -1,4 +1,4 @@
-"""Calls that need no more than PyTorch's attention, with as little as can be before it.
+"""Calls that need no more than PyTorch's attention or a kernel, with as little as can be before it.
 
 Each function declines, by None, what it does not know to be right; `prepare` then checks everything
 and says what is wrong. What they take is what `attend.explain` tells of the call.
