@@ -195,9 +195,7 @@ class FusedRotation(Fused):
         """Whether `turn_few` rotates x (…, seq, dim) to these positions, which are checked too."""
         if not (is_plain(x, positions) and x.dtype in ELEMENTS and positions.dtype in NUMBERS):
             return False
-        if (
-            x.is_neg()
-        ):  # a view that is negated when it is read, which none of complex numbers can be
+        if x.is_neg():  # such a view cannot be seen as complex numbers
             return False
         shape, where = x.shape, positions.shape
         if len(shape) < 2 or shape[-1] != self.dim or x.numel() > FEW:
@@ -269,11 +267,12 @@ def try_newest(
     The caller has seen that PyTorch is at rest and that no gradient is wanted, and has loaded the
     kernels if they can be.
     """
-    if not (q.is_cpu and q.dtype != torch.float64 and kernels.is_active()):
+    operator = find_packed("attend_newest", "default") if kernels.is_active() else None
+    if operator is None or not q.is_cpu or q.dtype == torch.float64:
         return None
     packed = None if waves is None else waves.packed
     try:
-        return find_packed("attend_newest", "default")(q, k, v, *tokens, scale, added, packed)
+        return operator(q, k, v, *tokens, scale, added, packed)
     except RuntimeError:  # the caller does without the kernels
         return None
 
