@@ -135,6 +135,37 @@ def test_strides(layout, dtype):
         )
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("halves", [False, True])
+def test_in_place_from_packed_numbers_is_out_of_place(dtype, halves):
+    w, p = frequencies(4), torch.arange(70)
+    joint = draw((2, 70, 5, 8), dtype)
+    whole = draw((2, 3, 70, 8), dtype, 1), draw((2, 2, 70, 8), dtype, 2)
+    parts = tuple(x.transpose(1, 2) for x in joint.split([3, 2], dim=2))
+    packed = pack(8, w, halves=halves)
+    wanted = [rotate(x, p, w, halves=halves) for x in (*whole, *parts)]
+    torch.ops.posenc.rotate_qk_.packed(*whole, p, p, packed)
+    assert all(map(torch.equal, whole, wanted[:2]))
+    for x, alone in zip(parts, wanted[2:], strict=True):  # the two lie within one another
+        with pytest.raises(RuntimeError, match="q and k must lie apart"):
+            torch.ops.posenc.rotate_qk_.packed(*parts, p, p, packed)
+        torch.ops.posenc.rotate_qk_.packed(x, x[:0], p, p, packed)
+        assert torch.equal(x, alone)
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides"), [((1, 2, 3, 8), (48, 0, 8, 1)), ((1, 1, 3, 8), (24, 24, 4, 1))]
+)
+def test_in_place_from_packed_numbers_refuses_what_overlaps_itself(shape, strides):
+    base = draw((96,), torch.float32)
+    before, p = base.clone(), torch.arange(3)
+    overlapping, other = base.as_strided(shape, strides), draw((1, 1, 3, 8), torch.float32)
+    for q, k in ((overlapping, other), (other, overlapping)):
+        with pytest.raises(RuntimeError, match="q and k must lie apart"):
+            torch.ops.posenc.rotate_qk_.packed(q, k, p, p, pack(8, frequencies(4)))
+    assert torch.equal(base, before)
+
+
 def test_in_place_is_out_of_place():
     for dtype in DTYPES:
         for halves in (False, True):

@@ -324,6 +324,28 @@ def test_shared_memory_is_noticed_where_it_is(q, k, shared):
         JOINT.copy_(base)
 
 
+def test_autograd_sees_what_is_turned_in_place():
+    q, k = torch.randn(2, 1, 2, 5, 16)
+    weight = torch.ones(16, requires_grad=True)
+    product = (q * weight).sum()
+    RotateQK(pe.RoPE(16), inplace=True)(q, k, torch.arange(5))
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.backward()
+    with torch.inference_mode():
+        q, k = torch.randn(2, 1, 2, 5, 16)
+        wanted = RotateQK(pe.RoPE(16))(q, k, torch.arange(5))[0]
+        assert torch.equal(RotateQK(pe.RoPE(16), inplace=True)(q, k, torch.arange(5))[0], wanted)
+
+
+def test_a_negated_view_is_turned_in_place():
+    """PyTorch negates what lies in memory when it is read."""
+    x = torch.view_as_complex(torch.randn(1, 2, 5, 16, 2)).conj().imag
+    assert x.is_neg()
+    wanted, k = RotateQK(pe.RoPE(16))(x, x, torch.arange(5))[0], torch.randn(1, 2, 5, 16)
+    assert RotateQK(pe.RoPE(16), inplace=True)(x, k, torch.arange(5))[0] is x
+    assert torch.allclose(x, wanted, atol=1e-6)
+
+
 def test_parts_of_a_joint_projection_are_turned_in_place():
     joint = torch.randn(2, 5, 3, 4, 16)
     q, k, _ = (x.transpose(1, 2) for x in joint.unbind(2))

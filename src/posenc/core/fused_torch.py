@@ -158,12 +158,23 @@ class FusedRotation(Fused):
             pass
         return None
 
+    def try_in_place(self, q: Tensor, k: Tensor, q_pos: Tensor, k_pos: Tensor) -> bool:
+        """Overwrite q and k with no check of our own; False if the kernels do not do it."""
+        if not (is_at_rest() and is_plain(q, q_pos) and is_plain(k, k_pos)):
+            return False
+        try:
+            find_packed("rotate_qk_")(q, k, q_pos, k_pos, self.packed)
+        except RuntimeError:  # the caller says what is wrong, or does without the kernels
+            return False
+        _say_changed(q, k)
+        return True
+
     def rotate_in_place(self, q: Tensor, k: Tensor, q_pos: Tensor, k_pos: Tensor) -> None:
         """Overwrite q and k by R(p) q and R(p) k."""
         rest = self.frequencies, self.axis, self.scale, self.halves, self.start, False
         ops.rotate_qk_.default(q, k, q_pos, k_pos, *rest)
-        if not is_compiling():  # autograd must see that they have changed
-            torch.autograd.graph.increment_version([x for x in (q, k) if not x.is_inference()])
+        if not is_compiling():
+            _say_changed(q, k)
 
     @cached_property
     def _turns(self) -> tuple[Tensor, Tensor]:
@@ -312,6 +323,11 @@ def is_plain(x: object, positions: object) -> bool:
     if not (type(x) is Tensor and type(positions) is Tensor and x.is_cpu):
         return False
     return not (torch.is_grad_enabled() and (x.requires_grad or positions.requires_grad))
+
+
+def _say_changed(*tensors: Tensor) -> None:
+    """Let autograd see that these were written to."""
+    torch.autograd.graph.increment_version([x for x in tensors if not x.is_inference()])
 
 
 def has_memory(*tensors: object) -> bool:

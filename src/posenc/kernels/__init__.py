@@ -64,7 +64,8 @@ def _load() -> Status:
         torch.ops.load_library(str(LIBRARY))
     except OSError as error:
         return Status(False, f"PyTorch {torch.__version__} cannot load them: {error}")
-    if not hasattr(torch.ops.posenc, "attend_newest"):  # the newest of the operators
+    newest = getattr(torch.ops.posenc, "rotate_qk_", None)  # of which there is one more
+    if newest is None or "packed" not in newest.overloads():
         return Status(False, "those of an older posenc; `python -m posenc.kernels` compiles them")
     from posenc.kernels.register import register
 

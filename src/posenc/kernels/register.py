@@ -78,6 +78,9 @@ def _turn_back_one(ctx: RotationContext, grad: Tensor | None) -> Gradients:
 
 def _turn_back_both(ctx: RotationContext, of_q: Tensor | None, of_k: Tensor | None) -> Gradients:
     q_pos, k_pos, *waves = ctx.saved_tensors
+    if of_q is not None and of_k is not None:  # in one call, they share cosines
+        both = ops.rotate_qk(of_q, of_k, q_pos, k_pos, *waves, *ctx.numbers)
+        return *both, *[None] * 8
     back = [
         None if grad is None else ops.rotate(grad, positions, *waves, *ctx.numbers)
         for grad, positions in ((of_q, q_pos), (of_k, k_pos))

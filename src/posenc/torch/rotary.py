@@ -110,14 +110,22 @@ class RotateQK(FusedModule):
         """
         if isinstance(q_pos, Prepared):
             return self._apply_prepared(q, k, q_pos)
-        if self._waves is not None and not (features is not None or self.inplace or self._wrappers):
-            if self._fused is None:
-                rotated = _rotate_few(self._waves, q, k, q_pos, k_pos)
-            else:
-                rotated = self._fused.try_both(q, k, q_pos, q_pos if k_pos is None else k_pos)
+        if self._waves is not None and not (features is not None or self._wrappers):
+            rotated = self._try(self._waves, q, k, q_pos, k_pos)
             if rotated is not None:
                 return rotated
         return self._forward(q, k, q_pos, k_pos, features)
+
+    def _try(
+        self, waves: FusedRotation, q: Tensor, k: Tensor, q_pos: Any, k_pos: Any
+    ) -> tuple[Tensor, Tensor] | None:
+        """What ordinary tensors get, with few checks; None if it takes more."""
+        if self._fused is None:
+            return None if self.inplace else _rotate_few(waves, q, k, q_pos, k_pos)
+        k_pos = q_pos if k_pos is None else k_pos
+        if not self.inplace:
+            return self._fused.try_both(q, k, q_pos, k_pos)
+        return (q, k) if self._fused.try_in_place(q, k, q_pos, k_pos) else None
 
     def prepare(
         self,

@@ -12,6 +12,7 @@
 #include <new>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #ifdef __linux__
 #include <sys/mman.h>
@@ -239,6 +240,12 @@ void prepare(Job& job, const Tensor& x, const Tensor& out, const Tensor& positio
   STD_TORCH_CHECK(job.positions_are_exact(), "positions must lie within 2^24 of 0");
 }
 
+// The first address on a line of memory from here on: what lies across two lines is read twice.
+double* align(double* memory) {
+  const uintptr_t line = (reinterpret_cast<uintptr_t>(memory) + LINE - 1) / LINE * LINE;
+  return memory ? reinterpret_cast<double*>(line) : nullptr;
+}
+
 // Memory for cosines and sines, which each thread keeps for its next call: the system takes as long
 // to make new pages as they take to fill. Null if there is none left.
 double* take_memory(size_t cells) {
@@ -252,8 +259,8 @@ double* take_memory(size_t cells) {
 }
 
 void run(const Job& job) {
-  // a Table, cosines and sines of a block and of a row, a row
-  const size_t cells = (7 + 2 * job.near_rows + 2 * job.block) * job.pairs + job.width;
+  // a Table, cosines and sines of a block and of a row, a row; some numbers to begin on a line
+  const size_t cells = (7 + 2 * job.near_rows + 2 * job.block) * job.pairs + job.width + LINE / 8;
   const int64_t outer = job.outer + (job.also ? job.also->outer : 0);
   const int64_t tasks = outer ? job.batches * job.parts * job.blocks : 0;
   const int64_t work = job.block * job.dim * divide_up(outer, job.parts);
@@ -263,7 +270,7 @@ void run(const Job& job) {
     double few[FEW];
     const std::unique_ptr<double[]> own(cells > KEPT ? new (std::nothrow) double[cells] : nullptr);
     double* memory = cells > KEPT ? own.get() : cells > FEW ? take_memory(cells) : few;
-    if (memory) level.run(job, first, last, memory);
+    if (memory) level.run(job, first, last, align(memory));
     else lacks_memory = true;
   };
   if (tasks * work <= GRAIN) part(0, tasks);
@@ -350,6 +357,43 @@ void rotate_qk_(Tensor q, Tensor k, Tensor q_pos, Tensor k_pos, Tensor frequenci
   Job of_q = rotation_of(frequencies, axis, scale, halves, start, back), of_k = of_q;
   prepare(of_q, q, q, q_pos);
   prepare(of_k, k, k, k_pos);
+  run_both(of_q, of_k);
+}
+
+// Whether two places of x may be one in memory: a step within what smaller steps span.
+bool overlaps_itself(const Tensor& x) {
+  const int64_t rank = x.dim();
+  int64_t order[MOST_AXES], span = 0;
+  for (int64_t d = 0; d < rank; d++) {
+    int64_t at = d;
+    for (; at > 0 && x.stride(order[at - 1]) > x.stride(d); at--) order[at] = order[at - 1];
+    order[at] = d;
+  }
+  for (int64_t i = 0; i < rank; i++) {
+    if (x.size(order[i]) <= 1) continue;
+    if (x.stride(order[i]) <= span) return true;
+    span += x.stride(order[i]) * (x.size(order[i]) - 1);
+  }
+  return false;
+}
+
+// Where x begins and ends in memory.
+std::pair<uintptr_t, uintptr_t> extent(const Tensor& x) {
+  int64_t last = 0;
+  for (int64_t d = 0; d < x.dim(); d++) last += x.stride(d) * (x.size(d) - 1);
+  const uintptr_t first = reinterpret_cast<uintptr_t>(x.const_data_ptr());
+  return {first, first + (last + 1) * x.element_size()};
+}
+
+void rotate_qk_packed_(Tensor q, Tensor k, Tensor q_pos, Tensor k_pos, Tensor packed) {
+  Job of_q = unpack(packed, false), of_k = of_q;
+  prepare(of_q, q, q, q_pos);
+  prepare(of_k, k, k, k_pos);
+  if (!q.numel() || !k.numel()) return run_both(of_q, of_k);
+  const auto [q_first, q_end] = extent(q);
+  const auto [k_first, k_end] = extent(k);
+  STD_TORCH_CHECK(!overlaps_itself(q) && !overlaps_itself(k) && (q_end <= k_first || k_end <= q_first),
+                  "q and k must lie apart to be turned in place");
   run_both(of_q, of_k);
 }
 
@@ -530,6 +574,8 @@ STABLE_TORCH_LIBRARY(posenc, m) {
   m.def("rotate.packed(Tensor x, Tensor positions, Tensor packed) -> Tensor");
   m.def("rotate_qk.packed(Tensor q, Tensor k, Tensor q_pos, Tensor k_pos, Tensor packed)"
         " -> (Tensor, Tensor)");
+  m.def("rotate_qk_.packed(Tensor(a!) q, Tensor(b!) k, Tensor q_pos, Tensor k_pos, Tensor packed)"
+        " -> ()");
   m.def("add_waves.packed(Tensor x, Tensor positions, Tensor packed) -> Tensor");
   m.def("append_.packed(Tensor k, Tensor v, Tensor(a!) keys, Tensor(b!) values, int start,"
         " Tensor? packed) -> ()");
@@ -545,6 +591,7 @@ STABLE_TORCH_LIBRARY_IMPL(posenc, CPU, m) {
   m.impl("add_waves", TORCH_BOX(&add_waves));
   m.impl("rotate.packed", TORCH_BOX(&rotate_packed));
   m.impl("rotate_qk.packed", TORCH_BOX(&rotate_qk_packed));
+  m.impl("rotate_qk_.packed", TORCH_BOX(&rotate_qk_packed_));
   m.impl("add_waves.packed", TORCH_BOX(&add_waves_packed));
   m.impl("append_.packed", TORCH_BOX(&append_packed));
   m.impl("attend_newest", TORCH_BOX(&attend_newest));

@@ -218,6 +218,14 @@ struct Places {
   Cell* y[TOGETHER];
 };
 
+// Ask for a row that is read soon. Several rows are read by turns, which the processor's own guess of
+// what comes next does not keep up with: rotations take 0.9 of the time.
+template <typename Cell>
+inline void fetch_row(const Cell* x, int64_t width) {
+  const char* bytes = reinterpret_cast<const char*>(x);
+  for (int64_t at = 0; at < width * int64_t(sizeof(Cell)); at += LINE) __builtin_prefetch(bytes + at);
+}
+
 // Rows whose channels are neighbours in memory, turned.
 template <typename Type, int64_t PAIRS>
 void turn_rows(const Job& job, const Places<typename Type::Cell>& places,
@@ -229,6 +237,7 @@ void turn_rows(const Job& job, const Places<typename Type::Cell>& places,
     for (int64_t each = 0; each < places.count; each++) {
       const typename Type::Cell* x = places.x[each] + t * job.in_seq;
       typename Type::Cell* y = places.y[each] + t * job.out_seq;
+      if (t + AHEAD < rows) fetch_row(x + job.start + AHEAD * job.in_seq, 2 * pairs);
       turn_row<Type, PAIRS>(x + job.start, y + job.start, c, s, pairs, halves, by_two);
       if (!copies) continue;
       for (int64_t i = 0; i < job.start; i++) y[i] = x[i];
