@@ -114,8 +114,8 @@ class Ahead:
 
 
 def _widen(bias: Tensor) -> Tensor:
-    """(head, q, k) or (batch, head, q, k) with all four axes."""
-    return bias if bias.ndim == 4 else bias[None]
+    """(head, q, k) or (batch, head, q, k) with all four axes, laid out as the kernels take it."""
+    return (bias if bias.ndim == 4 else bias[None]).contiguous()
 
 
 def is_newest(encoding: object, query: Tensor, mask: Tensor | None) -> bool:
