@@ -300,7 +300,8 @@ CASES = [
     (
         lambda: pe.logits("rope", X, X, range(3), range(3)),
         TypeError,
-        "encoding must be an Encoding (Additive, Rotary, Bias, Scores); got 'rope'",
+        "encoding must be an Encoding (Additive, Rotary, Bias, Scores); got 'rope'; "
+        "pe.make makes one by its name",
     ),
     (
         lambda: rotate(X, np.zeros(3), np.zeros(3)),

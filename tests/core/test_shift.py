@@ -263,7 +263,8 @@ class Selective(pe.Rotary):
     [
         (pe.ALiBi(3), KEYS, 1, TypeError, "ALiBi is bias, and its cached keys are as projected"),
         (pe.Sinusoidal(8), KEYS, 1, TypeError, "encoding must rotate keys; Sinusoidal is additive"),
-        (RuntimeError, KEYS, 1, TypeError, "encoding must be an Encoding; got <class"),
+        (RuntimeError, KEYS, 1, TypeError, "must be an Encoding; got <class 'RuntimeError'>$"),
+        ("rope", KEYS, 1, TypeError, "got 'rope'; pe.make makes one by its name$"),
         (Selective(8), KEYS, 1, TypeError, "must not depend on the tokens; got Selective"),
         (Wrapping(pe.RoPE(8)), KEYS, 1, TypeError, "Wrapping does more than multiply queries"),
         (

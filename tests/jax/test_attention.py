@@ -239,6 +239,11 @@ Q = jnp.zeros((1, 2, 3, 4))
             "embeddings, before attention; got Sinusoidal(4)",
         ),
         (
+            lambda: attend(Q, Q, Q, encoding="alibi"),
+            "encoding must be a Rotary, a Bias or Scores; an additive encoding is added to the "
+            "embeddings, before attention; got 'alibi'; pe.make makes one by its name",
+        ),
+        (
             lambda: attend(Q, Q, Q, encoding=pe.NoPE(), dropout=0.5),
             "dropout_key must be a key of jax.random for a dropout of more than 0; got None",
         ),

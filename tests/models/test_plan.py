@@ -73,6 +73,9 @@ def test_what_cannot_be_swapped_is_a_sentence(models, name, encoding, message):
         (pe.Sinusoidal(8), "Rotary, Bias or Scores; got Sinusoidal, which is added to the emb"),
         ("rope", "encoding must be an Encoding, a list with one for each layer, .* got 'rope'"),
         (["rope"], "encoding must be an Encoding, a list with one for each layer, .* got .'rope'."),
+        ("alibi", "got 'alibi'; pe.make makes one by its name$"),
+        ([pe.ALiBi(4), "alibi"], r"got \[ALiBi\(4\), 'alibi'\]; pe.make makes one by its name$"),
+        (pe.ALiBi, r"got <class '.*ALiBi'>; did you mean ALiBi\(…\)\?$"),
     ],
 )
 def test_what_is_no_encoding_of_attention_is_a_sentence(models, encoding, message):

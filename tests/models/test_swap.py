@@ -190,3 +190,6 @@ def test_a_table_that_attention_stores():
 def test_what_is_not_a_model_is_refused():
     with pytest.raises(TypeError, match="model must be a PreTrainedModel; got Linear"):
         pe.models.swap(torch.nn.Linear(2, 2), pe.RoPE(8))
+    for function in (pe.models.restore, pe.models.verify):
+        with pytest.raises(TypeError, match="model must be a PreTrainedModel; got NoneType"):
+            function(None)

@@ -503,7 +503,11 @@ Q = torch.zeros(2, 4, 1, 8)
             "window must be a whole number of at least 1 and at most 2,147,483,648; got window=0",
         ),
         (lambda: attend(Q, cache=FULL, causal=1), "causal must be True or False; got causal=1"),
-        (lambda: KVCache("rope"), "encoding must be an Encoding or a module of one; got 'rope'"),
+        (
+            lambda: KVCache("rope"),
+            "encoding must be an Encoding or a module of one; got 'rope'; "
+            "pe.make makes one by its name",
+        ),
         (
             lambda: KVCache(pe.T5Bias(4)),
             "params must be given for an encoding that learns, or the module that owns them, "

@@ -30,7 +30,8 @@ def test_parameters_of_numpy_become_tensors():
     [
         (pe.Sinusoidal(8), None, "Sinusoidal is added to the embeddings"),
         (AddPositions(pe.Sinusoidal(8)), None, "Sinusoidal is added to the embeddings"),
-        ("rope", None, "encoding must be an Encoding or a module of one; got 'rope'"),
+        ("rope", None, "encoding must be an Encoding or a module of one; got 'rope'; pe.make m"),
+        (pe.RoPE, None, r"got <class '.*RoPE'>; did you mean RoPE\(…\)\?$"),
         (pe.T5Bias(2), None, r"the module that owns them, BiasLogits\(T5Bias\(…\)\)"),
         (pe.Tempered(pe.Shaw(8, 2), pe.LogN(4)), None, r"ScoreQK\(Shaw\(…\)\)"),
         (pe.RoPE(8), {"a": 1}, r"params must be what RoPE.init\(rng\) makes; got dict"),

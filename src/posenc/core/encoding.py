@@ -263,3 +263,16 @@ def required_fields(kind: type) -> list[str]:
         for field in fields
         if field.init and field.default is missing and field.default_factory is missing
     ]
+
+
+def suggest_making(given: object) -> str:
+    """A suffix for errors about what is no encoding but the name or the class of one; else empty.
+
+    >>> suggest_making("rope"), suggest_making(7)
+    ('; pe.make makes one by its name', '')
+    """
+    if isinstance(given, str):
+        return "; pe.make makes one by its name"
+    if isinstance(given, type) and issubclass(given, Encoding):
+        return f"; did you mean {given.__name__}(…)?"
+    return ""

@@ -13,7 +13,7 @@ from posenc.core.arrays import (
     namespace,
     working,
 )
-from posenc.core.encoding import Encoding, Params, unwrap
+from posenc.core.encoding import Encoding, Params, suggest_making, unwrap
 from posenc.core.hints import hinted
 from posenc.core.inputs import (
     Features,
@@ -70,7 +70,8 @@ def logits(
     """
     if not isinstance(encoding, Encoding):
         raise TypeError(
-            f"encoding must be an Encoding (Additive, Rotary, Bias, Scores); got {encoding!r}"
+            "encoding must be an Encoding (Additive, Rotary, Bias, Scores); "
+            f"got {encoding!r}{suggest_making(encoding)}"
         )
     namespace(q=q, k=k)
     q_pos = positions_for("q", q, q_pos, axes=encoding.axes)

@@ -16,7 +16,7 @@ from posenc.core.arrays import (
     whole_dtype,
     working,
 )
-from posenc.core.encoding import Encoding, Params
+from posenc.core.encoding import Encoding, Params, suggest_making
 from posenc.core.hints import hinted
 from posenc.core.inputs import beside_heads, check_floating
 from posenc.core.positions import check_numbers, convert_list, exact, finite
@@ -73,7 +73,7 @@ def rotate_cached(
 def find_rotary(encoding: Encoding) -> Rotary:
     """The rotation of keys in a cache; raise an error unless there is one, and it is settled."""
     if not isinstance(encoding, Encoding):
-        raise TypeError(f"encoding must be an Encoding; got {encoding!r}")
+        raise TypeError(f"encoding must be an Encoding; got {encoding!r}{suggest_making(encoding)}")
     inner = encoding
     while inner.inner is not None:
         if type(inner).row_factors is Encoding.row_factors:

@@ -28,7 +28,7 @@ from posenc.core.attention_inputs import (
     scale_queries,
 )
 from posenc.core.dropout import scale_kept
-from posenc.core.encoding import Encoding
+from posenc.core.encoding import Encoding, suggest_making
 from posenc.core.hints import hinted
 from posenc.core.inputs import at_length_of
 from posenc.core.logits import read_softcap, rotate_both
@@ -271,7 +271,7 @@ def _check_encoding(encoding: object) -> None:
     if not isinstance(encoding, Encoding) or isinstance(encoding, Additive):
         raise TypeError(
             "encoding must be a Rotary, a Bias or Scores; an additive encoding is added to the "
-            f"embeddings, before attention; got {encoding!r}"
+            f"embeddings, before attention; got {encoding!r}{suggest_making(encoding)}"
         )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from posenc.core.encoding import Encoding, unwrap
+from posenc.core.encoding import Encoding, suggest_making, unwrap
 from posenc.core.mechanisms import Additive, Bias, Rotary, Scores, Unbiased
 from posenc.interop.model import ModelPositions
 from posenc.models.anatomy import Anatomy, Layer
@@ -50,10 +50,13 @@ def _list_encodings(anatomy: Anatomy, encodings: Encodings) -> Sequence[Encoding
             return [encodings] * len(own)
         return [encodings if isinstance(unwrap(each), Rotary) else None for each in own]
     listed = encodings.layers if isinstance(encodings, ModelPositions) else encodings
-    if not isinstance(listed, Sequence) or not all(isinstance(e, Encoding) for e in listed):
+    several = isinstance(listed, Sequence) and not isinstance(listed, str)
+    parts = listed if several else [listed]
+    wrong = [part for part in parts if not isinstance(part, Encoding)]
+    if wrong:
         raise TypeError(
             "encoding must be an Encoding, a list with one for each layer, or what read_config "
-            f"returns; got {encodings!r}"
+            f"returns; got {encodings!r}{suggest_making(wrong[0])}"
         )
     if len(listed) != len(own):
         raise ValueError(

@@ -104,6 +104,8 @@ def restore(model: Model) -> Model:
 
 def find_record(model: nn.Module) -> Swapped | None:
     """What was swapped in a model, however it is wrapped; None if nothing was."""
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"model must be a PreTrainedModel; got {type(model).__name__}")
     found = (vars(module).get(RECORD) for module in model.modules())
     return next((each for each in found if isinstance(each, Swapped)), None)
 

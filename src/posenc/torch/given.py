@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from posenc.core import rules
-from posenc.core.encoding import Encoding, unwrap
+from posenc.core.encoding import Encoding, suggest_making, unwrap
 from posenc.core.mechanisms import Additive, Bias, Rotary, Scores, Unbiased
 from posenc.torch.parameters import EncodingModule
 
@@ -28,7 +28,10 @@ def unpack_encoding(
             raise ValueError("params must be None for a module that owns them; got both")
         encoding, params = encoding.encoding, encoding.tensors() or None
     if not isinstance(encoding, Encoding):
-        raise TypeError(f"encoding must be an Encoding or a module of one; got {encoding!r}")
+        raise TypeError(
+            "encoding must be an Encoding or a module of one; "
+            f"got {encoding!r}{suggest_making(encoding)}"
+        )
     inner = unwrap(encoding)
     if isinstance(inner, Additive):
         raise TypeError(

@@ -136,7 +136,11 @@ CASES = [
         "encoding must act on queries, keys or logits; "
         "Learned is added to the embeddings before the projections",
     ),
-    ({"encoding": "alibi"}, "encoding must be an Encoding or a module of one; got 'alibi'"),
+    (
+        {"encoding": "alibi"},
+        "encoding must be an Encoding or a module of one; got 'alibi'; "
+        "pe.make makes one by its name",
+    ),
     ({"encoding": pe.ALiBi(3)}, "q must have the heads of the encoding, 3; got 4"),
     (
         {"encoding": T5},
