@@ -1,10 +1,11 @@
 """A run: train a model by its settings, test it at every length. Equal settings, equal bits."""
 
+import io
 import os
 import platform
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,8 @@ def run_settings(
             if checkpoint is not None and (now or time.perf_counter() - saved > SAVED):
                 saved = time.perf_counter()
                 state.seconds = before + saved - began
-                save_checkpoint(state, checkpoint)
+                with suppress(OSError):  # a full disk may still take the record, which is small
+                    save_checkpoint(state, checkpoint)
 
         saved = began
         while not state.done:
@@ -242,9 +244,11 @@ def save_checkpoint(state: State, path: Path) -> None:
         "curve": [(point.step, point.loss, point.exact) for point in state.curve],
         "rest": (state.step, state.total, state.counted, state.seconds, state.done),
     }
+    packed = io.BytesIO()
+    torch.save(data, packed)  # not to the file: of a full disk it says nothing but where it was
     whole = path.with_name(f"{path.name}.{os.getpid()}")
     try:
-        torch.save(data, whole)
+        whole.write_bytes(packed.getbuffer())
         whole.replace(path)
     finally:
         whole.unlink(missing_ok=True)  # of a disk that is full
