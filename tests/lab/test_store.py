@@ -59,6 +59,11 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
     assert [*tmp_path.iterdir()] == [path]
 
 
+def test_a_directory_whose_making_was_killed_is_made(tmp_path):
+    (tmp_path / f".{MARK}.123").write_text("{")
+    assert Store.create(tmp_path).list_finished() == set()
+
+
 def test_directories_of_others_are_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match="file must be a directory; it is a file"):

@@ -60,7 +60,7 @@ class Store:
         if path.exists() and not path.is_dir():
             raise ValueError(f"{path} must be a directory; it is a file")
         if not (path / MARK).exists():
-            if path.is_dir() and any(path.iterdir()):
+            if path.is_dir() and not all(is_unfinished(each, MARK) for each in path.iterdir()):
                 raise ValueError(
                     f"{path} must be empty or a directory of runs of the lab; it has other files"
                 )
@@ -136,6 +136,11 @@ def merge_records(records: Iterable[Record]) -> tuple[list[Record], list[str]]:
         if (first.curve, first.scores) != (record.curve, record.scores):
             differing.append(key)
     return list(kept.values()), list(dict.fromkeys(differing))
+
+
+def is_unfinished(path: Path, name: str) -> bool:
+    """Whether `write_whole` was killed while it wrote a file of this name here."""
+    return path.name.startswith(f".{name}.")
 
 
 def write_whole(path: Path, data: object) -> None:
