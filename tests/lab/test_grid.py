@@ -8,6 +8,8 @@ from posenc.lab import grid
 from posenc.lab.grid import check_memory, estimate_memory, parse_lengths, plan
 from tests.lab.runs import TINY
 
+TEXT = {"tasks": ["causal-lm"], "encodings": ["nope"]}
+
 
 def test_seeds_come_in_rounds_so_that_what_is_done_can_be_compared():
     runs = plan(encodings=["rope", "nope"], tasks=["sort", "parity"], seeds=2)
@@ -70,7 +72,13 @@ def test_tables_have_offsets_where_the_protocol_says_so():
         ({"tasks": ["masked-lm"], "encodings": ["t5"]}, "t5 is for decoders, and masked-lm"),
         ({"encodings": ["rope@offsets"]}, "offsets are for encodings with a table"),
         ({"width": 10}, "width must be a multiple of heads; got width=10, heads=4"),
-        ({"tasks": ["passkey"], "train_length": 4}, "lengths must be from a smaller to a larger"),
+        (
+            {"tasks": ["passkey"], "train_length": 4},
+            "passkey needs lengths of at least 8 symbols; got 4",
+        ),
+        ({"tasks": ["passkey"], "train_length": (9, 4)}, "lengths must be from a smaller to a la"),
+        ({**TEXT, "train_length": 4, "test_lengths": [4096]}, "of at most 2,048, .* got 4096"),
+        ({**TEXT, "train_length": 10**6, "test_lengths": [10**6]}, "of at most .* got 1000000"),
         ({"symbols": 9}, "symbols must be at least the longest length, 64; got symbols=9"),
         ({"test_lengths": [10**6], "tasks": ["parity"]}, "GB of memory, and .* GB can be had"),
     ],

@@ -96,9 +96,15 @@ def draw_test(settings: Settings, index: int) -> Batch:
     rng = make_rng(settings, "test", index)
     if not isinstance(task, TextTask):
         return draw_examples(settings, lengths, settings.examples, rng)
-    text = read_text("test")[: settings.examples * settings.train_lengths[1] + task.causal]
+    text = read_text("test")[: measure_text(settings) + task.causal]
     windows = np.lib.stride_tricks.sliding_window_view(text, lengths[1] + task.causal)
     return _cut_windows(windows[:: lengths[1]], task, rng)
+
+
+def measure_text(settings: Settings) -> int:
+    """How many characters a model of text is tested on, so the longest window that there is."""
+    causal = settings.causal  # then the last character is only a target
+    return min(len(read_text("test")) - causal, settings.examples * settings.train_lengths[1])
 
 
 def _cut_windows(windows: np.ndarray, task: TextTask, rng: "np.random.Generator") -> Batch:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from posenc.core import rules
-from posenc.lab.batches import count_tokens, measure_sequence
+from posenc.lab.batches import count_tokens, measure_sequence, measure_text
 from posenc.lab.protocols import Protocol, find_protocol
 from posenc.lab.settings import Lengths, Settings
 from posenc.lab.subjects import find_encoding, hash_code, parse_subject
@@ -48,6 +48,7 @@ def plan(
     ]
     runs = [replace(run, seed=seed) for seed in range(seeds) for run in first]
     for run in first:
+        check_text(run)
         check_memory(run)
     return list(dict.fromkeys(runs))
 
@@ -94,7 +95,7 @@ def _settle(
 def _read_range(lengths: Lengths | int, task: Task | TextTask, *, up_to: bool = False) -> Lengths:
     if not isinstance(lengths, int):
         return lengths
-    return (task.least if up_to and isinstance(task, Task) else lengths, lengths)
+    return (min(task.least, lengths) if up_to and isinstance(task, Task) else lengths, lengths)
 
 
 def parse_lengths(text: str) -> Lengths | int:
@@ -109,6 +110,18 @@ def parse_lengths(text: str) -> Lengths | int:
             f"lengths must be numbers such as 64 or ranges such as 51-100; got {text!r}"
         )
     return (int(low), int(high)) if dash else int(low)
+
+
+def check_text(settings: Settings) -> None:
+    """Say that a window is longer than the text that there is."""
+    if not isinstance(find_task(settings.task), TextTask):
+        return
+    longest, most = max(high for _, high in settings.lengths), measure_text(settings)
+    if longest > most:
+        raise ValueError(
+            f"{settings.task} needs lengths of at most {most:,}, as many characters as the "
+            f"model is tested on; got {longest}"
+        )
 
 
 def estimate_memory(settings: Settings) -> int:
