@@ -137,33 +137,45 @@ def test_strides(layout, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("halves", [False, True])
-def test_in_place_from_packed_numbers_is_out_of_place(dtype, halves):
-    w, p = frequencies(4), torch.arange(70)
-    joint = draw((2, 70, 5, 8), dtype)
-    whole = draw((2, 3, 70, 8), dtype, 1), draw((2, 2, 70, 8), dtype, 2)
-    parts = tuple(x.transpose(1, 2) for x in joint.split([3, 2], dim=2))
-    packed = pack(8, w, halves=halves)
-    wanted = [rotate(x, p, w, halves=halves) for x in (*whole, *parts)]
-    torch.ops.posenc.rotate_qk_.packed(*whole, p, p, packed)
-    assert all(map(torch.equal, whole, wanted[:2]))
-    for x, alone in zip(parts, wanted[2:], strict=True):  # the two lie within one another
-        with pytest.raises(RuntimeError, match="q and k must lie apart"):
-            torch.ops.posenc.rotate_qk_.packed(*parts, p, p, packed)
-        torch.ops.posenc.rotate_qk_.packed(x, x[:0], p, p, packed)
-        assert torch.equal(x, alone)
+@pytest.mark.parametrize(("heads", "kv_heads"), [(3, 3), (6, 1), (1, 4)])
+def test_in_place_from_packed_numbers_is_out_of_place(dtype, halves, heads, kv_heads):
+    """Also of parts of one projection, which lie within one another; what is beside stays."""
+    w, p, packed = frequencies(4), torch.arange(70), pack(8, frequencies(4), halves=halves)
+    joint = draw((2, 70, heads + 2 * kv_heads, 8), dtype)
+    q, k, v = (x.transpose(1, 2) for x in joint.split([heads, kv_heads, kv_heads], dim=2))
+    apart = draw((2, heads, 70, 8), dtype, 1), draw((2, kv_heads, 70, 8), dtype, 2)
+    before = v.clone()
+    for first, second in (apart, (q, k), (k, q), (q, k[:0]), (q[:0], k)):
+        wanted = [rotate(x, p, w, halves=halves) for x in (first, second)]
+        torch.ops.posenc.rotate_qk_.packed(first, second, p, p, packed)
+        assert torch.equal(first, wanted[0])
+        assert torch.equal(second, wanted[1])
+    assert torch.equal(v, before)
 
 
 @pytest.mark.parametrize(
-    ("shape", "strides"), [((1, 2, 3, 8), (48, 0, 8, 1)), ((1, 1, 3, 8), (24, 24, 4, 1))]
+    ("q", "k"),
+    [
+        # each (start, size, strides) of places in one memory
+        ((0, (1, 2, 3, 8), (48, 0, 8, 1)), (90, (1, 1, 3, 8), (24, 24, 8, 1))),  # expanded
+        ((0, (1, 2, 3, 8), (48, 0, 8, 1)), (90, (1, 0, 3, 8), (24, 24, 8, 1))),  # beside nothing
+        ((0, (1, 1, 3, 8), (24, 24, 4, 1)), (90, (1, 1, 3, 8), (24, 24, 8, 1))),  # windows
+        ((0, (1, 1, 3, 8), (24, 24, 8, 1)), (23, (1, 1, 3, 8), (24, 24, 8, 1))),  # its last place
+        ((0, (1, 1, 3, 8), (48, 48, 16, 1)), (4, (1, 1, 3, 8), (48, 48, 16, 1))),  # half of a row
+        ((0, (1, 1, 3, 8), (48, 48, 12, 1)), (8, (1, 1, 3, 8), (48, 48, 12, 1))),  # the next row
+        ((0, (2, 1, 3, 8), (40, 24, 16, 1)), (8, (2, 1, 3, 8), (40, 24, 16, 1))),  # the next text
+        ((0, (1, 1, 3, 8), (48, 48, 16, 1)), (8, (1, 1, 2, 8), (48, 48, 17, 1))),  # not alike
+    ],
 )
-def test_in_place_from_packed_numbers_refuses_what_overlaps_itself(shape, strides):
-    base = draw((96,), torch.float32)
-    before, p = base.clone(), torch.arange(3)
-    overlapping, other = base.as_strided(shape, strides), draw((1, 1, 3, 8), torch.float32)
-    for q, k in ((overlapping, other), (other, overlapping)):
+def test_in_place_from_packed_numbers_refuses_what_overlaps(q, k):
+    memory = draw((200,), torch.float32)
+    before, packed = memory.clone(), pack(8, frequencies(4))
+    q, k = (memory.as_strided(size, strides, start) for start, size, strides in (q, k))
+    for first, second in ((q, k), (k, q)):
+        at = [torch.arange(x.shape[2]) for x in (first, second)]
         with pytest.raises(RuntimeError, match="q and k must lie apart"):
-            torch.ops.posenc.rotate_qk_.packed(q, k, p, p, pack(8, frequencies(4)))
-    assert torch.equal(base, before)
+            torch.ops.posenc.rotate_qk_.packed(first, second, *at, packed)
+    assert torch.equal(memory, before)
 
 
 def test_in_place_is_out_of_place():

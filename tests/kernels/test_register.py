@@ -41,6 +41,19 @@ def test_only_what_is_asked_for_is_turned_back():
     )
 
 
+@pytest.mark.parametrize("learned", [0, 1])
+def test_what_needs_no_gradient_is_not_turned_back(learned):
+    """The forward pass is one call and so is the backward pass of the one that learns."""
+    tensors, p = [drawn(3, 5), drawn(3, 5)], torch.arange(3)
+    tensors[learned].requires_grad_()
+    both = torch.stack(torch.ops.posenc.rotate_qk(*tensors, p, p, W, *REST))
+    with torch.profiler.profile() as profile:
+        both.sum().backward()
+    called = [event.key for event in profile.key_averages() if event.key.startswith("posenc::")]
+    assert called == ["posenc::rotate"]
+    assert tensors[1 - learned].grad is None
+
+
 @pytest.mark.parametrize("factor", [1.0, 2.5])
 def test_a_sum_has_its_factor_for_a_derivative(factor):
     x, p = drawn(3, 4).requires_grad_(), torch.arange(3)

@@ -92,6 +92,12 @@ def test_the_kernels_take_every_bias(encoding, masked, monkeypatch):
         assert attend_newest(q, k, v, bias, scale=1.0).shape == q.shape
 
 
+def test_autocast_decides_the_dtype():
+    q, (k, v), bias = torch.randn(1, 4, 1, 8), torch.randn(2, 1, 4, 40, 8), torch.zeros(1, 4, 1, 40)
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        assert attend_newest(q, k, v, bias, scale=1.0).dtype == torch.bfloat16
+
+
 def test_a_text_that_does_not_start_at_0_is_refused_and_a_window_is_not():
     at = torch.tensor([[9]])
     with pytest.raises(ValueError, match="got a text whose first token is at 5"):

@@ -122,7 +122,7 @@ class FusedRotation(Fused):
         """R(p) x, or R(p)^-1 x; x must have `dim` channels."""
         if is_at_rest() and not learns(x) and x.is_cpu:
             packed = self.packed_inverse if inverse else self.packed
-            return find_packed("rotate")(x, positions, packed)
+            return find_operator("rotate")(x, positions, packed)
         scale = 1 / self.scale if inverse else self.scale
         rest = self.frequencies, self.axis, scale, self.halves, self.start, inverse
         return ops.rotate.default(x, positions, *rest)
@@ -138,7 +138,7 @@ class FusedRotation(Fused):
         """R(p) x with no check that the kernels make themselves; None if not by them."""
         try:
             if is_at_rest() and is_plain(x, positions):
-                return find_packed("rotate")(x, positions, self.packed)
+                return find_operator("rotate")(x, positions, self.packed)
             if self.fits(x, positions):
                 return self.rotate(x, positions, inverse=False)
         except RuntimeError:  # the caller says what is wrong, or does without the kernels
@@ -151,7 +151,7 @@ class FusedRotation(Fused):
         """R(p) q and R(p) k with no check that the kernels make themselves; None if not by them."""
         try:
             if is_at_rest() and is_plain(q, q_pos) and is_plain(k, k_pos):
-                return find_packed("rotate_qk")(q, k, q_pos, k_pos, self.packed)
+                return find_operator("rotate_qk")(q, k, q_pos, k_pos, self.packed)
             if self.fits(q, q_pos) and self.fits(k, k_pos):
                 return self.rotate_both(q, k, q_pos, k_pos)
         except RuntimeError:  # the caller says what is wrong, or does without the kernels
@@ -163,7 +163,7 @@ class FusedRotation(Fused):
         if not (is_at_rest() and is_plain(q, q_pos) and is_plain(k, k_pos)):
             return False
         try:
-            find_packed("rotate_qk_")(q, k, q_pos, k_pos, self.packed)
+            find_operator("rotate_qk_")(q, k, q_pos, k_pos, self.packed)
         except RuntimeError:  # the caller says what is wrong, or does without the kernels
             return False
         _say_changed(q, k)
@@ -246,7 +246,7 @@ class FusedAddition(Fused):
         """
         try:
             if is_at_rest() and is_plain(x, positions) and type(packed) is Tensor:
-                return find_packed("add_waves")(x, positions, packed)
+                return find_operator("add_waves")(x, positions, packed)
             if self.fits(x, positions):
                 return self.add(x, positions, factor=factor)
         except RuntimeError:  # the caller says what is wrong, or does without the kernels
@@ -278,7 +278,7 @@ def try_newest(
     The caller has seen that PyTorch is at rest and that no gradient is wanted, and has loaded the
     kernels if they can be.
     """
-    operator = find_packed("attend_newest", "default") if kernels.is_active() else None
+    operator = find_operator("attend_newest", "default") if kernels.is_active() else None
     if operator is None or not q.is_cpu or q.dtype == torch.float64:
         return None
     packed = None if waves is None else waves.packed
@@ -294,8 +294,11 @@ def has_kernels() -> bool:
 
 
 @cache
-def find_packed(name: str, overload_name: str = "packed") -> Callable[..., Any]:
-    """The operator that takes its numbers in one tensor, as PyTorch's OpOverload calls it."""
+def find_operator(name: str, overload_name: str = "packed") -> Callable[..., Any]:
+    """An operator of the kernels, as PyTorch's OpOverload calls it.
+
+    overload_name   "packed": the one that takes its numbers in one tensor
+    """
     overload = getattr(getattr(ops, name), overload_name)
     return getattr(overload, "_op", overload)  # what the overload itself calls, if it has it
 

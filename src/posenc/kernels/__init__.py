@@ -64,8 +64,8 @@ def _load() -> Status:
         torch.ops.load_library(str(LIBRARY))
     except OSError as error:
         return Status(False, f"PyTorch {torch.__version__} cannot load them: {error}")
-    newest = getattr(torch.ops.posenc, "rotate_qk_", None)  # of which there is one more
-    if newest is None or "packed" not in newest.overloads():
+    # rotate_qk_.packed is the newest operator: a library without it is older
+    if "packed" not in torch.ops.posenc.rotate_qk_.overloads():
         return Status(False, "those of an older posenc; `python -m posenc.kernels` compiles them")
     from posenc.kernels.register import register
 

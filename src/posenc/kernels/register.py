@@ -15,6 +15,7 @@ class RotationContext(Protocol):
     """What the backward pass of a rotation is given: what the forward pass has kept."""
 
     numbers: tuple[float, bool, int, bool]
+    needs_input_grad: tuple[bool, ...]
 
     @property
     def saved_tensors(self) -> tuple[Tensor, ...]: ...
@@ -78,6 +79,8 @@ def _turn_back_one(ctx: RotationContext, grad: Tensor | None) -> Gradients:
 
 def _turn_back_both(ctx: RotationContext, of_q: Tensor | None, of_k: Tensor | None) -> Gradients:
     q_pos, k_pos, *waves = ctx.saved_tensors
+    needs_q, needs_k, *_ = ctx.needs_input_grad
+    of_q, of_k = of_q if needs_q else None, of_k if needs_k else None
     if of_q is not None and of_k is not None:  # in one call, they share cosines
         both = ops.rotate_qk(of_q, of_k, q_pos, k_pos, *waves, *ctx.numbers)
         return *both, *[None] * 8

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from posenc.core.fused_torch import has_kernels, is_at_rest, is_plain, try_newest
+from posenc.core.fused_torch import has_kernels, is_at_rest, try_newest
 from posenc.core.logits import compute_bias
 from posenc.core.mechanisms import Bias
 from posenc.models.key_positions import find_key_positions
@@ -134,9 +134,13 @@ def is_newest(encoding: object, query: Tensor, mask: Tensor | None) -> bool:
 def attend_newest(
     query: Tensor, key: Tensor, value: Tensor, bias: Tensor, *, scale: float
 ) -> Tensor:
-    """Attention with a bias, which stays in float32 beside 16 bits: (…, head, 1, dim)."""
+    """Attention with a bias, which stays in float32 beside 16 bits: (…, head, 1, dim).
+
+    For what `is_newest` says yes to, where no gradient is wanted.
+    """
     bias = bias.to(torch.float64 if query.dtype == torch.float64 else torch.float32)
-    if has_kernels() and is_at_rest() and is_plain(query, key) and is_plain(value, value):
+    plain = type(query) is type(key) is type(value) is Tensor
+    if plain and has_kernels() and is_at_rest() and not torch.is_autocast_enabled("cpu"):
         out = try_newest(query, key, value, (0, key.shape[2]), bias, scale=scale)
         if out is not None:
             return out

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from posenc.core.arrays import host, is_plain_tensor
-from posenc.core.fused_torch import FusedRotation, find_packed, is_at_rest
+from posenc.core.fused_torch import FusedRotation, find_operator, is_at_rest
 
 LEAST_ROOM = 64
 """Tokens that there is room for at least."""
@@ -113,7 +113,7 @@ class Store:
         end = start
         try:
             packed = None if waves is None else waves.packed
-            find_packed("append_")(k, v, self.keys, self.values, start, packed)
+            find_operator("append_")(k, v, self.keys, self.values, start, packed)
             end = start + k.shape[2]
         except RuntimeError:  # the caller says what is wrong, or does without the kernels
             pass

@@ -7,7 +7,7 @@
 
 constexpr int64_t MOST_AXES = 16;
 constexpr int64_t TOGETHER = 4;     // outer indices whose rows are computed side by side
-constexpr int64_t AHEAD = 4;        // rows that are asked for before they are read
+constexpr int64_t ROWS_AHEAD = 4;   // that are asked for before they are read
 constexpr int64_t LINE = 64;        // bytes that memory is read by
 constexpr double LIMIT = 16777216;  // positions must be below 2^24 in size
 constexpr double FASTEST = 8;       // radians per position, so that angles are below 2^27

@@ -12,7 +12,6 @@
 #include <new>
 #include <optional>
 #include <tuple>
-#include <utility>
 
 #ifdef __linux__
 #include <sys/mman.h>
@@ -242,8 +241,7 @@ void prepare(Job& job, const Tensor& x, const Tensor& out, const Tensor& positio
 
 // The first address on a line of memory from here on: what lies across two lines is read twice.
 double* align(double* memory) {
-  const uintptr_t line = (reinterpret_cast<uintptr_t>(memory) + LINE - 1) / LINE * LINE;
-  return memory ? reinterpret_cast<double*>(line) : nullptr;
+  return reinterpret_cast<double*>((reinterpret_cast<uintptr_t>(memory) + LINE - 1) / LINE * LINE);
 }
 
 // Memory for cosines and sines, which each thread keeps for its next call: the system takes as long
@@ -360,39 +358,68 @@ void rotate_qk_(Tensor q, Tensor k, Tensor q_pos, Tensor k_pos, Tensor frequenci
   run_both(of_q, of_k);
 }
 
-// Whether two places of x may be one in memory: a step within what smaller steps span.
-bool overlaps_itself(const Tensor& x) {
-  const int64_t rank = x.dim();
-  int64_t order[MOST_AXES], span = 0;
-  for (int64_t d = 0; d < rank; d++) {
+// The axes of x, from those whose places are closest in memory on.
+void order_axes(const Tensor& x, int64_t* order) {
+  for (int64_t d = 0; d < x.dim(); d++) {
     int64_t at = d;
     for (; at > 0 && x.stride(order[at - 1]) > x.stride(d); at--) order[at] = order[at - 1];
     order[at] = d;
   }
-  for (int64_t i = 0; i < rank; i++) {
-    if (x.size(order[i]) <= 1) continue;
-    if (x.stride(order[i]) <= span) return true;
-    span += x.stride(order[i]) * (x.size(order[i]) - 1);
+}
+
+// Whether two places of x may be one in memory: a step within what smaller steps span.
+bool overlaps_itself(const Tensor& x) {
+  int64_t order[MOST_AXES], span = 0;
+  order_axes(x, order);
+  for (int64_t i = 0; i < x.dim(); i++) {
+    const int64_t size = x.size(order[i]), step = x.stride(order[i]);
+    if (size <= 1) continue;
+    if (step <= span) return true;
+    span += step * (size - 1);
   }
   return false;
 }
 
-// Where x begins and ends in memory.
-std::pair<uintptr_t, uintptr_t> extent(const Tensor& x) {
+// Where x ends in memory, of which no size is 0.
+const char* find_end(const Tensor& x) {
   int64_t last = 0;
   for (int64_t d = 0; d < x.dim(); d++) last += x.stride(d) * (x.size(d) - 1);
-  const uintptr_t first = reinterpret_cast<uintptr_t>(x.const_data_ptr());
-  return {first, first + (last + 1) * x.element_size()};
+  return static_cast<const char*>(x.const_data_ptr()) + (last + 1) * x.element_size();
+}
+
+// Whether x, which begins first, and y have no place in common: y lies behind x or, as parts of one
+// projection do, beside it within each step of the outer axes.
+bool lie_apart(const Tensor& x, const Tensor& y) {
+  const char* begin = static_cast<const char*>(y.const_data_ptr());
+  if (find_end(x) <= begin) return true;
+  const int64_t rank = x.dim(), bytes = begin - static_cast<const char*>(x.const_data_ptr());
+  bool alike = rank == y.dim() && bytes % x.element_size() == 0;
+  for (int64_t d = 0; alike && d < rank; d++) alike = x.stride(d) == y.stride(d);
+  if (!alike) return false;
+  const int64_t apart = bytes / x.element_size();
+  int64_t order[MOST_AXES], of_x = 0, of_y = 0, i = 0;
+  order_axes(x, order);
+  for (; i < rank && (x.stride(order[i]) < apart || x.size(order[i]) == 1); i++) {
+    of_x += x.stride(order[i]) * (x.size(order[i]) - 1);
+    of_y += y.stride(order[i]) * (y.size(order[i]) - 1);
+  }
+  if (of_x >= apart) return false;
+  for (int64_t span = apart + of_y; i < rank; i++) {
+    const int64_t size = at_least(x.size(order[i]), y.size(order[i])), step = x.stride(order[i]);
+    if (size <= 1) continue;
+    if (step <= span) return false;
+    span += step * (size - 1);
+  }
+  return true;
 }
 
 void rotate_qk_packed_(Tensor q, Tensor k, Tensor q_pos, Tensor k_pos, Tensor packed) {
   Job of_q = unpack(packed, false), of_k = of_q;
   prepare(of_q, q, q, q_pos);
   prepare(of_k, k, k, k_pos);
-  if (!q.numel() || !k.numel()) return run_both(of_q, of_k);
-  const auto [q_first, q_end] = extent(q);
-  const auto [k_first, k_end] = extent(k);
-  STD_TORCH_CHECK(!overlaps_itself(q) && !overlaps_itself(k) && (q_end <= k_first || k_end <= q_first),
+  const bool k_first = k.const_data_ptr() < q.const_data_ptr();
+  STD_TORCH_CHECK(!overlaps_itself(q) && !overlaps_itself(k) &&
+                      (!q.numel() || !k.numel() || (k_first ? lie_apart(k, q) : lie_apart(q, k))),
                   "q and k must lie apart to be turned in place");
   run_both(of_q, of_k);
 }
