@@ -123,6 +123,21 @@ def test_it_is_exact_to_one_rounding_of_every_dtype(xp, rng):
         assert error(xp, encoding, w, keys, SHIFTS["a number"], dtype, **how) <= 1, dtype
 
 
+@pytest.mark.parametrize("by", [-3, 2.5, 2**24 - 1])
+def test_float32_is_rounded_once_where_there_is_float64(rng, by):
+    """Half a unit in the last place, and what float64 is off by: 2 roundings of an angle."""
+    encoding, w, how = facts("interleaved")
+    keys = rng.normal(size=(BATCH, HEADS, SEQ, DIM)).astype("f")
+    for made in (
+        pe.rotate_cached(encoding, keys, by=by),
+        pe.rotate_cached(encoding, torch.tensor(keys), by=by).numpy(),
+    ):
+        truth = turn(keys, np.array(by), w, **how)
+        beside = 2.0**-52 * (2 + abs(by)) * np.abs(keys).max() * 2
+        assert made.dtype == np.float32
+        assert (np.abs(made - truth) <= np.spacing(np.abs(made)) / 2 + beside).all()
+
+
 def test_the_bound_rejects_another_pairing_a_position_off_and_a_second_factor(xp, rng):
     keys = rng.normal(size=(BATCH, HEADS, SEQ, DIM)).astype("f")
     encoding, w, how = facts("interleaved")

@@ -10,6 +10,7 @@ from posenc.core.arrays import (
     ArrayT,
     Positions,
     cast,
+    has_float64,
     is_array,
     is_integer,
     namespace,
@@ -60,14 +61,16 @@ def rotate_cached(
     if rotary.dim is not None and keys.shape[-1] != rotary.dim:
         raise ValueError(f"keys must be (…, seq, {rotary.dim}); got shape {tuple(keys.shape)}")
     shift = read_shift(by, keys, axes=rotary.axes)
-    xp = namespace(keys=keys, by=shift)
+    xp, dtype = namespace(keys=keys, by=shift), keys.dtype
+    if dtype == xp.float32 and has_float64(keys):  # products and their sum are not rounded then
+        keys = cast(keys, xp.float64)
     cos, sin = rotary.shift_cos_sin(shift, params, dtype=working(xp, keys.dtype))
     rows, seq, pairs = cos.shape[:-2], keys.shape[-2], cos.shape[-1]
     cos, sin = (
         beside_heads(xp.broadcast_to(part, (*rows, seq, pairs)), keys) for part in (cos, sin)
     )
     rotated = None if rotary.dim is None else rotary.rotated
-    return rotate(keys, cos, sin, pairing=rotary.pairing, rotated=rotated)
+    return cast(rotate(keys, cos, sin, pairing=rotary.pairing, rotated=rotated), dtype)
 
 
 def find_rotary(encoding: Encoding) -> Rotary:
