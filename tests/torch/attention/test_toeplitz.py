@@ -1,5 +1,8 @@
 """A bias of the distance as one line of values, whose windows are its rows."""
 
+import itertools
+from types import SimpleNamespace
+
 import pytest
 import torch
 
@@ -44,14 +47,39 @@ def test_it_is_the_specification(window):
     assert (toeplitz.toeplitz(call) - dense(call)).abs().max() < 1e-12
 
 
-def test_keys_too_far_to_matter_are_left_out_and_nothing_else():
+def test_keys_too_far_to_matter_are_left_out_and_nothing_else(monkeypatch):
     """Heads 1 and 2, with slopes of 1/4 and 1/16, see fewer keys than 3 and 4."""
+    monkeypatch.setattr(toeplitz, "WORTH", 0)  # however few they are
     call = call_of(700, 700, torch.float32)
     runs = toeplitz._runs(call, toeplitz.line(call, 0), 0)
     assert [heads for heads, *_ in runs] == [slice(0, 2), slice(2, 4)]
     reach = [farthest for *_, farthest in runs]
     assert reach[0] < reach[1]
     assert (toeplitz.toeplitz(call) - dense(call)).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (3, 7), (7, 4)])
+def test_pairs_are_counted_as_by_looking_at_each(sizes):
+    queries, keys = sizes
+    call = SimpleNamespace(q=torch.empty(1, 1, queries, 8), k=torch.empty(1, 1, keys, 8))
+    for offset, nearest, farthest in itertools.product((-3, 0, 5), (-4, -1, 2), (2, 3, 8)):
+        apart = offset + torch.arange(queries)[:, None] - torch.arange(keys)
+        wanted = int(((apart >= nearest) & (apart <= farthest)).sum())
+        assert toeplitz._count_pairs(call, offset, nearest, farthest) == wanted
+
+
+@pytest.mark.parametrize(("worth", "joined"), [(105, True), (104, False)])
+def test_heads_that_see_about_as_far_are_taken_together(worth, joined, monkeypatch):
+    """Two rows of a batch in one piece; 105 more pairs in all, if the nearer head sees all 15."""
+    call = call_of(15, 15)
+    monkeypatch.setattr(toeplitz, "WORTH", 2 * worth)
+    near, far = (slice(0, 1), 0, 0), (slice(1, 2), 0, 14)
+    both = (slice(0, 2), 0, 14) if joined else None
+    assert toeplitz._join(call, near, far, 0) == both
+    assert toeplitz._join(call, far, (slice(2, 3), 0, 14), 0) == (slice(1, 3), 0, 14)
+    blind = slice(2, 3), 0, -1
+    assert toeplitz._join(call, far, blind, 0) is None
+    assert toeplitz._join(call, blind, (slice(3, 4), 0, -1), 0) == (slice(2, 4), 0, -1)
 
 
 def test_pieces_shrink_where_their_pairs_would_take_too_much(monkeypatch):

@@ -56,8 +56,7 @@ class Piece:
 class BiasedPiece:
     """A part of the whole whose logits are products plus `mask(extras)`, -inf where unseen.
 
-    The mask is (batch or 1, heads or 1, q, k); if `backwards`, its rows are those of the queries
-    from the last to the first.
+    The mask is (batch or 1, heads or 1, q, k).
     """
 
     heads: slice
@@ -65,13 +64,10 @@ class BiasedPiece:
     keys: slice
     mask: Callable[[Extras], Tensor]
     scale: float
-    backwards: bool = False
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, extras: Extras) -> Tensor:
         """What its queries get."""
-        q = q.flip(2) if self.backwards else q
-        out = attend_fused(q, k, v, attn_mask=self.mask(extras), scale=self.scale)
-        return out.flip(2) if self.backwards else out
+        return attend_fused(q, k, v, attn_mask=self.mask(extras), scale=self.scale)
 
     def start(
         self, q: Tensor, k: Tensor, v: Tensor, extras: Extras, *, keep: bool
@@ -79,10 +75,8 @@ class BiasedPiece:
         """What its queries get and, to keep, the logsumexp of their logits if PyTorch has it."""
         if not keep or not has_flash(q, k, v):
             return self.attend(q, k, v, extras), None
-        q = q.flip(2) if self.backwards else q
         flash = getattr(ops, FLASH)
-        out, kept = flash(q, k, v, attn_mask=self.mask(extras), scale=self.scale)
-        return out.flip(2) if self.backwards else out, kept
+        return flash(q, k, v, attn_mask=self.mask(extras), scale=self.scale)
 
     def slopes(
         self, grad: Tensor, tensors: Sequence[Tensor], out: Tensor, kept: Tensor | None
@@ -95,13 +89,9 @@ class BiasedPiece:
             mask = self.mask(tuple(extras))
         wide = working(torch, q.dtype)
         grad, q, k, v = (x.detach().to(wide) for x in (grad, q, k, v))
-        if self.backwards:
-            grad, q = grad.flip(2), q.flip(2)
         *made, of_mask = masked_slopes(
             grad, q, k, v, mask.detach(), self.scale, learned=mask.requires_grad
         )
-        if self.backwards:
-            made[0] = made[0].flip(2)
         wanted = [x for x in extras if x.requires_grad]
         found = (
             torch.autograd.grad(mask, wanted, of_mask.to(mask.dtype), allow_unused=True)
@@ -117,13 +107,9 @@ class BiasedPiece:
     ) -> list[Tensor]:
         """The gradients by PyTorch's own backward pass, which has none for a mask."""
         q, k, v, *extras = (x.detach() for x in tensors)
-        if self.backwards:
-            grad, q, out = grad.flip(2), q.flip(2), out.flip(2)
         flash = getattr(ops, f"{FLASH}_backward")
         mask = self.mask(tuple(extras))
-        made = [*flash(grad, q, k, v, out, kept, 0.0, False, attn_mask=mask, scale=self.scale)]
-        if self.backwards:
-            made[0] = made[0].flip(2)
+        made = flash(grad, q, k, v, out, kept, 0.0, False, attn_mask=mask, scale=self.scale)
         return [x for x, given in zip(made, tensors, strict=False) if given.requires_grad]
 
 
@@ -258,10 +244,9 @@ def _weights_and_slope(
     """The weights and the gradient of the logits, of scaled queries (…, q, dim): (…, q, k) each."""
     logits = torch.bmm(q, k.mT)
     logits.view(*shape, -1).add_(mask)
-    with torch.enable_grad():
-        weights = torch.softmax(logits.requires_grad_(), dim=-1)
-    slope = torch.autograd.grad(weights, logits, torch.bmm(grad, v.mT))[0]
-    return weights.detach(), slope
+    weights = torch.softmax(logits, dim=-1)
+    slope = ops._softmax_backward_data(torch.bmm(grad, v.mT), weights, -1, weights.dtype)
+    return weights, slope
 
 
 def _of(mask: Tensor, rows: slice, heads: slice) -> Tensor:

@@ -5,7 +5,7 @@ With the last query first it is a view of those values with strides (1, 1), with
 """
 
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -19,6 +19,10 @@ from posenc.torch.attention.pieces import BiasedPiece, Extras, blocks, in_pieces
 ROWS = 256
 FEW_QUERIES = 64
 """For fewer it costs more to find out which keys matter than to take them all."""
+WORTH = 2**15
+"""How many pairs are computed in the time that a piece takes besides."""
+Run: TypeAlias = tuple[slice, int, int]
+"""Heads, and the nearest and the farthest distance that can matter to them."""
 BYTES = 2**26
 """How much one array of a piece may take that has an entry for each of its pairs."""
 
@@ -53,11 +57,12 @@ def toeplitz(call: Call) -> Tensor:
     offset = call.visibility.offset
     assert offset is not None
     values = line(call, offset)
-    return in_pieces(_pieces(call, values, offset), call.q, call.k, call.v, (values,))
+    pieces = _pieces(call, values, offset)
+    return in_pieces(pieces, call.q.flip(2), call.k, call.v, (values,)).flip(2)
 
 
 def _pieces(call: Call, values: Tensor, offset: int) -> list[BiasedPiece]:
-    """Pieces of every run of heads that see alike, without unseen keys."""
+    """Pieces of every run of heads that see alike, without unseen keys; the last query first."""
     queries, keys = call.q.shape[2], call.k.shape[2]
     pieces: list[BiasedPiece] = []
     for heads, nearest, farthest in _runs(call, values, offset):
@@ -72,30 +77,39 @@ def _pieces(call: Call, values: Tensor, offset: int) -> list[BiasedPiece]:
             first = max(0, offset + rows.start - farthest)
             last = min(keys, offset + rows.stop - nearest)
             if first < last:
-                window = _window(heads, queries - rows.stop + first, rows, last - first)
+                turned = slice(queries - rows.stop, queries - rows.start)
+                count = rows.stop - rows.start
+                window = _window(heads, turned.start + first, count, last - first)
                 seen = slice(first, last)
-                pieces.append(BiasedPiece(heads, rows, seen, window, call.scale, backwards=True))
+                pieces.append(BiasedPiece(heads, turned, seen, window, call.scale))
     return pieces
 
 
-def _window(heads: slice, start: int, rows: slice, columns: int) -> Any:
+def _window(heads: slice, start: int, rows: int, columns: int) -> Any:
     def mask(extras: Extras) -> Tensor:
         (values,) = extras
         of_heads = values if values.shape[0] == 1 else values[heads]
+        if not (values.requires_grad and torch.is_grad_enabled()):
+            return _view_window(of_heads, start, rows, columns)
         window: Any = _Window.apply
-        return window(of_heads, start, rows.stop - rows.start, columns)
+        return window(of_heads, start, rows, columns)
 
     return mask
 
 
+def _view_window(values: Tensor, start: int, rows: int, columns: int) -> Tensor:
+    """values[h, start + i + j] as (1, heads, rows, columns), without memory of its own."""
+    size = (1, values.shape[0], rows, columns)
+    return values.as_strided(size, (0, values.stride(0), 1, 1), values.storage_offset() + start)
+
+
 class _Window(torch.autograd.Function):
-    """values[h, start + i + j] as (1, heads, rows, columns), a view; backward sums over i + j."""
+    """`_view_window`, whose backward pass sums over i + j."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, start: int, rows: int, columns: int) -> Tensor:
         ctx.shape, ctx.start = values.shape, start
-        size = (1, values.shape[0], rows, columns)
-        return values.as_strided(size, (0, values.stride(0), 1, 1), values.storage_offset() + start)
+        return _view_window(values, start, rows, columns)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
@@ -109,8 +123,8 @@ class _Window(torch.autograd.Function):
         return total, None, None, None
 
 
-def _runs(call: Call, values: Tensor, offset: int) -> list[tuple[slice, int, int]]:
-    """Runs of heads with the nearest and the farthest distance that can matter to them."""
+def _runs(call: Call, values: Tensor, offset: int) -> list[Run]:
+    """Runs of heads that see about as far."""
     queries, keys, heads = call.q.shape[2], call.k.shape[2], call.q.shape[1]
     top = offset + queries - 1
     kept = values.detach() != -math.inf
@@ -121,17 +135,50 @@ def _runs(call: Call, values: Tensor, offset: int) -> list[tuple[slice, int, int
     for row in kept.expand(heads, -1).cpu():
         seen = row.nonzero()
         spans.append((top - int(seen[-1]), top - int(seen[0])) if len(seen) else (0, -1))
-    runs: list[tuple[slice, int, int]] = []
+    runs: list[Run] = []
     step = heads // call.k.shape[1]  # the queries of one head of keys stay together
     for first in range(0, heads, step):
         group = [span for span in spans[first : first + step] if span[0] <= span[1]]
         nearest = min((span[0] for span in group), default=0)
         farthest = max((span[1] for span in group), default=-1)
-        if runs and runs[-1][1:] == (nearest, farthest):
-            runs[-1] = (slice(runs[-1][0].start, first + step), nearest, farthest)
+        run = slice(first, first + step), nearest, farthest
+        if runs and (joined := _join(call, runs[-1], run, offset)):
+            runs[-1] = joined
         else:
-            runs.append((slice(first, first + step), nearest, farthest))
+            runs.append(run)
     return runs
+
+
+def _join(call: Call, one: Run, other: Run, offset: int) -> Run | None:
+    """Both runs as one; None if more would be computed than fewer pieces are worth."""
+    heads = slice(one[0].start, other[0].stop)
+    if one[1:] == other[1:]:
+        return heads, *one[1:]
+    if one[1] > one[2] or other[1] > other[2]:  # one of them sees nothing
+        return None
+    both = heads, min(one[1], other[1]), max(one[2], other[2])
+    pairs, alone, too = (
+        (run[0].stop - run[0].start) * _count_pairs(call, offset, *run[1:])
+        for run in (both, one, other)
+    )
+    fewer = -(-call.q.shape[2] // (ROWS // 2))
+    return both if call.q.shape[0] * (pairs - alone - too) <= fewer * WORTH else None
+
+
+def _count_pairs(call: Call, offset: int, nearest: int, farthest: int) -> int:
+    """How many queries i and keys j lie that far apart: nearest <= offset + i - j <= farthest."""
+    queries, keys = call.q.shape[2], call.k.shape[2]
+
+    def add_up(last: int) -> int:
+        """0 + 1 + … + keys + keys + …, with `last` terms after the first."""
+        rising = min(max(last, 0), keys)
+        return rising * (rising + 1) // 2 + keys * max(0, last - keys)
+
+    def count_from(first: int) -> int:
+        """Keys below `first` + i, of all queries i."""
+        return add_up(first + queries - 1) - add_up(first - 1)
+
+    return count_from(offset - nearest + 1) - count_from(offset - farthest)
 
 
 def _relevant(call: Call, values: Tensor, own: int) -> Tensor:
