@@ -80,6 +80,12 @@ def test_gradients_of_pieces_in_a_half_are_summed_in_float32(dtype):
     assert (v.grad == rows).all()
 
 
+def find_runs(call, offset):
+    """Runs of heads, and the distances that matter to them."""
+    line = toeplitz.hide_lost_keys(call, toeplitz.line(call, offset), offset)
+    return toeplitz._runs(call, line, offset)
+
+
 @pytest.mark.parametrize("worth", [0, toeplitz.WORTH])
 def test_a_head_that_sees_nothing_takes_none_from_its_neighbours(worth, monkeypatch):
     """Biases of -inf: four heads see everything, one neighbour, nothing, the last key but one."""
@@ -90,7 +96,7 @@ def test_a_head_that_sees_nothing_takes_none_from_its_neighbours(worth, monkeypa
     options = {"encoding": pe.ClippedBias(HEADS, 3), "params": {"table": table}}
     check(("blocked", "dense"), q, k, v, **options)
     call = prepare(q, k, v, **options)
-    runs = toeplitz._runs(call, toeplitz.line(call, 20), 20)
+    runs = find_runs(call, 20)
     assert runs[1:] == ([] if worth else [(slice(2, 4), 2, 2)])
 
 
@@ -118,8 +124,7 @@ def test_heads_that_share_a_bias_may_see_more_or_less_of_it():
     q, k, v = qkv(600, 600, kv_heads=2)
     q[:, 2:] *= 20
     call = prepare(q, k, v, encoding=Steep())
-    runs = toeplitz._runs(call, toeplitz.line(call, 0), 0)
-    assert len(runs) == 2
+    assert len(find_runs(call, 0)) == 2
     check(["blocked"], q, k, v, encoding=Steep())
 
 
@@ -141,10 +146,11 @@ def test_keys_are_left_out_only_if_all_together_are_lost_in_rounding(dtype, bits
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_far_keys_of_steep_heads_are_left_out_on_both_sides(causal, monkeypatch):
-    monkeypatch.setattr(toeplitz, "WORTH", 0)  # however few they are
+    monkeypatch.setattr(toeplitz, "WORTH", 0)
+    monkeypatch.setattr(toeplitz, "LOOK", 0)
     q, k, v = qkv(600, 600, kv_heads=2)
     call = prepare(q * 0, k, v, encoding=pe.ALiBi(HEADS), causal=causal)
-    runs = toeplitz._runs(call, toeplitz.line(call, 0), 0)
+    runs = find_runs(call, 0)
     assert [heads for heads, _, _ in runs] == [slice(0, 2), slice(2, 4)]
     for (_, nearest, farthest), slope in zip(runs, (2**-4, 2**-8), strict=True):
         # from d on e^(-m d) sum to e^(-m d) / (1 - e^-m), for the flatter head of the two
@@ -153,7 +159,7 @@ def test_far_keys_of_steep_heads_are_left_out_on_both_sides(causal, monkeypatch)
         assert abs(farthest - min(lost, 599)) <= 1
     q = q[:, :, :40]
     call = prepare(q, k, v, encoding=pe.ALiBi(HEADS), causal=causal, window=9)
-    (run,) = toeplitz._runs(call, toeplitz.line(call, 560), 560)
+    (run,) = find_runs(call, 560)
     assert run == (slice(0, 4), 0 if causal else -8, 8)
 
 

@@ -49,13 +49,30 @@ def test_it_is_the_specification(window):
 
 def test_keys_too_far_to_matter_are_left_out_and_nothing_else(monkeypatch):
     """Heads 1 and 2, with slopes of 1/4 and 1/16, see fewer keys than 3 and 4."""
-    monkeypatch.setattr(toeplitz, "WORTH", 0)  # however few they are
+    monkeypatch.setattr(toeplitz, "WORTH", 0)
+    monkeypatch.setattr(toeplitz, "LOOK", 0)
     call = call_of(700, 700, torch.float32)
-    runs = toeplitz._runs(call, toeplitz.line(call, 0), 0)
+    runs = toeplitz._runs(call, toeplitz.hide_lost_keys(call, toeplitz.line(call, 0), 0), 0)
     assert [heads for heads, *_ in runs] == [slice(0, 2), slice(2, 4)]
     reach = [farthest for *_, farthest in runs]
     assert reach[0] < reach[1]
     assert (toeplitz.toeplitz(call) - dense(call)).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("trained", [False, True])
+def test_products_are_looked_at_only_if_it_may_be_worth_it(trained, monkeypatch):
+    """A bias of -50 from 40 keys on: 18 keys of a query could be left out, on average."""
+    monkeypatch.setattr(toeplitz, "_excess", lambda call, own: torch.zeros(call.q.shape[1]))
+    call = call_of(100, 100, torch.float32)
+    call.q.requires_grad_(trained)
+    line, far = torch.zeros(4, 199), slice(0, 60)
+    line[:, far], line[:, 100:] = -50.0, -torch.inf
+    average = int(torch.arange(1, 61).sum()) / 100  # of the pairs that far apart, for each query
+    for look, left in ((average + 0.1, False), (average - 0.1, True)):
+        monkeypatch.setattr(toeplitz, "LOOK", look / (1 if trained else 4))
+        made = toeplitz.hide_lost_keys(call, line, 0)
+        assert torch.equal(made[:, far] == -torch.inf, torch.full((4, 60), left))
+        assert torch.equal(made[:, 60:], line[:, 60:])
 
 
 @pytest.mark.parametrize("sizes", [(1, 1), (3, 7), (7, 4)])

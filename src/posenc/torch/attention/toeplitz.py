@@ -21,6 +21,9 @@ FEW_QUERIES = 64
 """For fewer it costs more to find out which keys matter than to take them all."""
 WORTH = 2**15
 """How many pairs are computed in the time that a piece takes besides."""
+LOOK = 32
+"""Keys of a query, on average, that could be left out so that finding out is worth it in training;
+four times as many are needed where no gradient is wanted."""
 Run: TypeAlias = tuple[slice, int, int]
 """Heads, and the nearest and the farthest distance that can matter to them."""
 BYTES = 2**26
@@ -56,7 +59,7 @@ def toeplitz(call: Call) -> Tensor:
     """Attention with such a bias."""
     offset = call.visibility.offset
     assert offset is not None
-    values = line(call, offset)
+    values = hide_lost_keys(call, line(call, offset), offset)
     pieces = _pieces(call, values, offset)
     return in_pieces(pieces, call.q.flip(2), call.k, call.v, (values,)).flip(2)
 
@@ -125,12 +128,8 @@ class _Window(torch.autograd.Function):
 
 def _runs(call: Call, values: Tensor, offset: int) -> list[Run]:
     """Runs of heads that see about as far."""
-    queries, keys, heads = call.q.shape[2], call.k.shape[2], call.q.shape[1]
-    top = offset + queries - 1
+    heads, top = call.q.shape[1], offset + call.q.shape[2] - 1
     kept = values.detach() != -math.inf
-    at_keys = offset >= 0 and offset + queries <= keys  # each query is where some key is
-    if at_keys and queries >= FEW_QUERIES and math.isfinite(float(call.v.detach().sum())):
-        kept = kept & _relevant(call, values.detach(), own=top)
     spans: list[tuple[int, int]] = []
     for row in kept.expand(heads, -1).cpu():
         seen = row.nonzero()
@@ -181,28 +180,52 @@ def _count_pairs(call: Call, offset: int, nearest: int, farthest: int) -> int:
     return count_from(offset - nearest + 1) - count_from(offset - farthest)
 
 
-def _relevant(call: Call, values: Tensor, own: int) -> Tensor:
-    """Which distances can have any weight at all in the dtype of q.
+def hide_lost_keys(call: Call, values: Tensor, offset: int) -> Tensor:
+    """The bias with -inf at distances whose keys cannot have any weight in the dtype of q.
 
     A product is at most |q| |k|; the key at the query's own position has one that is known. Where
     all keys from some distance on, taken together, weigh so little beside that one that they are
-    lost in rounding, none of them can matter. In a half products overflow and are off by nats, so
-    they are formed in float32 at least, where with a unit roundoff of eps / 2 a product is off by
-    dim eps / 2 of |q| |k| and the two norms together by as much.
+    lost in rounding, none of them can matter, and their weights, subnormal numbers some of them,
+    need not be computed. Where few of them could be lost even if all products were equal, nobody
+    looks at the products.
+    """
+    queries, keys, own = call.q.shape[2], call.k.shape[2], offset + call.q.shape[2] - 1
+    at_keys = offset >= 0 and offset + queries <= keys  # each query is where some key is
+    if not at_keys or queries < FEW_QUERIES:
+        return values
+    given = values.detach()
+    behind = torch.logcumsumexp(given[:, : own + 1], dim=1)
+    ahead = torch.logcumsumexp(given[:, own + 1 :].flip(1), dim=1).flip(1)
+    together = torch.cat([behind, ahead], dim=1)
+    bits = 53 if call.q.dtype == torch.float64 else 24
+    floor = given[:, own : own + 1] - (bits + 1) * math.log(2)  # one bit for there being two sides
+    places = torch.arange(1, queries + keys, device=values.device)
+    pairs = torch.minimum(places, places.flip(0)).clamp(max=min(queries, keys))
+    lost = (together < floor) & (given != -math.inf)
+    worth = LOOK if torch.is_grad_enabled() and call.q.requires_grad else 4 * LOOK
+    if float((lost * pairs).sum()) < worth * queries * len(values):
+        return values
+    if not math.isfinite(float(call.v.detach().sum())):
+        return values
+    return values.masked_fill(together < floor - _excess(call, own)[:, None], -math.inf)
+
+
+def _excess(call: Call, own: int) -> Tensor:
+    """By how much the product of a query with any key may exceed that with its own: (heads,).
+
+    In a half products overflow and are off by nats, so they are formed in float32 at least, where
+    with a unit roundoff of eps / 2 a product is off by dim eps / 2 of |q| |k| and the two norms
+    together by as much.
     """
     queries, heads, dim = call.q.shape[2], call.q.shape[1], call.q.shape[3]
     q, k = (x.detach().to(working(torch, x.dtype)) for x in (call.q, call.k))
     start = own + 1 - queries
     group = heads // k.shape[1]
-    beside = k[:, :, start : start + queries].repeat_interleave(group, dim=1)
+    beside = k[:, :, start : start + queries]
+    beside = beside if group == 1 else beside.repeat_interleave(group, dim=1)
     products = torch.linalg.vecdot(q, beside) * call.scale
     norms = torch.linalg.vector_norm(q, dim=-1)
     longest = torch.linalg.vector_norm(k, dim=-1).amax(2, keepdim=True)
     bound = norms * longest.repeat_interleave(group, dim=1) * abs(call.scale)
     most = bound * (1 + (dim + 4) * torch.finfo(q.dtype).eps) - products
-    bits = 53 if q.dtype == torch.float64 else 24
-    behind = torch.logcumsumexp(values[:, : own + 1], dim=1)
-    ahead = torch.logcumsumexp(values[:, own + 1 :].flip(1), dim=1).flip(1)
-    slack = most.amax((0, 2)) + (bits + 1) * math.log(2)  # one bit for there being two sides
-    floor = values[:, own : own + 1] - slack[:, None]
-    return ~(torch.cat([behind, ahead], dim=1) < floor)  # and not >=: what is NaN matters
+    return most.amax((0, 2))
