@@ -88,5 +88,6 @@ def test_a_library_that_cannot_be_loaded_is_a_reason(monkeypatch, tmp_path):
 
 @pytest.mark.skipif(not kernels.load().active, reason=kernels.load().why)
 def test_a_library_of_older_sources_is_a_reason(monkeypatch):
-    monkeypatch.setattr(torch.ops, "posenc", SimpleNamespace(rotate=None))
+    older = SimpleNamespace(overloads=lambda: ["default"])
+    monkeypatch.setattr(torch.ops, "posenc", SimpleNamespace(rotate_qk_=older))
     assert "older posenc" in kernels._load().why
