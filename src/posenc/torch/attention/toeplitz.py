@@ -207,6 +207,7 @@ def hide_lost_keys(call: Call, values: Tensor, offset: int) -> Tensor:
         return values
     if not math.isfinite(float(call.v.detach().sum())):
         return values
+    # by < and not by the opposite of >=: a key whose bias or product is NaN matters
     return values.masked_fill(together < floor - _excess(call, own)[:, None], -math.inf)
 
 
