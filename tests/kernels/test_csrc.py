@@ -241,13 +241,33 @@ def test_long_sequences_in_any_number_of_shares(shape):
         assert torch.equal(row, results[0][..., t : t + 1, :])
 
 
-def test_no_bits_of_a_nan_make_a_number():
-    every = torch.arange(2**16, dtype=torch.int32).to(torch.int16).view(torch.bfloat16)
-    x = torch.stack([every, torch.ones_like(every)], dim=-1)  # (2^16 rows, one pair)
+@pytest.mark.parametrize("heads", range(1, 10))
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_heads_side_by_side_are_heads_alone(dtype, heads):
+    """Several go together, of which a few may be left, and in place as well."""
+    p, w = torch.arange(70) * 3 + 5, frequencies(32)
+    x = draw((heads, 70, 67), dtype)
     for halves in (False, True):
-        out = rotate(x, torch.full((2**16,), 3), torch.ones(1, dtype=torch.float64), halves=halves)
-        assert torch.equal(out.isnan().any(-1), every.isnan())
-        assert torch.equal(out.isnan().all(-1), every.isnan())
+        for start, stop in ((0, 64), (2, 67)):  # rows that are turned as a whole, and parts of rows
+            some = x[..., :stop].contiguous()
+            rest = None, 1.0, halves, start, False
+            together = rotate(some, p, w, halves=halves, start=start)
+            alone = [rotate(each, p, w, halves=halves, start=start) for each in some]
+            assert torch.equal(together, torch.stack(alone))
+            torch.ops.posenc.rotate_qk_(some, some[:0], p, p, w, *rest)
+            assert torch.equal(some, together)
+
+
+@pytest.mark.parametrize("pairs", [1, 32])
+@pytest.mark.parametrize("halves", [False, True])
+def test_no_bits_of_a_nan_make_a_number(halves, pairs):
+    every = torch.arange(2**16, dtype=torch.int32).to(torch.int16).view(torch.bfloat16)
+    pair = [x[:, None].expand(-1, pairs) for x in (every, torch.ones_like(every))]
+    x = torch.cat(pair, dim=-1) if halves else torch.stack(pair, dim=-1).flatten(1)
+    w, p = torch.ones(pairs, dtype=torch.float64), torch.full((2**16,), 3)
+    out = rotate(x.contiguous(), p, w, halves=halves)
+    assert torch.equal(out.isnan().any(-1), every.isnan())
+    assert torch.equal(out.isnan().all(-1), every.isnan())
 
 
 def test_empty_tensors():
@@ -273,17 +293,21 @@ def test_numbers_that_are_none():
             assert not out[odd].isfinite().any()
 
 
+@pytest.mark.parametrize("pairs", [4, 32, 64])
+@pytest.mark.parametrize("halves", [False, True])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_halves_of_every_size_are_rounded_as_pytorch_does(dtype):
+def test_halves_of_every_size_are_rounded_as_pytorch_does(dtype, halves, pairs):
     """All 2^16 of them, turned by 0 and scaled: subnormals, ties, overflow."""
-    x = torch.arange(-(2**15), 2**15, dtype=torch.int16).view(dtype).reshape(-1, 8)
+    x = torch.arange(-(2**15), 2**15, dtype=torch.int16).view(dtype).reshape(-1, 2 * pairs)
     p = torch.zeros(len(x), dtype=torch.int64)
+    apart = (
+        (lambda x: x.unflatten(-1, (2, -1)).mT) if halves else lambda x: x.unflatten(-1, (-1, 2))
+    )
     for scale in (1.0, 1 / 3, 1.5, 0.01):
-        out = rotate(x, p, frequencies(4), scale=scale)
-        pairs = x.float().reshape(-1, 2)
-        scaled = pairs * torch.tensor(scale, dtype=torch.float32)
-        finite = pairs.isfinite().all(-1)
-        assert torch.equal(out.reshape(-1, 2)[finite], scaled.to(dtype)[finite])
+        out = rotate(x, p, frequencies(pairs), scale=scale, halves=halves)
+        wanted = apart(x).float() * torch.tensor(scale, dtype=torch.float32)
+        finite = apart(x).isfinite().all(-1)
+        assert torch.equal(apart(out)[finite], wanted.to(dtype)[finite])
 
 
 @pytest.mark.parametrize(
@@ -404,8 +428,11 @@ def digest():
     for dtype in DTYPES:
         for halves in (False, True):
             x, p = draw((2, 3, 70, 22), dtype), torch.arange(70) * 200_003
+            wide = draw((2, 7, 70, 128), dtype)
             for out in (
                 rotate(x, p, frequencies(9), halves=halves, scale=1.1, start=3),
+                rotate(wide, p, frequencies(64), halves=halves, scale=1.1),
+                rotate(wide, p, frequencies(32), halves=halves, start=3),
                 torch.ops.posenc.add_waves(x, p, frequencies(11), 1.3, halves),
             ):
                 found.update(out.view(torch.uint8).numpy().tobytes())

@@ -4,10 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 constexpr int64_t MOST_AXES = 16;
-constexpr int64_t TOGETHER = 4;     // outer indices whose rows are computed side by side
-constexpr int64_t ROWS_AHEAD = 4;   // that are asked for before they are read
+constexpr int64_t TOGETHER = 4;     // outer indices whose rows are computed side by side, at most
+constexpr int64_t AHEAD = 1 << 11;  // bytes of a place that are asked for before they are read
 constexpr int64_t LINE = 64;        // bytes that memory is read by
 constexpr double LIMIT = 16777216;  // positions must be below 2^24 in size
 constexpr double FASTEST = 8;       // radians per position, so that angles are below 2^27
@@ -82,12 +83,21 @@ struct Job {
     return !by_two ? i : i < even ? 2 * i : 2 * (i - even) + 1;
   }
 
-  // Numbers in a row of cosines (sines have another), or in a row of what is added.
-  int64_t row_size() const { return adds ? width : pairs; }
+  // Numbers in a row of cosines and, behind them, sines; or of what is added.
+  int64_t row_size() const { return adds ? width : 2 * pairs; }
 
   double position_of(int64_t at, int64_t i) const {
     return position(at + (axis ? axis[pair(i)] * axis_step : 0));
   }
+};
+
+// Places in memory that rows are read from and written to, of neighbouring outer indices. Their rows
+// of the same position go together: cosines and sines are read once for both.
+template <typename Cell>
+struct Places {
+  int64_t count;
+  const Cell* x[TOGETHER];
+  Cell* y[TOGETHER];
 };
 
 constexpr int64_t CHUNK = 256;  // keys that have a softmax of their own, before all are put together

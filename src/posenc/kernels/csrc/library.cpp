@@ -17,6 +17,11 @@
 #include <sys/mman.h>
 #endif
 
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define POSENC_X86
+#include <immintrin.h>
+#endif
+
 #include "job.h"
 
 namespace {
@@ -32,25 +37,29 @@ constexpr int64_t SOME = 32;
 constexpr int64_t FEW_OUTER = 16;
 
 namespace plain {
+namespace narrow = plain;
 #include "loops.h"
 #include "attention.h"
 }
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define POSENC_X86
+#ifdef POSENC_X86
 #pragma GCC push_options
 #pragma GCC target("avx2")
 namespace avx2 {
+namespace narrow = avx2;
 #include "loops.h"
 #include "attention.h"
 }
 #pragma GCC pop_options
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")
+#define POSENC_AVX512
 namespace avx512 {
+namespace narrow = avx2;
 #include "loops.h"
 #include "attention.h"
 }
+#undef POSENC_AVX512
 #pragma GCC pop_options
 #endif
 
@@ -217,11 +226,13 @@ void set_loops(Job& job, const Tensor& x, const Tensor& out) {
   job.by_two = job.halves && !job.adds && job.pairs % 2 == 0 &&
                (job.type == Element::bfloat16 || job.type == Element::float16);
   job.near_rows = job.batches * job.seq < SOME ? 1 : 33;
-  // Threads share out the outer indices and take many positions at a time, so that each goes through
-  // memory of its own from end to end: runs of 32 rows are a third slower. Where the indices are few,
-  // they share out the positions, since cosines that each computes for itself would take too long.
+  // Threads share out the positions where there are many, and take many at a time, so that each goes through
+  // memory of its own from end to end, several outer indices side by side, which read cosines once. Few
+  // positions that many outer indices share are shared out by those, though each thread then computes all
+  // cosines.
   const int64_t threads = torch::stable::get_num_threads(), batches = at_least(job.batches, 1);
-  const bool by_position = job.outer_is_closer || job.outer < FEW_OUTER;
+  const bool by_position =
+      job.outer_is_closer || job.outer < FEW_OUTER || job.seq >= SOME * threads;
   job.parts = by_position ? 1 : at_most(divide_up(threads, batches), job.outer);
   const int64_t share = divide_up(job.seq, divide_up(threads, batches * job.parts));
   const int64_t longest = job.outer_is_closer ? SOME

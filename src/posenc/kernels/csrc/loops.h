@@ -153,6 +153,53 @@ inline Real turn_a(Real a, Real b, Real c, Real s) { return a * c - b * s; }
 template <typename Real>
 inline Real turn_b(Real a, Real b, Real c, Real s) { return a * s + b * c; }
 
+#ifdef POSENC_AVX512
+// GCC makes 11 instructions of what these do in 7, and arithmetic is what bfloat16 waits for.
+
+// The numbers in the lower halves of 32 bits, and in the upper ones.
+inline __m512 read_lower(__m512i x) { return _mm512_castsi512_ps(_mm512_slli_epi32(x, 16)); }
+inline __m512 read_upper(__m512i x) {
+  return _mm512_castsi512_ps(_mm512_and_si512(x, _mm512_set1_epi32(0xffff0000)));
+}
+
+// Both rounded as `BFloat16::round` does it: up if what is cut off is more than a half, or a half behind
+// an odd number; a bit of the odd number behind the half makes it more.
+inline __m512i round_both(__m512 lower, __m512 upper) {
+  constexpr int CHOOSE = 0xf8;  // a | (b & c)
+  const __m512i a = _mm512_castps_si512(lower), b = _mm512_castps_si512(upper);
+  const __m512i kept = _mm512_ternarylogic_epi32(
+      _mm512_srli_epi32(a, 16), b, _mm512_set1_epi32(0xffff0000), CHOOSE);
+  const __m512i cut = _mm512_ternarylogic_epi32(
+      _mm512_slli_epi32(b, 16), a, _mm512_set1_epi32(0xffff), CHOOSE);
+  const __m512i one = _mm512_set1_epi16(1), half = _mm512_set1_epi16(-0x8000);
+  const __mmask32 up = _mm512_cmpgt_epu16_mask(_mm512_ternarylogic_epi32(cut, kept, one, CHOOSE), half);
+  return _mm512_mask_add_epi16(kept, up, kept, one);
+}
+
+// `turn_row` of bfloat16, if its pairs fill registers: two channels are one number of 32 bits.
+inline void turn_words(const uint16_t* x, uint16_t* y, const float* c, const float* s, int64_t pairs,
+                       bool halves) {
+  if (!halves) {
+    for (int64_t i = 0; i < pairs; i += 16) {
+      const __m512i both = _mm512_loadu_si512(x + 2 * i);
+      const __m512 a = read_lower(both), b = read_upper(both);
+      const __m512 cosine = _mm512_loadu_ps(c + i), sine = _mm512_loadu_ps(s + i);
+      _mm512_storeu_si512(y + 2 * i, round_both(a * cosine - b * sine, a * sine + b * cosine));
+    }
+    return;
+  }
+  for (int64_t i = 0, odd = pairs / 2; i < odd; i += 16) {
+    const __m512i first = _mm512_loadu_si512(x + 2 * i), second = _mm512_loadu_si512(x + pairs + 2 * i);
+    const __m512 a0 = read_lower(first), a1 = read_upper(first);
+    const __m512 b0 = read_lower(second), b1 = read_upper(second);
+    const __m512 c0 = _mm512_loadu_ps(c + i), c1 = _mm512_loadu_ps(c + odd + i);
+    const __m512 s0 = _mm512_loadu_ps(s + i), s1 = _mm512_loadu_ps(s + odd + i);
+    _mm512_storeu_si512(y + 2 * i, round_both(a0 * c0 - b0 * s0, a1 * c1 - b1 * s1));
+    _mm512_storeu_si512(y + pairs + 2 * i, round_both(a0 * s0 + b0 * c0, a1 * s1 + b1 * c1));
+  }
+}
+#endif
+
 // One row of x, turned: pair i is channels 2i and 2i + 1, or i and i + pairs. y may be x.
 // PAIRS is their number where the compiler is to know it, or 0.
 template <typename Type, int64_t PAIRS>
@@ -161,6 +208,10 @@ inline void turn_row(const typename Type::Cell* x, typename Type::Cell* y,
                      bool halves, bool by_two) {
   using Real = typename Type::Real;
   const int64_t pairs = PAIRS ? PAIRS : any_pairs;
+#ifdef POSENC_AVX512
+  if constexpr (std::is_same_v<Type, BFloat16>)
+    if (pairs % 32 == 0) return turn_words(x, y, c, s, pairs, halves);
+#endif
   if constexpr (sizeof(typename Type::Cell) == 2) {  // two channels are one number of 32 bits
     if (by_two) {
       const int64_t odd = pairs / 2;  // where the cosines and sines of odd pairs begin
@@ -191,7 +242,14 @@ inline void turn_row(const typename Type::Cell* x, typename Type::Cell* y,
       return;
     }
   }
-  if (halves) {
+  if (halves && x != y) {  // one half after the other, since memory is written faster from end to end
+#pragma GCC ivdep
+    for (int64_t i = 0; i < pairs; i++)
+      y[i] = Type::round(turn_a<Real>(Type::read(x[i]), Type::read(x[i + pairs]), c[i], s[i]));
+#pragma GCC ivdep
+    for (int64_t i = 0; i < pairs; i++)
+      y[i + pairs] = Type::round(turn_b<Real>(Type::read(x[i]), Type::read(x[i + pairs]), c[i], s[i]));
+  } else if (halves) {
 #pragma GCC ivdep
     for (int64_t i = 0; i < pairs; i++) {
       const Real a = Type::read(x[i]), b = Type::read(x[i + pairs]);
@@ -208,41 +266,64 @@ inline void turn_row(const typename Type::Cell* x, typename Type::Cell* y,
   }
 }
 
-// Places in memory that rows are read from and written to, of some outer indices. Their rows of the
-// same position go together: cosines and sines are then at hand, and the processor waits for several
-// places at once.
+// How many rows of so many channels are asked for before they are read, and asking for one; there need not
+// be one. Rows of several places are read by turns, which the processor's own guess of what comes next does
+// not keep up with: rotations take 0.9 of the time that they take without.
 template <typename Cell>
-struct Places {
-  int64_t count;
-  const Cell* x[TOGETHER];
-  Cell* y[TOGETHER];
-};
+int64_t rows_ahead(int64_t width) { return 1 + AHEAD / (width * int64_t(sizeof(Cell)) + 1); }
 
-// Ask for a row that is read soon. Several rows are read by turns, which the processor's own guess of
-// what comes next does not keep up with: rotations take 0.9 of the time that they take without this.
 template <typename Cell>
 inline void fetch_row(const Cell* x, int64_t width) {
   const char* bytes = reinterpret_cast<const char*>(x);
   for (int64_t at = 0; at < width * int64_t(sizeof(Cell)); at += LINE) __builtin_prefetch(bytes + at);
 }
 
-// Rows whose channels are neighbours in memory, turned.
+// Rows of `COUNT` places whose channels are neighbours in memory, turned. What differs between jobs but
+// not between rows is an argument of the template: with it in the loop, bfloat16 takes 1.2 times as long.
+template <typename Type, int64_t PAIRS, int64_t COUNT, bool HALVES, bool COPIES>
+void turn_rows_of(const Job& job, const typename Type::Cell* const* xs, typename Type::Cell* const* ys,
+                  const typename Type::Real* waves, int64_t rows) {
+  using Cell = typename Type::Cell;
+  const int64_t pairs = PAIRS ? PAIRS : job.pairs, start = job.start, rest = start + job.width;
+  const int64_t dim = job.dim, in_seq = job.in_seq, out_seq = job.out_seq;
+  const int64_t ahead = rows_ahead<Cell>(2 * pairs) * in_seq;
+  const bool by_two = job.by_two;
+  const auto turn = [&](const Cell*& x, Cell*& y) __attribute__((always_inline)) {
+    fetch_row(x + start + ahead, 2 * pairs);
+    turn_row<Type, PAIRS>(x + start, y + start, waves, waves + pairs, pairs, HALVES, by_two);
+    for (int64_t i = 0; COPIES && i < start; i++) y[i] = x[i];
+    for (int64_t i = rest; COPIES && i < dim; i++) y[i] = x[i];
+    x += in_seq, y += out_seq;
+  };
+  // by themselves, since the compiler leaves arrays in memory
+  constexpr int64_t SECOND = COUNT > 1, THIRD = COUNT > 2 ? 2 : 0, FOURTH = COUNT > 3 ? 3 : 0;
+  const Cell *x_0 = xs[0], *x_1 = xs[SECOND], *x_2 = xs[THIRD], *x_3 = xs[FOURTH];
+  Cell *y_0 = ys[0], *y_1 = ys[SECOND], *y_2 = ys[THIRD], *y_3 = ys[FOURTH];
+  for (int64_t t = 0; t < rows; t++, waves += 2 * pairs) {
+    turn(x_0, y_0);
+    if constexpr (COUNT > 1) turn(x_1, y_1);
+    if constexpr (COUNT > 2) turn(x_2, y_2), turn(x_3, y_3);
+  }
+}
+
+template <typename Type, int64_t PAIRS, int64_t COUNT>
+auto choose_rows(const Job& job) {
+  const bool copies = job.width != job.dim && job.in != job.out;
+  return job.halves ? copies ? turn_rows_of<Type, PAIRS, COUNT, true, true>
+                             : turn_rows_of<Type, PAIRS, COUNT, true, false>
+         : copies   ? turn_rows_of<Type, PAIRS, COUNT, false, true>
+                    : turn_rows_of<Type, PAIRS, COUNT, false, false>;
+}
+
 template <typename Type, int64_t PAIRS>
 void turn_rows(const Job& job, const Places<typename Type::Cell>& places,
-               const typename Type::Real* c, const typename Type::Real* s, int64_t rows) {
-  const int64_t pairs = PAIRS ? PAIRS : job.pairs, rest = job.start + job.width;
-  const bool copies = job.width != job.dim && job.in != job.out, halves = job.halves;
-  const bool by_two = job.by_two;
-  for (int64_t t = 0; t < rows; t++, c += pairs, s += pairs)
-    for (int64_t each = 0; each < places.count; each++) {
-      const typename Type::Cell* x = places.x[each] + t * job.in_seq;
-      typename Type::Cell* y = places.y[each] + t * job.out_seq;
-      if (t + ROWS_AHEAD < rows) fetch_row(x + job.start + ROWS_AHEAD * job.in_seq, 2 * pairs);
-      turn_row<Type, PAIRS>(x + job.start, y + job.start, c, s, pairs, halves, by_two);
-      if (!copies) continue;
-      for (int64_t i = 0; i < job.start; i++) y[i] = x[i];
-      for (int64_t i = rest; i < job.dim; i++) y[i] = x[i];
-    }
+               const typename Type::Real* waves, int64_t rows) {
+  const auto *x = places.x, *end = x + places.count;
+  const auto* y = places.y;
+  if constexpr (sizeof(typename Type::Cell) == 2)
+    for (; end - x >= 4; x += 4, y += 4) choose_rows<Type, PAIRS, 4>(job)(job, x, y, waves, rows);
+  for (; end - x >= 2; x += 2, y += 2) choose_rows<Type, PAIRS, 2>(job)(job, x, y, waves, rows);
+  for (; end - x >= 1; x++, y++) choose_rows<Type, PAIRS, 1>(job)(job, x, y, waves, rows);
 }
 
 // The sine and the cosine of each pair as they are added to a row: side by side, or all sines first.
@@ -272,10 +353,11 @@ template <typename Type>
 void add_rows(const Job& job, const Places<typename Type::Cell>& places,
               const typename Type::Real* e, int64_t rows) {
   const typename Type::Real factor = static_cast<typename Type::Real>(job.factor);
+  const int64_t ahead = rows_ahead<typename Type::Cell>(job.width) * job.in_seq;
   for (int64_t t = 0; t < rows; t++, e += job.width)
     for (int64_t each = 0; each < places.count; each++) {
       const typename Type::Cell* x = places.x[each] + t * job.in_seq;
-      if (t + ROWS_AHEAD < rows) fetch_row(x + ROWS_AHEAD * job.in_seq, job.width);
+      fetch_row(x + ahead, job.width);
       add_row<Type>(x, places.y[each] + t * job.out_seq, e, job.width, factor);
     }
 }
@@ -283,17 +365,16 @@ void add_rows(const Job& job, const Places<typename Type::Cell>& places,
 // Rows whose channels are apart in memory: each is gathered into `row`, computed and spread out.
 template <typename Type>
 void run_apart(const Job& job, const Places<typename Type::Cell>& places,
-               const typename Type::Real* c, const typename Type::Real* s, int64_t rows,
-               typename Type::Cell* row) {
+               const typename Type::Real* waves, int64_t rows, typename Type::Cell* row) {
   const int64_t width = job.width, start = job.start, rest = start + width;
   const typename Type::Real factor = static_cast<typename Type::Real>(job.factor);
-  for (int64_t t = 0; t < rows; t++, c += job.row_size(), s += job.adds ? 0 : job.pairs)
+  for (int64_t t = 0; t < rows; t++, waves += job.row_size())
     for (int64_t each = 0; each < places.count; each++) {
       const typename Type::Cell* x = places.x[each] + t * job.in_seq;
       typename Type::Cell* y = places.y[each] + t * job.out_seq;
       for (int64_t i = 0; i < width; i++) row[i] = x[(start + i) * job.in_channel];
-      if (job.adds) add_row<Type>(row, row, c, width, factor);
-      else turn_row<Type, 0>(row, row, c, s, job.pairs, job.halves, job.by_two);
+      if (job.adds) add_row<Type>(row, row, waves, width, factor);
+      else turn_row<Type, 0>(row, row, waves, waves + job.pairs, job.pairs, job.halves, job.by_two);
       for (int64_t i = 0; i < width; i++) y[(start + i) * job.out_channel] = row[i];
       if (job.in == job.out) continue;
       for (int64_t i = 0; i < start; i++) y[i * job.out_channel] = x[i * job.in_channel];
@@ -301,20 +382,31 @@ void run_apart(const Job& job, const Places<typename Type::Cell>& places,
     }
 }
 
+// How rows with so many pairs are turned. Those of float32 are bound by memory, which takes longer if 64 bytes
+// are written at a time, first of one half of a row and then of the other.
+template <typename Type>
+auto choose_turn(int64_t pairs) {
+  if constexpr (std::is_same_v<Type, Float32>)
+    return pairs == 64   ? narrow::turn_rows<narrow::Float32, 64>
+           : pairs == 32 ? narrow::turn_rows<narrow::Float32, 32>
+                         : narrow::turn_rows<narrow::Float32, 0>;
+  else
+    return pairs == 64   ? turn_rows<Type, 64>
+           : pairs == 32 ? turn_rows<Type, 32>
+                         : turn_rows<Type, 0>;
+}
+
 // The rows of one block of positions, for outer indices begin .. end.
 template <typename Type>
 void run_block(const Job& job, int64_t batch, int64_t at, int64_t rows, int64_t begin, int64_t end,
-               const typename Type::Real* cosines, const typename Type::Real* sines,
-               typename Type::Cell* row) {
+               const typename Type::Real* waves, typename Type::Cell* row) {
   using Cell = typename Type::Cell;
   using Real = typename Type::Real;
   const bool close = job.in_channel == 1 && job.out_channel == 1;
-  const auto turn = job.pairs == 64   ? turn_rows<Type, 64>
-                    : job.pairs == 32 ? turn_rows<Type, 32>
-                                      : turn_rows<Type, 0>;
+  const auto turn = choose_turn<Type>(job.pairs);
 
-  // rows of a batch that are 2^n apart share the sets of a cache, where four of them push each other out
-  const int64_t together = job.adds ? 2 : TOGETHER;
+  // more of them push each other out of a cache
+  const int64_t together = sizeof(Cell) == 2 && !job.adds ? TOGETHER : TOGETHER / 2;
   const auto run_rows = [&](int64_t outer, int64_t t, int64_t count) {
     Places<Cell> places{};
     for (; places.count < together && outer < end; places.count++, outer++) {
@@ -323,11 +415,10 @@ void run_block(const Job& job, int64_t batch, int64_t at, int64_t rows, int64_t 
       places.x[places.count] = static_cast<const Cell*>(job.in) + from;
       places.y[places.count] = static_cast<Cell*>(job.out) + to;
     }
-    const Real* c = cosines + t * job.row_size();
-    const Real* s = job.adds ? nullptr : sines + t * job.pairs;  // what is added is laid out in one row
-    if (!close) run_apart<Type>(job, places, c, s, count, row);
-    else if (job.adds) add_rows<Type>(job, places, c, count);
-    else turn(job, places, c, s, count);
+    const Real* first = waves + t * job.row_size();
+    if (!close) run_apart<Type>(job, places, first, count, row);
+    else if (job.adds) add_rows<Type>(job, places, first, count);
+    else turn(job, places, first, count);
   };
 
   if (job.outer_is_closer) {
@@ -346,25 +437,21 @@ void run_as(const Job& job, int64_t first, int64_t last, double* memory) {
   using Real = typename Type::Real;
   Table<Real> table(job, memory);
   const int64_t pairs = job.pairs;
-  Real* cosines = reinterpret_cast<Real*>(table.near_s + job.near_rows * pairs);
-  Real* sines = cosines + job.block * pairs;
-  Real* one = sines + job.block * pairs;  // cosines and sines of a row, before they are laid out
+  Real* waves = reinterpret_cast<Real*>(table.near_s + job.near_rows * pairs);
+  Real* one = waves + 2 * job.block * pairs;  // cosines and sines of a row, before they are laid out
   typename Type::Cell* row = reinterpret_cast<typename Type::Cell*>(one + 2 * pairs);
   for (int64_t task = first; task < last; task++) {
     const int64_t part = task / job.blocks % job.parts, batch = task / job.blocks / job.parts;
     const int64_t at = task % job.blocks * job.block;
     const int64_t rows = job.seq - at < job.block ? job.seq - at : job.block;
     for (int64_t t = 0; t < rows; t++) {
-      if (!job.adds) {
-        table.fill(batch, at + t, cosines + t * pairs, sines + t * pairs);
-      } else {
-        table.fill(batch, at + t, one, one + pairs);
-        lay_out(one, one + pairs, job.width, job.halves, cosines + t * job.width);
-      }
+      Real* c = job.adds ? one : waves + t * job.row_size();
+      table.fill(batch, at + t, c, c + pairs);
+      if (job.adds) lay_out(one, one + pairs, job.width, job.halves, waves + t * job.row_size());
     }
     for (const Job* each = &job; each; each = each->also)
       run_block<Type>(*each, batch, at, rows, each->outer * part / job.parts,
-                      each->outer * (part + 1) / job.parts, cosines, sines, row);
+                      each->outer * (part + 1) / job.parts, waves, row);
   }
 }
 
