@@ -22,8 +22,8 @@ FLASH = "_scaled_dot_product_flash_attention_for_cpu"
 HAS_FLASH = hasattr(ops, FLASH) and hasattr(ops, f"{FLASH}_backward")
 """Whether this PyTorch has these operators of its own; else a backward pass is written out."""
 
-ENTRIES = 2**17
-"""How many weights a backward pass has before it at a time, for each thread: half a megabyte."""
+ENTRIES = 2**18
+"""How many weights a backward pass has before it at a time, for each thread: a megabyte."""
 
 
 @dataclass(frozen=True)
@@ -203,8 +203,6 @@ def masked_slopes(
     group = heads // kv_heads
     of_q, of_k, of_v = (torch.empty_like(x) for x in (q, k, v))
     of_mask = mask.new_zeros(mask.shape, dtype=q.dtype) if learned else None
-    hidden = mask.amax(-1, keepdim=True) == -math.inf
-    blind = hidden if hidden.any() else None
     entries = ENTRIES * torch.get_num_threads()
     some = max(1, entries // max(1, group * keys))  # queries
     several = max(1, entries // max(1, group * keys * min(some, queries)))  # heads of keys
@@ -222,10 +220,11 @@ def masked_slopes(
                 )
                 added = _of(mask, rows, theirs)[:, :, part]
                 weights, slope = _weights_and_slope(q_part, k_part, v_part, g_part, added, shape)
-                if blind is not None:  # who sees nothing has no weights and no gradients
-                    here = _of(blind, rows, theirs)[:, :, part]
+                if weights[..., :1].isnan().any():
+                    # who sees nothing has no weights and no gradients
+                    blind = added.amax(-1, keepdim=True) == -math.inf
                     for x in (weights, slope):
-                        x.view(*shape, keys).masked_fill_(here, 0.0)
+                        x.view(*shape, keys).masked_fill_(blind, 0.0)
                 of_q[index] = torch.bmm(slope, k_part).mul_(scale).view(*shape, -1)
                 k_sum.baddbmm_(slope.mT, q_part)
                 v_sum.baddbmm_(weights.mT, g_part)

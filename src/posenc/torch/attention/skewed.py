@@ -84,12 +84,12 @@ class _Relative(torch.autograd.Function):
     def forward(ctx: Any, left: Tensor, right: Tensor, first: int, last: int) -> Tensor:
         ctx.save_for_backward(left, right)
         ctx.seen = first, last
-        rows, width = left.shape[2], right.shape[1]
+        rows, width, near = left.shape[2], right.shape[1], right[:, first:last]
         products = left.new_empty((*left.shape[:3], width))
         for unseen in (products[..., :first], products[..., last:]):
             unseen.fill_(-math.inf)
         for of_row, made in zip(left, products, strict=True):
-            torch.bmm(of_row, right[:, first:last].mT, out=made[..., first:last])
+            made[..., first:last] = torch.bmm(of_row, near.mT)  # `out=` of a part is slow
         return _skew(products, width - rows + 1)
 
     @staticmethod
@@ -98,7 +98,8 @@ class _Relative(torch.autograd.Function):
         first, last = ctx.seen
         rows, columns = grad.shape[2:]
         products = grad.new_empty((*left.shape[:3], right.shape[1]))
-        for beyond in (products[..., : rows - 1], products[..., columns:]):  # where rows end
+        # where rows end, as far as it is seen
+        for beyond in (products[..., first : rows - 1], products[..., columns:last]):
             beyond.fill_(0)
         _skew(products, columns).copy_(grad)
         of_left, of_right = torch.empty_like(left), torch.zeros_like(right)
