@@ -28,7 +28,8 @@ Machine: {machine}.
 
 Every implementation was first held against a truth in float64, by a bound that follows from the
 way it rounds; one that is off is named and not timed. Times are medians of interleaved rounds, in
-one process, with every second round backwards; ratios are to the first row of each table. Results
+one process, with every second round backwards; each is called once before it is timed, so that
+no row pays for what another left in the caches. Ratios are to the first row of each table. Results
 are freed outside of the timed part, and no memory allocator is tuned: a tensor that is written for
 the first time costs its page faults, in posenc's rows too, which ask Linux for pages of 2 MiB.
 Work of less than 2 ms is repeated within a

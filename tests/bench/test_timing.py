@@ -12,13 +12,31 @@ from posenc.bench.timing import machine_load, spread, summarize, time_interleave
 def test_rounds_are_interleaved_and_every_second_one_runs_backwards():
     calls = []
     time_interleaved({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, rounds=3)
-    assert "".join(calls) == "ab" + "ab" + "ba" + "ab"  # after a warm-up
+    # once each, to see how long it takes; then each is called before it is timed
+    assert "".join(calls) == "ab" + "aabb" + "bbaa" + "aabb"
+
+
+def test_what_others_leave_behind_is_not_timed():
+    """Work that takes longer after other work, and the time that it takes after itself."""
+    last = []
+
+    def run(name):
+        def function():
+            clock.now += 1.0 if last == [name] else 9.0
+            last[:] = [name]
+
+        return function
+
+    with pytest.MonkeyPatch.context() as patch:
+        clock = Clock(patch)
+        times = time_interleaved({name: run(name) for name in "abc"}, rounds=4)
+    assert times == {name: [1.0] * 4 for name in "abc"}
 
 
 def test_rounds_go_on_while_there_is_time(monkeypatch):
     clock = Clock(monkeypatch)
-    times = time_interleaved({"a": clock.work(repeat(1.0))}, rounds=2, most=100, seconds=5.0)
-    assert times == {"a": [1.0] * 5}
+    times = time_interleaved({"a": clock.work(repeat(0.5))}, rounds=2, most=100, seconds=5.0)
+    assert times == {"a": [0.5] * 5}
     times = time_interleaved({"a": clock.work(repeat(1.0))}, rounds=2, most=3, seconds=5.0)
     assert times == {"a": [1.0] * 3}
     times = time_interleaved({"a": clock.work(repeat(9.0))}, rounds=2, most=100, seconds=5.0)
@@ -34,13 +52,14 @@ def test_short_work_is_repeated_within_a_sample(monkeypatch):
 
     times = time_interleaved({"a": run}, rounds=1, sample=2.0**-10)
     assert times == {"a": [2.0**-20]}
-    assert len(calls) == 1 + 1 + 1024 + 1024  # warm-up, one alone, enough of them, a round
+    # one, one alone, enough of them, one that is not timed, a round
+    assert len(calls) == 1 + 1 + 1024 + 1 + 1024
 
 
 def test_nothing_is_collected_between_rounds():
     seen = []
     time_interleaved({"a": lambda: seen.append(gc.isenabled())}, rounds=1)
-    assert seen == [False, False]
+    assert seen == [False] * 3
     assert gc.isenabled()
 
 
@@ -67,7 +86,10 @@ ROUNDS = [1.0, 1.0, 1.02, 1.04, 1.08]
 
 def timed(monkeypatch, **seconds):
     clock = Clock(monkeypatch)
-    work = {name: clock.work(chain([99.0], each)) for name, each in seconds.items()}  # warm-up
+    work = {
+        name: clock.work(chain([99.0], *([99.0, each] for each in times)))  # every second is timed
+        for name, times in seconds.items()
+    }
     errors = dict.fromkeys(work, 0.0)
     return summarize(time_interleaved(work, rounds=len(ROUNDS)), errors)
 

@@ -32,7 +32,10 @@ def time_interleaved(
 ) -> dict[str, list[float]]:
     """The seconds of each function in each round: they take turns, every second round backwards.
 
-    rounds   how many rounds, after one of warm-up
+    Each is called once before it is timed: what the function before it left in the caches, or took
+    from the heap, would be paid by all but the first, which follows itself in every second round.
+
+    rounds   how many rounds
     most     go on up to this many while all of it has taken less than `seconds`
     sample   repeat work that is shorter than this within a round, and count one of the repeats
 
@@ -42,7 +45,7 @@ def time_interleaved(
     """
     times: dict[str, list[float]] = {name: [] for name in work}
     with _without_collection():
-        for function in work.values():  # code is loaded, memory is there
+        for function in work.values():  # code is loaded
             function()
         loops = {name: _count_loops(function, sample) for name, function in work.items()}
         start = time.perf_counter()
@@ -51,6 +54,7 @@ def time_interleaved(
             if turn >= rounds and time.perf_counter() - start >= seconds:
                 break
             for name in order:
+                work[name]()
                 times[name].append(_time(work[name], loops[name]))
             order.reverse()
     return times
