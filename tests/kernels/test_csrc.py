@@ -241,6 +241,40 @@ def test_long_sequences_in_any_number_of_shares(shape):
         assert torch.equal(row, results[0][..., t : t + 1, :])
 
 
+LARGE = 1 << 24  # bytes of a result from which on it is written past the caches
+
+
+def draw_large(dtype, dim, layout):
+    """A tensor (head, seq, dim) of LARGE bytes or a little more, no two rows of which are alike."""
+    heads = 7
+    seq = -(-LARGE // (heads * dim * torch.empty((), dtype=dtype).element_size()))
+    if layout == "rows apart":
+        return draw((heads, seq, dim + 8), dtype)[..., :dim]
+    if layout == "off a line":
+        return draw(heads * seq * dim + 1, dtype)[1:].view(heads, seq, dim)
+    if layout == "heads closer":
+        return draw((seq, heads, dim), dtype).transpose(0, 1)
+    return draw((heads, seq, dim), dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dim", [64, 104, 128])  # rows that fill lines of memory, and that do not
+@pytest.mark.parametrize("layout", ["contiguous", "rows apart", "off a line", "heads closer"])
+def test_large_results_are_those_of_their_parts(dtype, dim, layout):
+    x, w = draw_large(dtype, dim, layout), frequencies(dim // 2)
+    seq = x.shape[1]
+    p = torch.arange(seq) * 3 + 5
+    for halves in (False, True):
+        large = rotate(x, p, w, halves=halves, scale=1.1)
+        added = torch.ops.posenc.add_waves(x, p, w, 1.3, halves)
+        for at in range(0, seq, 1000):
+            part, p_part = x[:, at : at + 1000].contiguous(), p[at : at + 1000]
+            rotated = rotate(part, p_part, w, halves=halves, scale=1.1)
+            assert torch.equal(large[:, at : at + 1000], rotated)
+            sums = torch.ops.posenc.add_waves(part, p_part, w, 1.3, halves)
+            assert torch.equal(added[:, at : at + 1000], sums)
+
+
 @pytest.mark.parametrize("heads", range(1, 10))
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_heads_side_by_side_are_heads_alone(dtype, heads):
@@ -429,11 +463,25 @@ def digest():
         for halves in (False, True):
             x, p = draw((2, 3, 70, 22), dtype), torch.arange(70) * 200_003
             wide = draw((2, 7, 70, 128), dtype)
+            large = draw_large(dtype, 128, "contiguous")
+            in_order = torch.arange(large.shape[1])
             for out in (
                 rotate(x, p, frequencies(9), halves=halves, scale=1.1, start=3),
                 rotate(wide, p, frequencies(64), halves=halves, scale=1.1),
                 rotate(wide, p, frequencies(32), halves=halves, start=3),
+                rotate(large, in_order, frequencies(64), halves=halves),
                 torch.ops.posenc.add_waves(x, p, frequencies(11), 1.3, halves),
+                *(  # each count of heads side by side, of rows turned as a whole or in part
+                    rotate(
+                        draw((heads, 70, 2 * pairs + rest), dtype),
+                        p,
+                        frequencies(pairs),
+                        halves=halves,
+                    )
+                    for heads in (1, 2, 4)
+                    for pairs in (19, 32, 64)
+                    for rest in (0, 5)
+                ),
             ):
                 found.update(out.view(torch.uint8).numpy().tobytes())
     for dtype in DTYPES[1:]:

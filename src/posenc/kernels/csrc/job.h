@@ -10,6 +10,7 @@ constexpr int64_t MOST_AXES = 16;
 constexpr int64_t TOGETHER = 4;     // outer indices whose rows are computed side by side, at most
 constexpr int64_t AHEAD = 1 << 11;  // bytes of a place that are asked for before they are read
 constexpr int64_t LINE = 64;        // bytes that memory is read by
+constexpr int64_t LARGE = 1 << 24;  // bytes of a result that caches are not taken to hold, with what it is made of
 constexpr double LIMIT = 16777216;  // positions must be below 2^24 in size
 constexpr double FASTEST = 8;       // radians per position, so that angles are below 2^27
 
@@ -27,7 +28,8 @@ struct Job {
   int64_t axes, outer, sizes[MOST_AXES], in_steps[MOST_AXES], out_steps[MOST_AXES];
   int64_t block, blocks, parts;  // positions at a time; how often; shares of the outer indices
   int64_t near_rows;             // that a Table has memory for: 1, or 33
-  bool outer_is_closer;  // in memory, than the positions
+  bool outer_is_closer;          // in memory, than the positions
+  bool streams;                  // rows are written past the caches
 
   const void* positions;
   Number number;

@@ -209,6 +209,19 @@ int64_t at_least(int64_t x, int64_t least) { return x < least ? least : x; }
 int64_t at_most(int64_t x, int64_t most) { return x > most ? most : x; }
 int64_t divide_up(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
+// Whether rows are to be written past the caches, and can be: as whole lines of memory.
+bool can_stream(const Job& job, const Tensor& out) {
+#ifdef POSENC_X86
+  const int64_t bytes = out.element_size();
+  bool in_lines = reinterpret_cast<uintptr_t>(job.out) % LINE == 0 && job.dim * bytes % LINE == 0;
+  for (int64_t d = 0; d < out.dim() - 1; d++) in_lines &= out.stride(d) * bytes % LINE == 0;
+  return in_lines && job.in != job.out && job.in_channel == 1 && job.out_channel == 1 &&
+         job.width == job.dim && out.numel() * bytes >= LARGE;
+#else
+  return false;
+#endif
+}
+
 void set_loops(Job& job, const Tensor& x, const Tensor& out) {
   const bool by_row = job.batch_step || job.batches > 1;
   job.in_batch = by_row ? x.stride(0) : 0, job.out_batch = by_row ? out.stride(0) : 0;
@@ -226,6 +239,7 @@ void set_loops(Job& job, const Tensor& x, const Tensor& out) {
   job.by_two = job.halves && !job.adds && job.pairs % 2 == 0 &&
                (job.type == Element::bfloat16 || job.type == Element::float16);
   job.near_rows = job.batches * job.seq < SOME ? 1 : 33;
+  job.streams = can_stream(job, out);
   // Threads share out the positions where there are many, and take many at a time, so that each goes through
   // memory of its own from end to end, several outer indices side by side, which read cosines once. Few
   // positions that many outer indices share are shared out by those, though each thread then computes all
