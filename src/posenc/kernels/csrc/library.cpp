@@ -256,12 +256,15 @@ void set_loops(Job& job, const Tensor& x, const Tensor& out) {
   job.blocks = divide_up(job.seq, job.block);
 }
 
-// Complete a job whose waves and channels are set; refuse it before anything is written.
+void check_positions(const Job& job) {
+  STD_TORCH_CHECK(job.positions_are_exact(), "positions must lie within 2^24 of 0");
+}
+
+// Complete a job whose waves and channels are set.
 void prepare(Job& job, const Tensor& x, const Tensor& out, const Tensor& positions) {
   set_tensors(job, x, out);
   set_positions(job, x, positions);
   set_loops(job, x, out);
-  STD_TORCH_CHECK(job.positions_are_exact(), "positions must lie within 2^24 of 0");
 }
 
 // The first address on a line of memory from here on: what lies across two lines is read twice.
@@ -337,6 +340,7 @@ Tensor allocate_like(const Tensor& x) {
 Tensor compute(Job job, const Tensor& x, const Tensor& positions) {
   Tensor out = allocate_like(x);
   prepare(job, x, out, positions);
+  check_positions(job);
   run(job);
   return out;
 }
@@ -348,8 +352,12 @@ bool can_share(const Job& a, const Job& b) {
          a.axis_step == b.axis_step && a.outer_is_closer == b.outer_is_closer;
 }
 
+// Run both, or refuse them before either is written.
 void run_both(Job& of_q, const Job& of_k) {
-  if (can_share(of_q, of_k)) of_q.also = &of_k;
+  const bool shared = can_share(of_q, of_k);
+  check_positions(of_q);
+  if (!shared) check_positions(of_k);
+  if (shared) of_q.also = &of_k;
   else run(of_k);
   run(of_q);
 }
