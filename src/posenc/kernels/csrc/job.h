@@ -1,5 +1,5 @@
-// What a kernel is given. `Job` is one tensor that it goes through: x (batch or 1, outer …, seq, dim) in any strides, the
-// tensor that it writes (which may be x), and the position of each row.
+// What a kernel is given. `Job` is one tensor that it goes through: x (batch or 1, outer …, seq, dim) in
+// any strides, the tensor that it writes (which may be x), and the position of each row.
 
 #pragma once
 
@@ -10,7 +10,7 @@ constexpr int64_t MOST_AXES = 16;
 constexpr int64_t TOGETHER = 4;     // outer indices whose rows are computed side by side, at most
 constexpr int64_t AHEAD = 1 << 11;  // bytes of a place that are asked for before they are read
 constexpr int64_t LINE = 64;        // bytes that memory is read by
-constexpr int64_t LARGE = 1 << 24;  // bytes of a result that caches are not taken to hold, with what it is made of
+constexpr int64_t LARGE = 1 << 24;  // bytes of a result that caches are not taken to hold beside x
 constexpr double LIMIT = 16777216;  // positions must be below 2^24 in size
 constexpr double FASTEST = 8;       // radians per position, so that angles are below 2^27
 
@@ -104,8 +104,8 @@ struct Places {
 
 constexpr int64_t CHUNK = 256;  // keys that have a softmax of their own, before all are put together
 
-// `Attention` is one query of each head, and the keys and values that it attends to: q (batch, head, dim), k and v
-// (batch, group, key, dim or width), whose channels are neighbours in memory; out is contiguous.
+// `Attention` is one query of each head, and the keys and values that it attends to: q (batch, head, dim), k
+// and v (batch, group, key, dim or width), whose channels are neighbours in memory; out is contiguous.
 struct Attention {
   Element type;
   const void *q, *k, *v;
@@ -117,5 +117,5 @@ struct Attention {
   int64_t added_batch, added_head;
   double scale;
   int64_t chunks;  // of keys
-  float* made;     // of each row, group, chunk and query: top, weight, values
+  float* parts;    // of each row, group, chunk and query: largest logit, sum of weights, values
 };

@@ -1,5 +1,6 @@
-// Rotation of queries and keys, the addition of sinusoids, and one query's attention, on a CPU. Built on PyTorch's stable
-// ABI, so that one build serves later versions. posenc/kernels/__init__.py has the Python side.
+// Rotation of queries and keys, the addition of sinusoids, and one query's attention, on a CPU. Built on
+// PyTorch's stable ABI, so that one build serves later versions. posenc/kernels/__init__.py has the
+// Python side.
 
 #include <torch/csrc/stable/library.h>
 #include <torch/csrc/stable/ops.h>
@@ -66,7 +67,8 @@ namespace narrow = avx2;
 struct Level {
   const char* name;
   void (*run)(const Job&, int64_t, int64_t, double*);
-  void (*attend)(const Attention&, bool, int64_t, int64_t, float*);
+  void (*attend)(const Attention&, int64_t, int64_t, float*);
+  void (*join)(const Attention&, int64_t, int64_t, float*);
 };
 
 // The best level that this processor has, or the lower one that POSENC_KERNELS names.
@@ -78,11 +80,11 @@ Level choose_level() {
     if (!at_most("avx2") && __builtin_cpu_supports("avx512f") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl"))
-      return {"avx512", avx512::run, avx512::attend};
-    if (__builtin_cpu_supports("avx2")) return {"avx2", avx2::run, avx2::attend};
+      return {"avx512", avx512::run, avx512::attend, avx512::join};
+    if (__builtin_cpu_supports("avx2")) return {"avx2", avx2::run, avx2::attend, avx2::join};
   }
 #endif
-  return {"plain", plain::run, plain::attend};
+  return {"plain", plain::run, plain::attend, plain::join};
 }
 
 const Level level = choose_level();
@@ -600,20 +602,20 @@ Tensor attend_newest(Tensor query, Tensor k, Tensor v, int64_t first, int64_t la
   const size_t parts = rows * job.chunks * queries * (2 + job.width);
   std::unique_ptr<float[]> made(new (std::nothrow) float[parts]);
   STD_TORCH_CHECK(made, "there is no memory left for weighted values");
-  job.made = made.get();
+  job.parts = made.get();
   std::atomic<bool> lacks_memory{false};
-  const auto run_part = [&](bool joins, int64_t begin, int64_t end) {
+  const auto run_part = [&](auto work, int64_t begin, int64_t end) {
     float few[2 * FEW];
     const bool fits = cells <= 2 * FEW;
     const std::unique_ptr<float[]> own(fits ? nullptr : new (std::nothrow) float[cells]);
-    if (fits || own) level.attend(job, joins, begin, end, fits ? few : own.get());
+    if (fits || own) work(job, begin, end, fits ? few : own.get());
     else lacks_memory = true;
   };
-  const auto run_chunks = [&](int64_t begin, int64_t end) { run_part(false, begin, end); };
+  const auto run_chunks = [&](int64_t begin, int64_t end) { run_part(level.attend, begin, end); };
   const int64_t tasks = rows * job.chunks, work = CHUNK * (job.dim + job.width) * queries;
   if (rows * job.keys * queries * (job.dim + job.width) <= GRAIN) run_chunks(0, tasks);
   else torch::stable::parallel_for(0, tasks, divide_up(GRAIN, work), run_chunks);
-  if (!lacks_memory) run_part(true, 0, job.batches * job.heads);
+  if (!lacks_memory) run_part(level.join, 0, job.batches * job.heads);
   STD_TORCH_CHECK(!lacks_memory, "there is no memory left for queries and logits");
   return out;
 }

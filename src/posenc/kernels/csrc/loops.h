@@ -278,10 +278,11 @@ inline void fetch_row(const Cell* x, int64_t width) {
   for (int64_t at = 0; at < width * int64_t(sizeof(Cell)); at += LINE) __builtin_prefetch(bytes + at);
 }
 
-// Write a row past the caches: it begins and ends on a line. A cache first reads the memory that it is to hold,
-// and what is larger than caches pushes itself out of them: writing around them takes 0.75 of the time.
+// Write a row past the caches: it begins and ends on a line. A cache first reads the memory that it is to
+// hold, and what is larger than caches pushes itself out of them: writing around them takes 0.75 of the time.
 template <typename Cell>
-inline void stream([[maybe_unused]] const Cell* row, [[maybe_unused]] Cell* y, [[maybe_unused]] int64_t width) {
+inline void stream([[maybe_unused]] const Cell* row, [[maybe_unused]] Cell* y,
+                   [[maybe_unused]] int64_t width) {
 #ifdef POSENC_X86
   const auto* from = reinterpret_cast<const __m128i*>(row);
   auto* to = reinterpret_cast<__m128i*>(y);
@@ -297,8 +298,8 @@ inline void end_stream() {
 #endif
 }
 
-// How rows lie in memory: one after the other, apart, or as part of longer rows whose rest is copied; or they are
-// written past the caches.
+// How rows lie in memory: one after the other, apart, or as part of longer rows whose rest is copied; or they
+// are written past the caches.
 enum class Rows { dense, apart, partial, streamed };
 
 // Rows of `COUNT` places whose channels are neighbours in memory, turned. What differs between jobs but
@@ -460,8 +461,8 @@ void run_block(const Job& job, int64_t batch, int64_t at, int64_t rows, int64_t 
   if (job.streams) end_stream();
 }
 
-// The loops for rows of this type. Float32 waits for memory, which takes longer if 64 bytes are written at a time,
-// first of one half of a row and then of the other.
+// The loops for rows of this type. Float32 waits for memory, which takes longer if 64 bytes are written at a
+// time, first of one half of a row and then of the other.
 template <typename Type>
 auto choose_loops() {
   if constexpr (std::is_same_v<Type, Float32>) return narrow::run_block<narrow::Float32>;
@@ -494,8 +495,8 @@ void run_as(const Job& job, int64_t first, int64_t last, double* memory) {
   }
 }
 
-// Float64 is left to a level without fused instructions: where there are some, GCC 12 turns neighbouring pairs by
-// them, whatever -ffp-contract is.
+// Float64 is left to a level without fused instructions: where there are some, GCC 12 turns neighbouring
+// pairs by them, whatever -ffp-contract is.
 inline void run(const Job& job, int64_t first, int64_t last, double* memory) {
   switch (job.type) {
     case Element::float64: return narrow::run_as<narrow::Float64>(job, first, last, memory);
