@@ -119,6 +119,43 @@ def test_generation_equals_the_whole(name, sizes):
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
+def test_a_cache_in_another_layout_holds_the_same(name):
+    encoding, heads_first = encodings()[name], qkv()
+    q, k, v = (x.transpose(1, 2) for x in heads_first)
+    positions = positions_of(encoding)
+    cache, other = KVCache(encoding), KVCache(encoding, layout="bshd")
+    with torch.no_grad():
+        for part in parts([7] + [1] * (LENGTH - 7)):
+            cache = grow(cache, *heads_first[1:], part, positions)
+            where = None if positions is None else positions[part]
+            other = other.append(k[:, part], v[:, part], where)
+            wanted = attend(heads_first[0][:, :, part], cache=cache, causal=True)
+            ours = attend(q[:, part], cache=other, causal=True)
+            assert torch.equal(ours, wanted.transpose(1, 2))
+            told, total = attend(
+                q[:, part], cache=other, causal=True, layout="bshd", return_lse=True
+            )
+            assert torch.allclose(told, ours, atol=1e-5)
+            assert total.shape == wanted.shape[:3]
+    assert torch.equal(other.keys, cache.keys)
+    rest = None if positions is None else positions[5:]
+    kept = pickle.loads(pickle.dumps(other.crop(5))).append(k[:, 5:], v[:, 5:], rest)
+    assert kept.keys.shape == cache.keys.shape
+
+
+def test_the_layout_of_a_call_must_be_that_of_its_cache():
+    """Else heads would be tokens, where queries are as many as heads of keys allow."""
+    q, k, v = torch.randn(3, 1, 4, 1, 8)
+    for layout, another in (("bhsd", "bshd"), ("bshd", "bhsd")):
+        cache = KVCache(pe.RoPE(8), layout=layout).append(k, v)
+        message = f"layout must be that of the cache, '{layout}'; got '{another}', which KVCache"
+        with pytest.raises(ValueError, match=message):
+            attend(q, cache=cache, layout=another)
+    with pytest.raises(ValueError, match="layout must be"):
+        KVCache(pe.RoPE(8), layout="bsdh")
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
 def test_crop_and_reorder_equal_the_whole_and_leave_the_trunk_alone(name):
     """A branch of six tokens after ten of sixteen, of the rows of the batch in another order."""
     encoding, (q, k, v), (q2, k2, v2) = encodings()[name], qkv(16), qkv(16)

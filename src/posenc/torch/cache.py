@@ -13,6 +13,7 @@ from posenc.core.fused_torch import is_at_rest, is_plain
 from posenc.core.hints import hinted
 from posenc.core.inputs import positions_for
 from posenc.core.shift import Shift, read_shift, rotate_cached
+from posenc.torch.given import LAYOUTS, Layout, swap_heads
 from posenc.torch.parameters import EncodingModule
 from posenc.torch.plan import Plan, make_plan
 from posenc.torch.store import Store
@@ -29,6 +30,8 @@ class KVCache:
 
     encoding   a value of any mechanism, or one of our modules with its parameters
     params     what a value learns, as `init(rng)` draws it; None for a module
+    layout     "bhsd", or "bshd": `append` then takes keys and values (batch, seq, heads, dim), and
+               `attend` queries; they are kept heads first all the same
 
     Keys are stored rotated where the angle of a position is settled (RoPE), so each is rotated
     once, and as projected where the encoding acts on the logits or depends on the length of the
@@ -56,9 +59,14 @@ class KVCache:
 
     @hinted("KVCache")
     def __init__(
-        self, encoding: Encoding | EncodingModule, *, params: Mapping[str, Any] | None = None
+        self,
+        encoding: Encoding | EncodingModule,
+        *,
+        params: Mapping[str, Any] | None = None,
+        layout: Layout = "bhsd",
     ):
-        _set(self, make_plan(encoding, params), None, 0)
+        rules.one_of("layout", layout, LAYOUTS)
+        _set(self, make_plan(encoding, params, layout), None, 0)
 
     @property
     def encoding(self) -> Encoding | EncodingModule:
@@ -103,7 +111,7 @@ class KVCache:
     ) -> "KVCache":
         """The cache with more tokens.
 
-        k, v   keys as projected and values, (batch, heads, seq, dim)
+        k, v   keys as projected and values, (batch, heads, seq, dim), or in the cache's layout
         pos    their positions, (seq,) or (batch, seq), as `left_padded(mask)` makes them, with a
                last axis on a grid; None: they go on after the last token, or start at 0
         mask   (batch, seq) of bool, False at padding, which no query sees; None: all are tokens
@@ -111,6 +119,8 @@ class KVCache:
         Where k or v requires a gradient, memory is not shared, and the gradient reaches them.
         """
         plan, store, start = self._plan, self._store, self._length
+        if plan.layout == "bshd":
+            k, v = swap_heads(k), swap_heads(v)
         if (
             store is not None
             and pos is None

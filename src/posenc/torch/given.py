@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -12,6 +12,14 @@ from posenc.core import rules
 from posenc.core.encoding import Encoding, suggest_making, unwrap
 from posenc.core.mechanisms import Additive, Bias, Rotary, Scores, Unbiased
 from posenc.torch.parameters import EncodingModule
+
+Layout = Literal["bhsd", "bshd"]
+LAYOUTS: tuple[Layout, ...] = ("bhsd", "bshd")
+
+
+def swap_heads(x: Any) -> Any:
+    """(batch, seq, heads, dim) as (batch, heads, seq, dim), or back; other things as they are."""
+    return x.transpose(1, 2) if isinstance(x, Tensor) and x.ndim == 4 else x
 
 
 def unpack_encoding(

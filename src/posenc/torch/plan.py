@@ -11,7 +11,7 @@ from posenc.core.arrays import working
 from posenc.core.encoding import Encoding, unwrap
 from posenc.core.fused_torch import FusedRotation, has_kernels, transform_level
 from posenc.core.mechanisms import Additive, Rotary, Unbiased
-from posenc.torch.given import unpack_encoding, wrappers
+from posenc.torch.given import Layout, unpack_encoding, wrappers
 from posenc.torch.parameters import EncodingModule
 
 
@@ -36,6 +36,8 @@ class Plan:
     """Whether the compiled operators do what is to be done to keys, which may be nothing."""
     by_order: bool = False
     """Whether positions say nothing here: points whose encoding was added to the embeddings."""
+    layout: Layout = "bhsd"
+    """How the caller's queries, keys and values lie; keys are kept heads first."""
 
     @property
     def value(self) -> Encoding:
@@ -50,7 +52,7 @@ class Plan:
     def __reduce__(self) -> tuple[object, ...]:
         """A copy finds the kernels of its own process, which may have none."""
         owns = isinstance(self.given, EncodingModule)
-        return make_plan, (self.given, None if owns else self.values)
+        return make_plan, (self.given, None if owns else self.values, self.layout)
 
     def keeps_as(self, other: "Plan") -> bool:
         """Whether keys of both are kept alike: one encoding, with the same parameters."""
@@ -127,7 +129,7 @@ class Plan:
         return None if made is None else made[0]
 
 
-def make_plan(given: object, params: Mapping[str, object] | None) -> Plan:
+def make_plan(given: object, params: Mapping[str, object] | None, layout: Layout = "bhsd") -> Plan:
     """The plan for an encoding, or a sentence that says why there is none."""
     value = given.encoding if isinstance(given, EncodingModule) else given
     if isinstance(value, Additive):
@@ -141,6 +143,7 @@ def make_plan(given: object, params: Mapping[str, object] | None) -> Plan:
             (),
             by_kernels=has_kernels(),
             by_order=value.axes is not None,
+            layout=layout,
         )
     encoding, tensors = unpack_encoding(given, params)
     if "features" in encoding.needs:
@@ -160,6 +163,16 @@ def make_plan(given: object, params: Mapping[str, object] | None) -> Plan:
         by_kernels = has_kernels()
     else:
         by_kernels = waves is not None and waves.why_unavailable() is None
+    learned = tuple(owned)
     return Plan(
-        given, encoding, encoding.axes, rotary, around, tensors, tuple(owned), waves, by_kernels
+        given,
+        encoding,
+        encoding.axes,
+        rotary,
+        around,
+        tensors,
+        learned,
+        waves,
+        by_kernels,
+        layout=layout,
     )

@@ -18,8 +18,8 @@ from posenc.torch.attention.options import (
     check_names,
     read_dropout,
     spell_out,
-    swap_heads,
 )
+from posenc.torch.given import swap_heads
 from tests.bounds import UNIT
 from tests.oracles import attention as oracle
 from tests.oracles import bias, rotary, scores

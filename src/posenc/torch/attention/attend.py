@@ -24,9 +24,9 @@ from posenc.torch.attention.options import (
     Options,
     check_names,
     spell_out,
-    swap_heads,
 )
 from posenc.torch.cache import KVCache
+from posenc.torch.given import swap_heads
 
 Form = Literal["dense", "blocked", "folded", "flex"]
 Impl = Literal["auto"] | Form
@@ -87,7 +87,8 @@ class Attend:
                gpt-oss: part of the attention goes nowhere
     dropout    probability that a weight is dropped; the others are divided by 1 - dropout
     generator  a torch.Generator that the dropout's seed is drawn from; PyTorch's own unless given
-    layout     "bhsd" as above, or "bshd": q, k, v and the result are (batch, seq, heads, dim)
+    layout     "bhsd" as above, or "bshd": q, k, v and the result are (batch, seq, heads, dim);
+               a cache has its own
     return_lse whether to return the pair of the result and the logarithm of the softmax's
                denominator, (batch, heads, q) in at least float32, with which parts of an attention
                over different keys are put together
@@ -165,9 +166,9 @@ class Attend:
                 return made
         call = _prepare(q, k, v, cache, return_lse, impl, options)
         made = _attend(call, impl)
-        swapped = options.get("layout") == "bshd"
+        layout = options.get("layout") if cache is None else cache.plan.layout
         out = made[..., :-1].to(call.v.dtype) if return_lse else made
-        out = swap_heads(out) if swapped else out
+        out = swap_heads(out) if layout == "bshd" else out
         return (out, made[..., -1]) if return_lse else out
 
     def explain(
@@ -217,6 +218,8 @@ def _attend_directly(q: Any, k: Any, v: Any, cache: Any, options: Options) -> Te
         return None
     if encoding is not None and encoding is not cache.encoding:
         return None
+    if cache.plan.layout == "bshd":
+        return swap_heads(attend_newest(swap_heads(q), cache, causal=causal, window=window))
     return attend_newest(q, cache, causal=causal, window=window)
 
 

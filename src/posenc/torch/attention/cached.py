@@ -7,11 +7,13 @@ from typing import Any, Unpack
 import torch
 from torch import Tensor
 
+from posenc.core import rules
 from posenc.core.attention_inputs import read_mask
 from posenc.core.mechanisms import Unbiased
 from posenc.torch.attention.call import Call, prepare
-from posenc.torch.attention.options import Options, read_layout, swap_heads
+from posenc.torch.attention.options import Options
 from posenc.torch.cache import KVCache
+from posenc.torch.given import LAYOUTS, Layout, swap_heads
 from posenc.torch.parameters import EncodingModule
 
 
@@ -32,8 +34,9 @@ def prepare_cached(
         if given is not None:
             raise ValueError(f"{name} must be left out for a cache, which has its own; got both")
     _check_encoding(options.get("encoding"), cache)
-    q = swap_heads(q) if read_layout(options) else q
     plan, store = cache.plan, cache.store
+    _check_layout(options, plan.layout)
+    q = swap_heads(q) if plan.layout == "bshd" else q
     keys, values = cache.keys, cache.values
     mask, q_pos, k_pos = options.get("mask"), options.get("q_pos"), None
     if store.mask is not None and isinstance(q, Tensor) and q.ndim == 4:
@@ -68,6 +71,17 @@ def _check_encoding(encoding: Any, cache: KVCache) -> None:
     learned = isinstance(encoding, EncodingModule) and bool(encoding.tensors())
     if learned or type(given) is not type(kept) or given != kept:
         raise ValueError(f"encoding must be that of the cache, {cache.encoding}; got {encoding}")
+
+
+def _check_layout(options: Options, layout: Layout) -> None:
+    """Raise an error unless the layout is that of the cache, where one is given at all."""
+    given = options.get("layout", layout)
+    rules.one_of("layout", given, LAYOUTS)
+    if given != layout:
+        raise ValueError(
+            f"layout must be that of the cache, {layout!r}; got {given!r}, "
+            f"which KVCache(encoding, layout={given!r}) takes keys and values in"
+        )
 
 
 def _value(encoding: Any) -> Any:

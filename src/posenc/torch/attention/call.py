@@ -31,14 +31,13 @@ from posenc.torch.attention.options import (
     Options,
     read_dropout,
     read_layout,
-    swap_heads,
 )
 from posenc.torch.attention.visibility import (
     Visibility,
     find_offset,
     take_pairs,
 )
-from posenc.torch.given import unpack_encoding
+from posenc.torch.given import swap_heads, unpack_encoding
 
 FEW = 2**22
 """Pairs of a query and a key that may be written down without a second thought."""

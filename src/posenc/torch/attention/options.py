@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypedDict
+from typing import Any, TypedDict
 
 import torch
 from torch import Tensor, nn
@@ -11,9 +11,7 @@ from posenc.core import rules
 from posenc.core.attention_inputs import check_rate
 from posenc.core.hints import unknown_argument
 from posenc.core.mechanisms import Bias, Rotary, Scores
-
-Layout = Literal["bhsd", "bshd"]
-LAYOUTS: tuple[Layout, ...] = ("bhsd", "bshd")
+from posenc.torch.given import LAYOUTS, Layout
 
 
 class Options(TypedDict, total=False):
@@ -70,11 +68,6 @@ def read_layout(options: Options) -> bool:
     layout = options.get("layout", "bhsd")
     rules.one_of("layout", layout, LAYOUTS)
     return layout == "bshd"
-
-
-def swap_heads(x: Any) -> Any:
-    """(batch, seq, heads, dim) as (batch, heads, seq, dim), or back; other things as they are."""
-    return x.transpose(1, 2) if isinstance(x, Tensor) and x.ndim == 4 else x
 
 
 def read_dropout(rate: float, generator: torch.Generator | None, q: Tensor) -> Tensor | None:
