@@ -119,6 +119,7 @@ venv: .venv/installed
 	@echo "Installing what the tests need into .venv (PyTorch, JAX, transformers, pyright): 2 GB, some minutes …"
 	@$(INSTALL) torch==2.13.0
 	@$(INSTALL) --editable '.[dev]'
+	@-$(BIN)/python -m posenc.kernels  # says that there are kernels, or why not
 	@touch $@
 
 .venv/ray: .venv/installed

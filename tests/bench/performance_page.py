@@ -120,7 +120,9 @@ def build_table(data: Mapping[str, Any], lang: str) -> str:
     rows = [f"| {words} | {limit} | {got} |\n" for words, limit, got, _ in judge_claims(data, lang)]
     machine = data["machine"]
     named = f"{machine['cpu']} ({machine['simd']}), PyTorch {machine['torch']}"
-    return "".join(rows) + f"\n{translator(lang)(CAPTION, machine=named)}\n"
+    met = sum(bar["met"] for bar in data["bars"])
+    said = translator(lang)(CAPTION, machine=named, met=met, bars=len(data["bars"]))
+    return "".join(rows) + f"\n{said}\n"
 
 
 def replace_table(text: str, table: str) -> str:

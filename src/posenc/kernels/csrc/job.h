@@ -10,7 +10,7 @@ constexpr int64_t MOST_AXES = 16;
 constexpr int64_t TOGETHER = 4;     // outer indices whose rows are computed side by side, at most
 constexpr int64_t AHEAD = 1 << 11;  // bytes of a place that are asked for before they are read
 constexpr int64_t LINE = 64;        // bytes that memory is read by
-constexpr int64_t LARGE = 1 << 24;  // bytes of a result that caches are not taken to hold beside x
+constexpr int64_t LARGE = 1 << 24;  // bytes of x that caches are not taken to hold beside its result
 constexpr double LIMIT = 16777216;  // positions must be below 2^24 in size
 constexpr double FASTEST = 8;       // radians per position, so that angles are below 2^27
 
@@ -94,7 +94,7 @@ struct Job {
 };
 
 // Places in memory that rows are read from and written to, of neighbouring outer indices. Their rows
-// of the same position go together: cosines and sines are read once for both.
+// of the same position go together: cosines and sines are read once for all of them.
 template <typename Cell>
 struct Places {
   int64_t count;

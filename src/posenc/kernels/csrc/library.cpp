@@ -19,7 +19,7 @@
 #endif
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define POSENC_X86
+#define POSENC_X86  // with GCC, whose pragmas choose what a function is compiled for
 #include <immintrin.h>
 #endif
 
@@ -38,7 +38,7 @@ constexpr int64_t SOME = 32;
 constexpr int64_t FEW_OUTER = 16;
 
 namespace plain {
-namespace narrow = plain;
+namespace narrow = plain;  // the level that leaves some of its loops to a lower one says here to which
 #include "loops.h"
 #include "attention.h"
 }
@@ -211,14 +211,14 @@ int64_t at_least(int64_t x, int64_t least) { return x < least ? least : x; }
 int64_t at_most(int64_t x, int64_t most) { return x > most ? most : x; }
 int64_t divide_up(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
-// Whether rows are to be written past the caches, and can be: as whole lines of memory.
-bool can_stream(const Job& job, const Tensor& out) {
+// Whether the rows of x are to be written past the caches, and can be: as whole lines of memory.
+bool can_stream(const Job& job, const Tensor& x, const Tensor& out) {
 #ifdef POSENC_X86
-  const int64_t bytes = out.element_size();
+  const int64_t bytes = x.element_size();
   bool in_lines = reinterpret_cast<uintptr_t>(job.out) % LINE == 0 && job.dim * bytes % LINE == 0;
   for (int64_t d = 0; d < out.dim() - 1; d++) in_lines &= out.stride(d) * bytes % LINE == 0;
   return in_lines && job.in != job.out && job.in_channel == 1 && job.out_channel == 1 &&
-         job.width == job.dim && out.numel() * bytes >= LARGE;
+         job.width == job.dim && x.numel() * bytes >= LARGE;
 #else
   return false;
 #endif
@@ -241,11 +241,11 @@ void set_loops(Job& job, const Tensor& x, const Tensor& out) {
   job.by_two = job.halves && !job.adds && job.pairs % 2 == 0 &&
                (job.type == Element::bfloat16 || job.type == Element::float16);
   job.near_rows = job.batches * job.seq < SOME ? 1 : 33;
-  job.streams = can_stream(job, out);
-  // Threads share out the positions where there are many, and take many at a time, so that each goes through
-  // memory of its own from end to end, several outer indices side by side, which read cosines once. Few
-  // positions that many outer indices share are shared out by those, though each thread then computes all
-  // cosines.
+  job.streams = can_stream(job, x, out);
+  // Threads share out the positions where there are many, where few outer indices share them, or where those
+  // are closer in memory; they take many at a time, so that each goes through memory of its own from end to
+  // end, several outer indices side by side, which read cosines once. Else they share out the outer indices,
+  // though each thread then computes all cosines.
   const int64_t threads = torch::stable::get_num_threads(), batches = at_least(job.batches, 1);
   const bool by_position =
       job.outer_is_closer || job.outer < FEW_OUTER || job.seq >= SOME * threads;
