@@ -108,7 +108,8 @@ def test_what_an_encoding_learns_belongs_to_the_module(encoding, x, qkv):
 @pytest.mark.parametrize(
     ("encoding", "message"),
     [
-        ("rope", "encoding must be Encoding; got str"),
+        ("rope", "encoding must be Encoding; got str; pe.make makes one by its name"),
+        (pe.RoPE, r"encoding must be Encoding; got RoPE; did you mean RoPE\(…\)\?"),
         (None, "encoding must be Encoding; got NoneType"),
         (AddPositions(pe.Sinusoidal(8)), "encoding must be Encoding; got AddPositions"),
     ],

@@ -268,6 +268,19 @@ def test_dynamic_scaling_wants_all_keys_unrotated(rng):
             "k must hold all keys, unrotated, for an encoding that depends on the length (or "
             "settle it with encoding.at(length)); got 1 keys for positions up to 5000",
         ),
+        (
+            lambda: RotateQK(pe.RoPE(8))(np.ones((1, 2, 8)), torch.ones(1, 2, 8), torch.arange(2)),
+            "q must be a torch.Tensor; got ndarray",
+        ),
+        (
+            lambda: RotateQK(pe.RoPE(8))(torch.ones(1, 2, 8), np.ones((1, 2, 8)), torch.arange(2)),
+            "k must be a torch.Tensor; got ndarray",
+        ),
+        (
+            lambda: RotateQK(pe.RoPE(8))(*torch.ones(2, 1, 5, 2, 8), torch.arange(5)),
+            "x (batch, …, seq, dim) and its positions (seq,) or (batch, seq) must agree; "
+            "got shapes (1, 5, 2, 8) and (5,); transpose(1, 2) puts heads before seq",
+        ),
     ],
 )
 def test_messages(work, message):

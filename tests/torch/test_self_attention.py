@@ -205,6 +205,14 @@ def test_what_is_not_meant_is_refused(options, message):
         SelfAttention(DIM, HEADS, **options)
 
 
+def test_what_is_no_input_is_refused():
+    layer = SelfAttention(DIM, HEADS, encoding=pe.RoPE(HEAD_DIM))
+    with pytest.raises(ValueError, match=rf"x must be \(batch, seq, dim\); got shape \(3, {DIM}\)"):
+        layer(torch.ones(3, DIM))
+    with pytest.raises(TypeError, match="cache must be a KVCache; got list"):
+        layer(torch.ones(1, 3, DIM), cache=[])
+
+
 def test_softcap_sinks_and_dropout_are_those_of_attend(x):
     layer = SelfAttention(
         DIM, HEADS, encoding=pe.RoPE(HEAD_DIM), softcap=2.0, sinks=True, dropout=0.5

@@ -16,8 +16,8 @@ from posenc.i18n import N_, Phrase, phrase
 Kind = Literal["time", "speed", "beyond", "seconds"]
 
 CAPTION = N_(
-    "Measured by `posenc bench` on {machine}: {met} of {bars} bars are met, and docs/performance.md "
-    "names the others. ~ marks timings that were unsteady."
+    "Measured by `posenc bench` on {machine}: {met} of {bars} bars are met, and "
+    "docs/performance.md names the others. ~ marks timings that were unsteady."
 )
 """What stands under a table of claims."""
 

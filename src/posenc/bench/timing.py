@@ -33,7 +33,7 @@ def time_interleaved(
     """The seconds of each function in each round: they take turns, every second round backwards.
 
     Each is called once before it is timed: what the function before it left in the caches, or took
-    from the heap, would be paid by all but the first and the last, which follow themselves by turns.
+    from the heap, would be paid by all but the first and the last, which follow themselves.
 
     rounds   how many rounds
     most     go on up to this many while all of it has taken less than `seconds`

@@ -42,9 +42,11 @@ def positions_for(
     shape = tuple(x.shape)
     batch_fits = len(lengths) == 1 or (x.ndim > 2 and lengths[0] in (1, shape[0]))
     if lengths[-1] != shape[-2] or not batch_fits:
+        swapped = len(shape) == 4 and lengths[-1] == shape[1]
         raise ValueError(
             f"{name} (batch, …, seq, dim) and its positions (seq,) or (batch, seq) must agree; "
             f"got shapes {shape} and {lengths}"
+            + ("; transpose(1, 2) puts heads before seq" if swapped else "")
         )
     return positions
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from posenc.core import rules
 from posenc.core.arrays import is_dtensor
-from posenc.core.encoding import Encoding
+from posenc.core.encoding import Encoding, suggest_making
 from posenc.core.fused_torch import Fused
 
 Kind = TypeVar("Kind", bound=Encoding)
@@ -135,7 +135,9 @@ def choose_fused(impl: Impl, fused: FusedT | None, encoding: Encoding) -> FusedT
 def of_kind(encoding: object, kind: type[Kind]) -> Kind:
     """`encoding`, or a sentence that says of which mechanism it must be."""
     if not isinstance(encoding, kind):
-        raise TypeError(f"encoding must be {kind.__name__}; got {type(encoding).__name__}")
+        got = encoding if isinstance(encoding, type) else type(encoding)
+        hint = suggest_making(encoding)
+        raise TypeError(f"encoding must be {kind.__name__}; got {got.__name__}{hint}")
     return encoding
 
 

@@ -207,8 +207,8 @@ class RotateQK(FusedModule):
         features: Features[Tensor] | None,
     ) -> tuple[Tensor, Tensor]:
         """`forward` with every argument checked."""
-        check_floating("q", q)
-        check_floating("k", k)
+        _check_tensor("q", q)
+        _check_tensor("k", k)
         q_pos, k_pos = as_arrays(q_pos, q_pos if k_pos is None else k_pos, like=q)
         if q.shape[-1] != k.shape[-1]:
             raise ValueError(
@@ -253,6 +253,13 @@ class RotateQK(FusedModule):
     def extra_repr(self) -> str:
         """The encoding."""
         return f"{self.encoding}, inplace={self.inplace}"
+
+
+def _check_tensor(name: str, x: object) -> None:
+    """Raise an error unless x is a tensor of floating numbers."""
+    check_floating(name, x)
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{name} must be a torch.Tensor; got {type(x).__name__}")
 
 
 def _queries_at(positions: Tensor, rotary: Rotary, dtype: torch.dtype) -> Tensor:

@@ -100,6 +100,10 @@ class SelfAttention(nn.Module):
         options   further arguments of `attend`: window, documents, …
         """
         _check_options(options)
+        if x.ndim != 3:
+            raise ValueError(f"x must be (batch, seq, dim); got shape {tuple(x.shape)}")
+        if cache is not None and not isinstance(cache, KVCache):
+            raise TypeError(f"cache must be a KVCache; got {type(cache).__name__}")
         options = self._options() | options
         heads = self.qkv(x).unflatten(-1, (-1, self.head_dim)).transpose(1, 2)
         q, k, v = heads.split(self.split, dim=1)
