@@ -572,7 +572,8 @@ Q = torch.zeros(2, 4, 1, 8)
         (
             lambda: FULL.append(K, K, pos=[1, 2]),
             "k (batch, …, seq, dim) and its positions (seq,) or (batch, seq) must agree; "
-            "got shapes (2, 2, 7, 8) and (2,)",
+            "got shapes (2, 2, 7, 8) and (2,); "
+            "if it is (batch, seq, heads, dim), give its transpose(1, 2)",
         ),
         (
             lambda: KVCache(pe.AxialRoPE.split(8)).append(K, K),

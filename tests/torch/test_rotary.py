@@ -279,7 +279,8 @@ def test_dynamic_scaling_wants_all_keys_unrotated(rng):
         (
             lambda: RotateQK(pe.RoPE(8))(*torch.ones(2, 1, 5, 2, 8), torch.arange(5)),
             "x (batch, …, seq, dim) and its positions (seq,) or (batch, seq) must agree; "
-            "got shapes (1, 5, 2, 8) and (5,); transpose(1, 2) puts heads before seq",
+            "got shapes (1, 5, 2, 8) and (5,); "
+            "if it is (batch, seq, heads, dim), give its transpose(1, 2)",
         ),
     ],
 )

@@ -46,7 +46,7 @@ def positions_for(
         raise ValueError(
             f"{name} (batch, …, seq, dim) and its positions (seq,) or (batch, seq) must agree; "
             f"got shapes {shape} and {lengths}"
-            + ("; transpose(1, 2) puts heads before seq" if swapped else "")
+            + ("; if it is (batch, seq, heads, dim), give its transpose(1, 2)" if swapped else "")
         )
     return positions
 

@@ -154,7 +154,8 @@ CASES = [
     (
         {"q_pos": torch.arange(4), "k_pos": torch.arange(7)},
         "q (batch, …, seq, dim) and its positions (seq,) or (batch, seq) must agree; "
-        "got shapes (2, 4, 5, 8) and (4,)",
+        "got shapes (2, 4, 5, 8) and (4,); "
+        "if it is (batch, seq, heads, dim), give its transpose(1, 2)",
     ),
     (
         {"q_pos": torch.arange(5), "k_pos": torch.arange(8)},
