@@ -14,7 +14,7 @@ from posenc.cli.options import is_given
 P = ParamSpec("P")
 T = TypeVar("T")
 
-EXTRAS = {"torch": "torch", "jax": "jax", "matplotlib": "plot", "transformers": "conformance"}
+EXTRAS = {"torch": "torch", "jax": "jax", "matplotlib": "plot", "transformers": "models"}
 """The optional libraries, each with the extra of posenc that installs it."""
 
 

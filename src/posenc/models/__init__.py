@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 if find_spec("torch") is None or find_spec("transformers") is None:
     raise ModuleNotFoundError(
-        "posenc.models needs PyTorch and transformers: pip install transformers"
+        "posenc.models needs PyTorch and transformers: pip install '.[models]' in a clone of posenc"
     )
 
 from posenc.models.report import SwapReport
