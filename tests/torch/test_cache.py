@@ -155,6 +155,21 @@ def test_the_layout_of_a_call_must_be_that_of_its_cache():
         KVCache(pe.RoPE(8), layout="bsdh")
 
 
+def test_another_layout_is_kept_by_join_and_named_in_messages():
+    other = KVCache(pe.RoPE(8), layout="bshd")
+    joined = other.join(KVCache(pe.RoPE(8)).append(*torch.ones(2, 1, 4, 3, 8)))
+    assert len(joined.append(*torch.ones(2, 1, 5, 4, 8))) == 8
+    message = r"k and v must be floating tensors \(batch, seq, heads, dim\) .*; got torch.float32 "
+    with pytest.raises(
+        ValueError, match=message + r"\(1, 2, 3, 8\) and torch.float32 \(1, 3, 3, 8\)"
+    ):
+        other.append(torch.ones(1, 2, 3, 8), torch.ones(1, 3, 3, 8))
+    with pytest.raises(
+        ValueError, match=r"\(1, seq, 4, 8\) on cpu; got torch.float32 \(1, 4, 1, 8\)"
+    ):
+        joined.append(*torch.ones(2, 1, 4, 1, 8))
+
+
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_crop_and_reorder_equal_the_whole_and_leave_the_trunk_alone(name):
     """A branch of six tokens after ten of sixteen, of the rows of the batch in another order."""

@@ -132,7 +132,7 @@ class KVCache:
             and store.extend_by_kernels(start, k, v, plan.waves)
         ):
             return _make(plan, store, start + k.shape[2])
-        _check_tokens(k, v, store)
+        _check_tokens(k, v, store, plan.layout)
         positions = None
         if plan.by_order:
             pos = None
@@ -236,8 +236,11 @@ class KVCache:
             raise ValueError(
                 f"other must be a cache of the same encoding, {plan.given}; got {other.encoding}"
             )
-        if not other._length or self._store is None:
-            return self if not other._length else other
+        if not other._length:
+            return self
+        if self._store is None:
+            same = other.plan.layout == plan.layout
+            return other if same else _make(plan, other._store, other._length)
         k, v, positions, mask = other.store.first(other._length)
         _check_tokens(k, v, self._store)
         if not plan.is_additive and not (
@@ -291,8 +294,13 @@ def _check_indices(name: str, size: str, indices: object) -> None:
         raise ValueError(f"{name} must be a tensor ({size},) of int64; got {got}")
 
 
-def _check_tokens(k: Tensor, v: Tensor, store: Store | None) -> None:
-    """Raise an error unless k and v fit each other and what is kept."""
+def _check_tokens(k: Tensor, v: Tensor, store: Store | None, layout: Layout = "bhsd") -> None:
+    """Raise an error unless k and v, heads first, fit each other and what is kept.
+
+    layout   how the caller gave them, and is told of them
+    """
+    swapped = layout == "bshd"
+    axes = "batch, seq, heads, dim" if swapped else "batch, heads, seq, dim"
     fits = (
         isinstance(k, Tensor)
         and isinstance(v, Tensor)
@@ -303,8 +311,9 @@ def _check_tokens(k: Tensor, v: Tensor, store: Store | None) -> None:
     )
     if not fits:
         raise ValueError(
-            "k and v must be floating tensors (batch, heads, seq, dim) that agree in all but dim; "
-            f"got {_describe(k)} and {_describe(v)}"
+            f"k and v must be floating tensors ({axes}) that agree in all but dim; "
+            f"got {_describe(swap_heads(k) if swapped else k)} "
+            f"and {_describe(swap_heads(v) if swapped else v)}"
         )
     if store is None:
         refuse_dtensor("k", k)
@@ -314,10 +323,11 @@ def _check_tokens(k: Tensor, v: Tensor, store: Store | None) -> None:
         alike = x.dtype == kept.dtype and x.device == kept.device
         batch, heads, _, dim = kept.shape
         if not alike or x.shape[:2] != (batch, heads) or x.shape[3] != dim:
+            wanted = f"{batch}, seq, {heads}, {dim}" if swapped else f"{batch}, {heads}, seq, {dim}"
             raise ValueError(
                 f"{name} must have the batch, heads, dim, dtype and device of the cache, "
-                f"{kept.dtype} ({batch}, {heads}, seq, {dim}) on {kept.device}; "
-                f"got {_describe(x)} on {x.device}"
+                f"{kept.dtype} ({wanted}) on {kept.device}; "
+                f"got {_describe(swap_heads(x) if swapped else x)} on {x.device}"
             )
 
 
